@@ -1,0 +1,1 @@
+//! Redial's agent: exports only.

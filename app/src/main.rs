@@ -1,0 +1,2 @@
+//! The `redial` program.
+fn main() {}

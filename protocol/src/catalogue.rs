@@ -1,0 +1,94 @@
+//! The catalogue as it travels: domains and modules as rows, methods in columns and pages.
+
+use crate::ids::ModuleKey;
+use serde::{Deserialize, Serialize};
+
+/// An AppDomain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DomainRow {
+    /// `AppDomainID`, opaque.
+    pub id: u64,
+    /// Its friendly name.
+    pub name: String,
+    /// Whether it is the shared domain ("EE Shared Assembly Repository").
+    pub shared: bool,
+}
+
+/// A module as loaded once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleRow {
+    /// Its key.
+    pub key: ModuleKey,
+    /// The assembly's simple name, as in patterns.
+    pub name: String,
+    /// Path of the file, empty for in-memory modules.
+    pub path: String,
+    /// Module version id (ECMA-335 II.22.30), in registry format without braces.
+    pub mvid: String,
+    /// `AppDomainID`s of the domains that hold it.
+    pub domains: Vec<u64>,
+    /// Whether one copy serves every domain.
+    pub shared: bool,
+    /// Whether it is dynamic (Reflection.Emit) or collectible, so that ReJIT is refused.
+    pub dynamic: bool,
+    /// Number of MethodDefs.
+    pub methods: u32,
+}
+
+/// Many strings in one allocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StringColumn {
+    /// End offset of each string in `text`, ascending, on character boundaries.
+    pub ends: Vec<u32>,
+    /// All strings, back to back.
+    pub text: String,
+}
+
+/// A page of methods. Columns of equal length unless said otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MethodPage {
+    /// The modules that occur on this page (not a per-method column).
+    pub modules: Vec<ModuleKey>,
+    /// Index into `modules`.
+    pub module: Vec<u32>,
+    /// MethodDef token.
+    pub token: Vec<u32>,
+    /// Index into `type_names`.
+    pub type_index: Vec<u32>,
+    /// Full names of the types that occur here, C# form (not a per-method column).
+    pub type_names: StringColumn,
+    /// Metadata name of the method.
+    pub name: StringColumn,
+    /// `(PARAMS)` in C# form.
+    pub signature: StringColumn,
+}
+
+impl StringColumn {
+    /// Appends one string. Returns false, changing nothing, when the column would pass 4 GiB.
+    pub fn push(&mut self, s: &str) -> bool {
+        let Ok(end) = u32::try_from(self.text.len() + s.len()) else { return false };
+        self.text.push_str(s);
+        self.ends.push(end);
+        true
+    }
+
+    /// The string at `index`; None out of range or when a peer sent inconsistent offsets.
+    pub fn get(&self, index: usize) -> Option<&str> {
+        let end = *self.ends.get(index)? as usize;
+        let start = match index.checked_sub(1) {
+            Some(previous) => *self.ends.get(previous)? as usize,
+            None => 0,
+        };
+        self.text.get(start..end)
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}

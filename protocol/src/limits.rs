@@ -1,0 +1,44 @@
+//! Every limit of the pipe, with its reason. Both sides refuse what passes one; nobody allocates what a peer
+//! merely claims.
+
+/// Largest frame body, bytes. A catalogue page of 4,096 methods with long generic names is about 0.6 MiB.
+pub const MAX_FRAME: usize = 4 << 20;
+
+/// Methods on one catalogue page: small enough that the first page is on screen at once.
+pub const METHODS_PER_PAGE: usize = 4096;
+
+/// Status rows on one page (each with names and instances, about 300 bytes).
+pub const ROWS_PER_PAGE: usize = 1024;
+
+/// Orders in one `RequestReJit`. The design's own largest use is a dial set of some fifty lines.
+pub const MAX_ORDERS: usize = 1024;
+
+/// Length of a pattern in bytes. The longest signature in CoreLib is under 1,000.
+pub const MAX_PATTERN: usize = 4096;
+
+/// Refusals listed by name in one reply; the rest are only counted, per reason.
+pub const MAX_REFUSALS: usize = 256;
+
+/// Suggestions in a "nothing matched" reply.
+pub const MAX_SUGGESTIONS: usize = 5;
+
+/// Bytes an agent queues for one session before it drops (and counts) updates.
+pub const MAX_OUTBOX: usize = 4 << 20;
+
+/// Sessions one agent serves at once.
+pub const MAX_SESSIONS: usize = 16;
+
+/// Malformed frames from one session before it is closed.
+pub const MAX_BAD_FRAMES: u32 = 3;
+
+/// Longest program, user or version string in a frozen message, bytes.
+pub const MAX_WORD: usize = 256;
+
+/// Milliseconds within which a frame that has begun must end.
+pub const FRAME_DEADLINE_MS: u64 = 10_000;
+
+/// Milliseconds of silence after which a session that holds dials is taken for dead. Clients ping every third.
+pub const SESSION_SILENCE_MS: u64 = 15_000;
+
+/// Entries kept in the audit ring.
+pub const AUDIT_ENTRIES: usize = 256;

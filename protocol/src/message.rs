@@ -1,0 +1,317 @@
+//! Commands (controller to agent) and events (agent to controller) above the frozen layer. Closed enums; the
+//! names are the profiling API's where it has one. Every message has committed golden bytes.
+
+use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
+use crate::counters::CounterDelta;
+use crate::ids::{CopyKey, InstanceId, RowId};
+use crate::level::Level;
+use crate::reason::Reason;
+use crate::state::State;
+use serde::{Deserialize, Serialize};
+
+/// A command with the id its reply will carry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Chosen by the controller; not interpreted by the agent.
+    pub id: u32,
+    /// What to do.
+    pub command: Command,
+}
+
+/// One line of a dial set: what the user wants of the copies a pattern matches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The pattern as typed (`pattern::Pattern` parses it).
+    pub pattern: String,
+    /// The level wanted.
+    pub level: Level,
+    /// AppDomain name prefix; absent: every domain.
+    pub domain: Option<String>,
+    /// ModuleID of the one copy meant; absent: every copy.
+    pub copy: Option<u64>,
+}
+
+/// What a controller may ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// AppDomains and modules; answered by `Reply::Modules`.
+    Modules,
+    /// Methods that match (absent: all), at most `limit`; answered by `Event::Methods` pages, then `Reply::Methods`.
+    Methods {
+        /// The pattern as typed.
+        pattern: Option<String>,
+        /// Most methods to send.
+        limit: u64,
+    },
+    /// Turn dials (`ICorProfilerInfo4::RequestReJIT`); answered by `Reply::Dialled` once the CLR accepted.
+    RequestReJit {
+        /// Later orders win over earlier ones, per copy. A level of `off` is a revert.
+        orders: Vec<Order>,
+        /// Set the order although nothing matches it yet.
+        later: bool,
+        /// Take control from whoever holds it.
+        take: bool,
+        /// Held: revert when this session ends. Otherwise kept.
+        held: bool,
+    },
+    /// Turn dials off (`ICorProfilerInfo4::RequestRevert`); answered by `Reply::Dialled`.
+    RequestRevert {
+        /// Patterns as typed.
+        patterns: Vec<String>,
+        /// Take control from whoever holds it.
+        take: bool,
+    },
+    /// Every copy that is or was dialled; answered by `Event::Rows` pages, then `Reply::Status`.
+    Status {
+        /// Only rows that match.
+        pattern: Option<String>,
+    },
+    /// Control, budgets, memory, audit; answered by `Reply::AgentStatus`.
+    AgentStatus,
+    /// Send `Event::Rows`, `Event::Transition` and `Event::Counters` from now on; answered by `Reply::Done`
+    /// after the first `Rows` pages.
+    Subscribe {
+        /// Only rows that match.
+        pattern: Option<String>,
+        /// Milliseconds between folds, at least 10.
+        interval_ms: u32,
+    },
+    /// Stop sending them; answered by `Reply::Done`.
+    Unsubscribe,
+    /// Give control back; answered by `Reply::Done`.
+    ReleaseControl,
+    /// Sent every few seconds by a session that holds dials; answered by `Reply::Done`.
+    Ping,
+}
+
+/// What an agent sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// The answer to the request with that id; the last frame that belongs to it.
+    Reply {
+        /// `Request::id`.
+        id: u32,
+        /// The answer.
+        reply: Reply,
+    },
+    /// A page of the answer to `Command::Methods`.
+    Methods {
+        /// `Request::id`.
+        id: u32,
+        /// The page.
+        page: MethodPage,
+    },
+    /// Ledger rows: the answer to `Command::Status` (id given), or rows new to a subscription (id absent).
+    Rows {
+        /// `Request::id`; absent for a subscription.
+        id: Option<u32>,
+        /// At most `limits::ROWS_PER_PAGE`.
+        rows: Vec<StatusRow>,
+    },
+    /// A row's wanted or actual changed.
+    Transition(Transition),
+    /// Counters that changed.
+    Counters {
+        /// The numbers.
+        delta: CounterDelta,
+        /// Updates dropped so far because this session read too slowly.
+        dropped: u64,
+    },
+    /// Control changed hands; absent: free.
+    Control(Option<Holder>),
+    /// The process is ending: these were the last numbers; nothing follows.
+    Goodbye,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// Done, nothing more to say.
+    Done,
+    /// To `Modules`.
+    Modules {
+        /// AppDomains.
+        domains: Vec<DomainRow>,
+        /// Modules.
+        modules: Vec<ModuleRow>,
+    },
+    /// To `Methods`: how many matched in all (more than were sent if `limit` cut it).
+    Methods {
+        /// Methods that matched.
+        matched: u64,
+        /// When nothing matched: patterns that would.
+        suggestions: Vec<String>,
+    },
+    /// To `RequestReJit` and `RequestRevert`.
+    Dialled(DialReport),
+    /// To `Status`: the number of rows sent.
+    Status {
+        /// Rows.
+        rows: u64,
+    },
+    /// To `AgentStatus`.
+    AgentStatus(AgentStatus),
+    /// Not done; nothing changed.
+    Refused(Refusal),
+}
+
+/// Why a whole command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// A pattern is wrong; the sentence says where and why.
+    BadPattern(String),
+    /// Another controller has control.
+    ControlHeld(Holder),
+    /// Nothing matched and `later` was not given.
+    NothingMatched {
+        /// Patterns that would have matched.
+        suggestions: Vec<String>,
+    },
+    /// A limit of `limits` was passed; the sentence names it.
+    OverLimit(String),
+    /// The agent is switched off or shutting down.
+    AgentOff(String),
+    /// The request is known but cannot be carried out; the sentence says why.
+    Unsupported(String),
+}
+
+/// Who holds control.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Process id as the agent sees it.
+    pub pid: u32,
+    /// The program's own name for itself (`redial dial`, `redial app`).
+    pub program: String,
+}
+
+/// What became of a turn, in numbers of copies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DialReport {
+    /// Copies the patterns matched.
+    pub matched: u64,
+    /// Copies whose request the CLR accepted, or that already were where they should be.
+    pub accepted: u64,
+    /// Copies without a body under a wildcard: neither accepted nor refused.
+    pub bodyless: u64,
+    /// Copies refused, per reason.
+    pub refused_by_reason: Vec<(Reason, u64)>,
+    /// The first `limits::MAX_REFUSALS` of them by name.
+    pub refused: Vec<RefusedMethod>,
+    /// Sentences the user should see.
+    pub warnings: Vec<String>,
+}
+
+/// One refused method.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedMethod {
+    /// `Module!Namespace.Type.Method(PARAMS)`.
+    pub method: String,
+    /// Why.
+    pub reason: Reason,
+    /// The HRESULT for `Reason::Hresult`, else 0.
+    pub hresult: u32,
+}
+
+/// A ledger row with its names and numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusRow {
+    /// The row's index.
+    pub row: RowId,
+    /// The copy.
+    pub copy: CopyKey,
+    /// `Namespace.Type.Method`.
+    pub method: String,
+    /// `(PARAMS)`.
+    pub signature: String,
+    /// The assembly's simple name.
+    pub module: String,
+    /// The AppDomain's name; of a shared copy, the shared domain's.
+    pub domain: String,
+    /// What the user asked for.
+    pub wanted: Level,
+    /// What the runtime does.
+    pub state: State,
+    /// Our live bodies 1, 2, …; absent while off.
+    pub version: Option<u32>,
+    /// Every (FunctionID, ReJITID) seen.
+    pub instances: Vec<Instance>,
+    /// Why refused or failed, or a note (already inlined somewhere), as a sentence.
+    pub note: Option<String>,
+    /// Calls counted since the copy was first dialled.
+    pub calls: u64,
+}
+
+/// One compiled instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instance {
+    /// Its ids.
+    pub id: InstanceId,
+    /// Its state: asked while compiling, live, off once superseded or reverted, failed.
+    pub state: State,
+}
+
+/// A change of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transition {
+    /// The row.
+    pub row: RowId,
+    /// Milliseconds of the agent's monotonic clock since its start.
+    pub t_ms: u64,
+    /// What the user asked for.
+    pub wanted: Level,
+    /// What the runtime does now.
+    pub state: State,
+    /// Our live version, absent while off.
+    pub version: Option<u32>,
+    /// Why refused or failed.
+    pub note: Option<String>,
+}
+
+/// The agent's own account of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentStatus {
+    /// Who holds control.
+    pub control: Option<Holder>,
+    /// Copies dialled by held orders.
+    pub held: u64,
+    /// Copies dialled by kept orders.
+    pub kept: u64,
+    /// Bytes the agent itself uses (counters, ledger, queues; an estimate).
+    pub memory_bytes: u64,
+    /// Budgets, each with what is used of it.
+    pub budgets: Vec<Budget>,
+    /// Estimated bytes the CLR keeps for recompilations until their AppDomain unloads.
+    pub clr_kept_bytes: u64,
+    /// First calls that may have been missed because the bounded wait at module load ran out.
+    pub missed_deadlines: u64,
+    /// Times a guard caught a fault of ours.
+    pub guard_trips: u64,
+    /// Who turned what, oldest first.
+    pub audit: Vec<AuditEntry>,
+    /// Sentences about what remains (inlined callers and the like).
+    pub remains: Vec<String>,
+}
+
+/// A budget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// What is limited.
+    pub name: String,
+    /// How much is used.
+    pub used: u64,
+    /// How much there is.
+    pub limit: u64,
+}
+
+/// One turn in the audit ring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// Unix time, milliseconds.
+    pub t_unix_ms: u64,
+    /// The user (a name or uid) the connection came from; empty for orders of the launcher.
+    pub user: String,
+    /// The program's own name for itself.
+    pub program: String,
+    /// What was turned, as a dial-set line.
+    pub order: String,
+}

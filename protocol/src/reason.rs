@@ -1,0 +1,86 @@
+//! Why a copy was not dialled: one closed enum, each with a sentence a person can act on.
+
+use serde::{Deserialize, Serialize};
+
+/// A reason for a refusal (nothing was requested) or a failure (the CLR or a check of ours objected).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Reason {
+    /// Abstract, extern or otherwise without IL (RVA 0). Under a wildcard these are counted as bodyless.
+    NoBody,
+    /// `pinvokeimpl`.
+    PInvoke,
+    /// `runtime` or `internalcall`: the CLR supplies the code.
+    RuntimeImplemented,
+    /// `MethodImplOptions.Async` (runtime-async, .NET 11): not proven.
+    RuntimeAsync,
+    /// The module is collectible; ReJIT there is ignored, or hangs the caller on 3.1.
+    Collectible,
+    /// Reflection.Emit or another dynamic module.
+    Dynamic,
+    /// The runtime calls it itself where a rejitted body crashes it (dotnet/runtime 112636).
+    RuntimeHelper,
+    /// The body's bytes are not valid IL by ECMA-335.
+    BadIl,
+    /// The body cannot take a probe (for example its size would pass the format's limits).
+    CannotInsert,
+    /// The module's metadata could not be opened or extended.
+    Metadata,
+    /// The level is above what this agent offers or `REDIAL_MAX_LEVEL` allows.
+    LevelNotOffered,
+    /// The counter or ledger budget is used up.
+    Budget,
+    /// An earlier body of ours for this method was found bad; it will not be tried again.
+    Quarantined,
+    /// The CLR answered the request with an error; the HRESULT stands beside it.
+    Hresult,
+    /// The module was unloaded.
+    Unloaded,
+}
+
+impl Reason {
+    /// The whole closed set, for tables and tests.
+    pub const ALL: [Reason; 15] = [
+        Reason::NoBody,
+        Reason::PInvoke,
+        Reason::RuntimeImplemented,
+        Reason::RuntimeAsync,
+        Reason::Collectible,
+        Reason::Dynamic,
+        Reason::RuntimeHelper,
+        Reason::BadIl,
+        Reason::CannotInsert,
+        Reason::Metadata,
+        Reason::LevelNotOffered,
+        Reason::Budget,
+        Reason::Quarantined,
+        Reason::Hresult,
+        Reason::Unloaded,
+    ];
+
+    /// One sentence, without a final period, that says what is the matter and what can be done.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Reason::NoBody => "it has no IL body (abstract, interface or extern); dial an implementation instead",
+            Reason::PInvoke => "it is a P/Invoke and has no IL; dial its managed callers instead",
+            Reason::RuntimeImplemented => "the runtime supplies its code; dial its callers instead",
+            Reason::RuntimeAsync => "runtime-async methods are not supported yet",
+            Reason::Collectible => {
+                "its assembly is collectible, and the runtime ignores ReJIT there (or hangs); \
+                 load it into a non-collectible context to dial it"
+            }
+            Reason::Dynamic => "it was emitted at run time, and the runtime cannot ReJIT dynamic code",
+            Reason::RuntimeHelper => {
+                "the runtime itself calls it where a recompiled body crashes the process \
+                 (dotnet/runtime issue 112636); dial its callers instead"
+            }
+            Reason::BadIl => "its IL does not follow ECMA-335, so it cannot be rewritten safely",
+            Reason::CannotInsert => "its body cannot take a probe within the limits of the IL format",
+            Reason::Metadata => "its module's metadata could not be opened for the probe's signature",
+            Reason::LevelNotOffered => "this agent does not offer that level (see REDIAL_MAX_LEVEL)",
+            Reason::Budget => "the agent's budget for dialled methods is used up; turn other dials off first",
+            Reason::Quarantined => "an earlier instrumented body did not compile, so it stays on its original IL",
+            Reason::Hresult => "the runtime refused the request",
+            Reason::Unloaded => "its module was unloaded",
+        }
+    }
+}

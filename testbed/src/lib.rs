@@ -1,0 +1,1 @@
+//! Real runtimes and test programs.
