@@ -1,1 +1,15 @@
-//! Real runtimes and test programs.
+//! Real .NET runtimes, C# programs compiled for them, and host processes under the agent.
+//!
+//! Owns: which packages the runtimes come from and how they are laid out, the C# compiler, and starting, talking
+//! to and ending a test host. Must not know: the agent's or the app's insides; it sees them as built artefacts.
+
+pub mod artefacts;
+pub mod cache;
+pub mod csharp;
+mod fetch;
+pub mod host;
+mod layout;
+pub mod packages;
+pub mod programs;
+pub mod runtimes;
+mod unpack;

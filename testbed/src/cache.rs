@@ -1,0 +1,86 @@
+//! The cache folder: items that are complete or absent, whoever else sets them up at the same time.
+//!
+//! An item is a folder built aside and renamed into place, with a marker file holding the *recipe* it was built
+//! from. A process that dies half-way leaves only a folder nobody looks at; a changed recipe rebuilds the item; two
+//! processes take turns through a lock file.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+const MARKER: &str = ".complete";
+
+/// The cache folder: `$REDIAL_CACHE`, else `.cache` in the checkout.
+pub fn folder() -> PathBuf {
+    match std::env::var_os("REDIAL_CACHE") {
+        Some(folder) if !folder.is_empty() => PathBuf::from(folder),
+        _ => checkout().join(".cache"),
+    }
+}
+
+/// The root of the checkout this crate was built from.
+pub fn checkout() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Makes sure that `item` (a path below the cache folder) holds what `recipe` describes, building it when it does
+/// not, and returns its folder.
+///
+/// `build` gets an empty folder to fill. It runs at most once at a time over all processes.
+///
+/// # Errors
+/// What `build` reports, or a sentence naming the path the file system refused.
+pub fn ensure(item: &str, recipe: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let target = folder().join(item);
+    if is_complete(&target, recipe) {
+        return Ok(target);
+    }
+    let _lock = lock(item)?;
+    if is_complete(&target, recipe) {
+        return Ok(target);
+    }
+    let aside = folder().join("building").join(item.replace('/', "-"));
+    remove(&aside)?;
+    fs::create_dir_all(&aside).with_context(|| format!("cannot create {}", aside.display()))?;
+    build(&aside)?;
+    let marker = aside.join(MARKER);
+    fs::write(&marker, recipe).with_context(|| format!("cannot write {}", marker.display()))?;
+    remove(&target)?;
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    }
+    fs::rename(&aside, &target)
+        .with_context(|| format!("cannot move {} to {}", aside.display(), target.display()))?;
+    Ok(target)
+}
+
+/// Whether `target` was completely built from `recipe`.
+pub fn is_complete(target: &Path, recipe: &str) -> bool {
+    fs::read_to_string(target.join(MARKER)).is_ok_and(|built_from| built_from == recipe)
+}
+
+/// Waits for the lock of `item`; it is held until the returned file is dropped.
+fn lock(item: &str) -> Result<File> {
+    let locks = folder().join("locks");
+    fs::create_dir_all(&locks).with_context(|| format!("cannot create {}", locks.display()))?;
+    let path = locks.join(item.replace('/', "-"));
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .with_context(|| format!("cannot open {}", path.display()))?;
+    file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    Ok(file)
+}
+
+/// Removes a folder that may be absent.
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot remove {}", folder.display())),
+    }
+}

@@ -1,0 +1,182 @@
+//! Laying out what the packages hold as .NET roots: `dotnet`, `host/fxr/VERSION`, `shared/FRAMEWORK/VERSION`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+
+use crate::packages::Package;
+use crate::{cache, fetch, unpack};
+
+/// Files that are started, on Linux and on Windows.
+const PROGRAMS: &[&str] = &["dotnet", "createdump", "fabmcp", "dotnet.exe", "createdump.exe"];
+
+/// Where the self-contained .NET 8 program lies in its wheel.
+const SELF_CONTAINED: &str = "artifacts_keyring/bin/plugins/netcore/CredentialProvider.Microsoft";
+
+/// Bumped when a layout below changes, so that caches made by an older one are rebuilt.
+const LAYOUT: u32 = 1;
+
+/// Sets up `item` as the folder `inside` of `package`.
+///
+/// # Errors
+/// What fetching or unpacking reports, with the item's name.
+pub fn plain(item: &str, package: &Package, inside: &str) -> Result<PathBuf> {
+    cache::ensure(item, &recipe(&[package]), |into| {
+        let unpacked = unpack_aside(package, into)?;
+        move_children(&unpacked.join(inside), into)?;
+        finish(&unpacked, into)
+    })
+    .with_context(|| format!("{item} cannot be set up"))
+}
+
+/// Sets up `item` as a shared .NET 8 out of a self-contained program.
+///
+/// The muxer comes from the root `muxer_root`; each of `more_frameworks` (a `FRAMEWORK/VERSION` folder of another
+/// root's `shared`) is copied beside the framework.
+///
+/// # Errors
+/// As [`plain`], or when the program's `deps.json` names no runtime pack.
+pub fn self_contained(
+    item: &str,
+    package: &Package,
+    muxer_root: &Path,
+    more_frameworks: &[(&Path, &str)],
+) -> Result<PathBuf> {
+    cache::ensure(item, &recipe(&[package]), |into| {
+        let unpacked = unpack_aside(package, into)?;
+        let program = unpacked.join(SELF_CONTAINED);
+        let deps = program.join("CredentialProvider.Microsoft.deps.json");
+        let mut pack = RuntimePack::read(&deps)?;
+        pack.forget_absent_native_files(&program);
+        let framework = into.join("shared/Microsoft.NETCore.App").join(&pack.version);
+        fs::create_dir_all(&framework)?;
+        for file in pack.files() {
+            move_file(&program.join(&file), &framework.join(&file))?;
+        }
+        fs::write(framework.join("Microsoft.NETCore.App.deps.json"), pack.framework_deps()?)?;
+        let (muxer, resolver) = if pack.rid.starts_with("win") {
+            ("dotnet.exe", "hostfxr.dll")
+        } else {
+            ("dotnet", "libhostfxr.so")
+        };
+        let host = into.join("host/fxr").join(&pack.version);
+        fs::create_dir_all(&host)?;
+        // The resolver may be listed in the pack or only lie beside the program.
+        let beside = program.join(resolver);
+        let found = if beside.exists() { beside } else { framework.join(resolver) };
+        move_file(&found, &host.join(resolver))?;
+        fs::copy(muxer_root.join(muxer), into.join(muxer))
+            .with_context(|| format!("cannot copy the muxer of {}", muxer_root.display()))?;
+        for (root, framework) in more_frameworks {
+            let inside = Path::new("shared").join(framework);
+            copy_files(&root.join(&inside), &into.join(&inside))?;
+        }
+        finish(&unpacked, into)
+    })
+    .with_context(|| format!("{item} cannot be set up"))
+}
+
+/// The runtime pack inside a self-contained program, as its `deps.json` lists it.
+struct RuntimePack {
+    target: String,
+    rid: String,
+    version: String,
+    entry: Value,
+}
+
+impl RuntimePack {
+    fn read(deps: &Path) -> Result<Self> {
+        let text = fs::read_to_string(deps).with_context(|| format!("cannot read {}", deps.display()))?;
+        let parsed: Value =
+            serde_json::from_str(&text).with_context(|| format!("{} is not JSON", deps.display()))?;
+        let targets = parsed.get("targets").and_then(Value::as_object).cloned().unwrap_or_default();
+        for (target, libraries) in targets {
+            let libraries = libraries.as_object().cloned().unwrap_or_default();
+            for (name, entry) in libraries {
+                let Some(rest) = name.strip_prefix("runtimepack.Microsoft.NETCore.App.Runtime.") else {
+                    continue;
+                };
+                let Some((rid, version)) = rest.split_once('/') else { continue };
+                let (rid, version) = (rid.to_owned(), version.to_owned());
+                return Ok(Self { target, rid, version, entry });
+            }
+        }
+        bail!("{} lists no runtime pack; the program is not self-contained", deps.display())
+    }
+
+    /// Drops listed native files that the package does not carry: wheels leave out the optional tracing provider,
+    /// and the host refuses a framework with a listed file missing. An absent managed file stays an error.
+    fn forget_absent_native_files(&mut self, program: &Path) {
+        if let Some(native) = self.entry.get_mut("native").and_then(Value::as_object_mut) {
+            native.retain(|file, _| program.join(file).exists());
+        }
+    }
+
+    /// Names of the pack's files, managed and native.
+    fn files(&self) -> Vec<String> {
+        ["runtime", "native"]
+            .iter()
+            .filter_map(|kind| self.entry.get(kind).and_then(Value::as_object))
+            .flat_map(Map::keys)
+            .cloned()
+            .collect()
+    }
+
+    /// The `Microsoft.NETCore.App.deps.json` of a shared framework. Without it the host finds no framework.
+    fn framework_deps(&self) -> Result<String> {
+        let name = format!("Microsoft.NETCore.App.Runtime.{}/{}", self.rid, self.version);
+        let platform = self.target.split('/').next().unwrap_or_default();
+        let deps = json!({
+            "runtimeTarget": { "name": self.target, "signature": "" },
+            "compilationOptions": {},
+            "targets": { platform: {}, &self.target: { &name: self.entry } },
+            "libraries": { &name: { "type": "package", "serviceable": true, "sha512": "" } },
+        });
+        Ok(serde_json::to_string_pretty(&deps)?)
+    }
+}
+
+fn recipe(packages: &[&Package]) -> String {
+    let hashes: Vec<_> = packages.iter().map(|package| package.sha256).collect();
+    format!("layout {LAYOUT}: {}\n", hashes.join(" "))
+}
+
+/// Unpacks into a folder inside the item being built, so that it goes with it when the build fails.
+fn unpack_aside(package: &Package, into: &Path) -> Result<PathBuf> {
+    let file = fetch::package(package)?;
+    let unpacked = into.join(".unpacked");
+    fs::create_dir_all(&unpacked)?;
+    unpack::archive(&file, &unpacked)?;
+    Ok(unpacked)
+}
+
+fn finish(unpacked: &Path, into: &Path) -> Result<()> {
+    fs::remove_dir_all(unpacked).with_context(|| format!("cannot remove {}", unpacked.display()))?;
+    unpack::settle_modes(into, PROGRAMS)
+}
+
+fn move_children(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry?;
+        move_file(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))
+                .with_context(|| format!("cannot copy {}", entry.path().display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn move_file(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
+}

@@ -1,0 +1,171 @@
+//! The real runtimes: where they lie and how a program is started on them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::{cache, layout, packages};
+
+/// A .NET runtime of the cache folder, as a root with a `dotnet` muxer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Runtime {
+    name: &'static str,
+    version: &'static str,
+    item: &'static str,
+    windows: bool,
+}
+
+impl Runtime {
+    /// .NET Core 2.1.30: `ICorProfilerInfo9`, no tiering by default, no diagnostics port.
+    pub const V2_1: Self = Self { name: "2.1", version: "2.1.30", item: "runtimes/2.1.30", windows: false };
+    /// .NET Core 3.1.23: `ICorProfilerInfo11`; ReJIT suspends the runtime.
+    pub const V3_1: Self = Self { name: "3.1", version: "3.1.23", item: "runtimes/3.1.23", windows: false };
+    /// .NET 8.0.31: `ICorProfilerInfo14`. Its root also carries ASP.NET Core 3.1.2.
+    pub const V8_0: Self = Self { name: "8.0", version: "8.0.31", item: "runtimes/8.0.31", windows: false };
+    /// The 3.1.102 SDK's own .NET Core 3.1.2, with ASP.NET Core 3.1.2 and the C# compiler.
+    pub const SDK_3_1: Self = Self { name: "3.1-sdk", version: "3.1.2", item: "sdk/3.1.102", windows: false };
+    /// .NET Core 3.1.23 for Windows, to be started through Wine.
+    pub const WINDOWS_3_1: Self =
+        Self { name: "3.1-windows", version: "3.1.23", item: "windows/3.1.23", windows: true };
+    /// .NET 8.0.31 for Windows, to be started through Wine.
+    pub const WINDOWS_8_0: Self =
+        Self { name: "8.0-windows", version: "8.0.31", item: "windows/8.0.31", windows: true };
+
+    /// The three runtimes every end-to-end test runs on.
+    pub const fn all() -> [Self; 3] {
+        [Self::V2_1, Self::V3_1, Self::V8_0]
+    }
+
+    /// Short name for messages and test names: `2.1`, `3.1`, `8.0`, `3.1-sdk`, `8.0-windows`.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// Full version, `8.0.31`.
+    pub const fn version(self) -> &'static str {
+        self.version
+    }
+
+    /// Makes sure that the runtime is in the cache, fetching it when it is not.
+    ///
+    /// # Errors
+    /// A sentence with what the package manager said.
+    pub fn ensure(self) -> Result<Self> {
+        match self {
+            Self::V2_1 => layout::plain(self.item, &packages::CORE_2_1, "dotnetcore2/bin"),
+            Self::V3_1 => layout::plain(self.item, &packages::CORE_3_1, "dotnetcore2/bin"),
+            Self::SDK_3_1 => layout::plain(self.item, &packages::SDK_3_1, "package"),
+            Self::WINDOWS_3_1 => layout::plain(self.item, &packages::WINDOWS_CORE_3_1, "dotnetcore2/bin"),
+            Self::WINDOWS_8_0 => {
+                let muxer = Self::WINDOWS_3_1.ensure()?.root();
+                layout::self_contained(self.item, &packages::WINDOWS_NET_8_0, &muxer, &[])
+            }
+            _ => {
+                let muxer = Self::V3_1.ensure()?.root();
+                let sdk = Self::SDK_3_1.ensure()?.root();
+                let asp_net: &[(&Path, &str)] = &[(&sdk, "Microsoft.AspNetCore.App/3.1.2")];
+                layout::self_contained(self.item, &packages::NET_8_0, &muxer, asp_net)
+            }
+        }?;
+        Ok(self)
+    }
+
+    /// The root folder (`DOTNET_ROOT`).
+    pub fn root(self) -> PathBuf {
+        cache::folder().join(self.item)
+    }
+
+    /// The muxer: `dotnet`, or `dotnet.exe` of a Windows runtime.
+    pub fn dotnet(self) -> PathBuf {
+        self.root().join(if self.windows { "dotnet.exe" } else { "dotnet" })
+    }
+
+    /// The folder of the base framework: the core library, `libcoreclr.so` and all other framework files.
+    pub fn framework_dir(self) -> PathBuf {
+        self.root().join("shared/Microsoft.NETCore.App").join(self.version)
+    }
+
+    /// Every managed assembly of the base framework, sorted.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn framework_assemblies(self) -> Result<Vec<PathBuf>> {
+        let mut assemblies = Vec::new();
+        for entry in std::fs::read_dir(self.framework_dir())? {
+            let path = entry?.path();
+            // On Linux every DLL of a framework is managed; native code is in .so files.
+            if path.extension().is_some_and(|extension| extension == "dll") {
+                assemblies.push(path);
+            }
+        }
+        assemblies.sort();
+        Ok(assemblies)
+    }
+
+    /// `dotnet dll` on this runtime, in an environment without leftovers: no profiler, no other root, no telemetry,
+    /// newest framework of the root whatever the program asks for, culture-invariant.
+    ///
+    /// For a Windows runtime the command is for Wine; see [`crate::host`].
+    pub fn command(self, dll: &Path) -> Command {
+        let mut command = Command::new(self.dotnet());
+        self.settle_environment(&mut command);
+        command.arg(dll);
+        command
+    }
+
+    /// Gives `command` the environment that [`Runtime::command`] promises; for starts through another program.
+    pub fn settle_environment(self, command: &mut Command) {
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy().to_ascii_uppercase();
+            if ["CORECLR_", "COR_", "COMPLUS_", "DOTNET_"].iter().any(|prefix| text.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        command
+            .env("DOTNET_ROOT", self.root())
+            .env("DOTNET_MULTILEVEL_LOOKUP", "0")
+            .env("DOTNET_ROLL_FORWARD", "Major")
+            .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+            .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")
+            .env("DOTNET_NOLOGO", "1");
+    }
+}
+
+/// The real single-file program on .NET 10.0.11: `fabmcp`, to be started as `fabmcp server start`.
+///
+/// # Errors
+/// A sentence with what the package manager said.
+pub fn single_file_program() -> Result<PathBuf> {
+    let folder = layout::plain("single-file/10.0.11", &packages::SINGLE_FILE_10_0, "package/dist")?;
+    Ok(folder.join("fabmcp"))
+}
+
+/// Sets up everything that the Linux suites need; with `windows` also what the Wine smoke needs.
+///
+/// Downloads run side by side.
+///
+/// # Errors
+/// The first failure, after all have ended.
+pub fn ensure_all(windows: bool) -> Result<()> {
+    let mut jobs: Vec<fn() -> Result<()>> = vec![
+        || Runtime::V2_1.ensure().map(drop),
+        || Runtime::V8_0.ensure().map(drop),
+        || Runtime::SDK_3_1.ensure().map(drop),
+        || single_file_program().map(drop),
+        || crate::fetch::package(&packages::NET_8_0).map(drop),
+    ];
+    if windows {
+        jobs.push(|| Runtime::WINDOWS_8_0.ensure().map(drop));
+        jobs.push(|| crate::fetch::package(&packages::WINDOWS_NET_8_0).map(drop));
+    }
+    std::thread::scope(|scope| {
+        let running: Vec<_> = jobs.into_iter().map(|job| scope.spawn(job)).collect();
+        running
+            .into_iter()
+            .map(|job| job.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a set-up thread panicked"))))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .collect()
+    })
+}
