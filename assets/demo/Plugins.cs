@@ -5,7 +5,7 @@ using System.Runtime.Loader;
 
 namespace Shop
 {
-    /// <summary>Loads Plugin.dll, found beside Shop.dll; every load is a copy of its own.</summary>
+    /// <summary>Loads Plugin.dll, found in plugins/ beside Shop.dll; every load is a copy of its own.</summary>
     static class Plugins
     {
         sealed class Context : AssemblyLoadContext
@@ -15,7 +15,7 @@ namespace Shop
 
         public static Func<int, int> LoadTax()
         {
-            string path = Path.Combine(AppContext.BaseDirectory, "Plugin.dll");
+            string path = Path.Combine(AppContext.BaseDirectory, "plugins", "Plugin.dll");
             Assembly plugin = new Context().LoadFromAssemblyPath(path);
             MethodInfo apply = plugin.GetType("Plugin.Tax", true).GetMethod("Apply");
             return (Func<int, int>)apply.CreateDelegate(typeof(Func<int, int>));
