@@ -1,1 +1,4 @@
 //! Redial's agent: exports only.
+
+pub mod il;
+pub mod signature;

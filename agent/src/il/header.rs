@@ -1,0 +1,92 @@
+//! Tiny and fat method headers (ECMA-335 II.25.4.2, II.25.4.3).
+
+use super::IlError;
+use super::bytes::Bytes;
+
+const FORMAT_MASK: u8 = 0x3;
+const TINY: u8 = 0x2;
+const FAT: u8 = 0x3;
+/// The standard has two bits of format, the CLR reads three: a fat header with this bit is none to it.
+const FAT_FORMAT_MASK: u8 = 0x7;
+const MORE_SECTIONS: u16 = 0x8;
+const INIT_LOCALS: u16 = 0x10;
+/// A fat header's size in words of four bytes, in the upper four bits of the flags.
+const FAT_WORDS: u16 = 3;
+
+/// The depth a tiny header stands for.
+pub(super) const TINY_MAX_STACK: u16 = 8;
+/// Most bytes of code under a tiny header.
+const TINY_MAX_CODE: u32 = 63;
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) max_stack: u16,
+    pub(super) init_locals: bool,
+    pub(super) local_sig: u32,
+    pub(super) code_size: u32,
+    pub(super) more_sections: bool,
+}
+
+impl Header {
+    /// Reads a header and leaves `bytes` at the first instruction.
+    pub(super) fn read(bytes: &mut Bytes<'_>) -> Result<Header, IlError> {
+        const WHAT: &str = "the header";
+        let first = bytes.u8(WHAT)?;
+        if first & FORMAT_MASK == TINY {
+            return Ok(Header {
+                max_stack: TINY_MAX_STACK,
+                init_locals: false,
+                local_sig: 0,
+                code_size: u32::from(first >> 2),
+                more_sections: false,
+            });
+        }
+        if first & FAT_FORMAT_MASK != FAT {
+            return Err(IlError::BadHeader(first));
+        }
+        let flags = u16::from(first) | u16::from(bytes.u8(WHAT)?) << 8;
+        let words = flags >> 12;
+        if words < FAT_WORDS {
+            return Err(IlError::BadHeaderSize(words as u8));
+        }
+        let header = Header {
+            max_stack: bytes.u16(WHAT)?,
+            code_size: bytes.u32(WHAT)?,
+            local_sig: bytes.u32(WHAT)?,
+            init_locals: flags & INIT_LOCALS != 0,
+            more_sections: flags & MORE_SECTIONS != 0,
+        };
+        // A longer header is from a later standard; the CLR skips what it does not know.
+        bytes.take(usize::from(words - FAT_WORDS) * 4, WHAT)?;
+        Ok(header)
+    }
+
+    /// True when a tiny header says the same.
+    pub(super) fn fits_tiny(&self) -> bool {
+        self.code_size <= TINY_MAX_CODE
+            && self.max_stack <= TINY_MAX_STACK
+            && self.local_sig == 0
+            && !self.init_locals
+            && !self.more_sections
+    }
+
+    /// Writes the smaller of the two forms that says everything.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        if self.fits_tiny() {
+            out.push((self.code_size as u8) << 2 | TINY);
+            return;
+        }
+        let mut flags = FAT_WORDS << 12 | u16::from(FAT);
+        if self.more_sections {
+            flags |= MORE_SECTIONS;
+        }
+        if self.init_locals {
+            flags |= INIT_LOCALS;
+        }
+        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&self.max_stack.to_le_bytes());
+        out.extend_from_slice(&self.code_size.to_le_bytes());
+        out.extend_from_slice(&self.local_sig.to_le_bytes());
+    }
+}

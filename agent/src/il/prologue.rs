@@ -1,0 +1,106 @@
+//! Code that runs once before a method's own first instruction.
+
+use super::{Edit, IlError, Instruction, Label, Landing, Opcode, Operand, decode, encode};
+
+/// An instruction to insert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Insn {
+    /// Pushes a number, in the shortest form.
+    LdcI4(i32),
+    /// Pushes a 64-bit number: an address, before [`Insn::ConvI`].
+    LdcI8(i64),
+    /// To a native integer.
+    ConvI,
+    /// To an unsigned native integer.
+    ConvU,
+    /// Calls through a pointer; the token is a StandAloneSig's.
+    Calli(u32),
+    /// Drops the value on top.
+    Pop,
+    /// Copies the value on top.
+    Dup,
+    /// Goes past so many of the inserted instructions that follow.
+    Br(usize),
+    /// The same when the value on top is zero.
+    Brfalse(usize),
+    /// The same when it is not.
+    Brtrue(usize),
+    /// Any instruction. Its labels are those of the unedited body.
+    Any(Opcode, Operand),
+}
+
+impl Insn {
+    /// How many of the following inserted instructions this branch goes past.
+    pub(super) fn skip(&self) -> Option<usize> {
+        match self {
+            Insn::Br(skip) | Insn::Brfalse(skip) | Insn::Brtrue(skip) => Some(*skip),
+            _ => None,
+        }
+    }
+
+    /// The instruction, in its short form. The target of a skip is not yet known.
+    pub(super) fn into_instruction(self) -> Instruction {
+        let unknown = Operand::Target(Label(u32::MAX));
+        let (opcode, operand) = match self {
+            Insn::LdcI4(value) => ldc_i4(value),
+            Insn::LdcI8(value) => (Opcode::LDC_I8, Operand::I64(value)),
+            Insn::ConvI => (Opcode::CONV_I, Operand::None),
+            Insn::ConvU => (Opcode::CONV_U, Operand::None),
+            Insn::Calli(token) => (Opcode::CALLI, Operand::Token(token)),
+            Insn::Pop => (Opcode::POP, Operand::None),
+            Insn::Dup => (Opcode::DUP, Operand::None),
+            Insn::Br(_) => (Opcode::BR_S, unknown),
+            Insn::Brfalse(_) => (Opcode::BRFALSE_S, unknown),
+            Insn::Brtrue(_) => (Opcode::BRTRUE_S, unknown),
+            Insn::Any(opcode, operand) => (opcode, operand),
+        };
+        Instruction::new(opcode, operand)
+    }
+}
+
+fn ldc_i4(value: i32) -> (Opcode, Operand) {
+    let opcode = match value {
+        -1 => Opcode::LDC_I4_M1,
+        0 => Opcode::LDC_I4_0,
+        1 => Opcode::LDC_I4_1,
+        2 => Opcode::LDC_I4_2,
+        3 => Opcode::LDC_I4_3,
+        4 => Opcode::LDC_I4_4,
+        5 => Opcode::LDC_I4_5,
+        6 => Opcode::LDC_I4_6,
+        7 => Opcode::LDC_I4_7,
+        8 => Opcode::LDC_I4_8,
+        _ => {
+            return match i8::try_from(value) {
+                Ok(byte) => (Opcode::LDC_I4_S, Operand::I8(byte)),
+                Err(_) => (Opcode::LDC_I4, Operand::I32(value)),
+            };
+        }
+    };
+    (opcode, Operand::None)
+}
+
+/// A method body with a prologue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The whole body, to be placed at a multiple of four bytes.
+    pub body: Vec<u8>,
+    /// `(old, new)` code offsets for `COR_IL_MAP`, ascending; see [`super::Encoded::map`].
+    pub map: Vec<(u32, u32)>,
+}
+
+/// Puts a prologue before everything: a branch back to the start of the method does not run it again, and it is in no
+/// try region, not even one that starts at the first instruction. It must leave the stack as it finds it, empty;
+/// `prologue_stack` is the most it puts there in between.
+///
+/// # Errors
+/// A body that [`decode`] refuses, or that would become too large.
+pub fn with_prologue(original: &[u8], prologue: &[Insn], prologue_stack: u16) -> Result<Rewritten, IlError> {
+    let mut body = decode(original)?;
+    let mut edit = Edit::new();
+    edit.insert_before(Label(0), Landing::Original, prologue.to_vec());
+    edit.apply(&mut body)?;
+    body.max_stack = body.max_stack.max(prologue_stack);
+    let encoded = encode(&body)?;
+    Ok(Rewritten { body: encoded.bytes, map: encoded.map })
+}

@@ -1,0 +1,3 @@
+//! Bodies made by hand for each feature, and properties of made-up ones.
+
+mod prologue;
