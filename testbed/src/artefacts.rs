@@ -1,1 +1,80 @@
-//! x
+//! Where the built agent library and the built `redial` program lie.
+//!
+//! `xtask` builds them first and names them in the environment; a test started by hand finds them in the folder its
+//! own binary was built into.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+/// The target triple of the Windows builds.
+pub const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
+
+/// The agent library: `$REDIAL_AGENT`, else the one beside the running test's build.
+///
+/// # Errors
+/// A sentence saying where it was looked for.
+pub fn agent() -> Result<PathBuf> {
+    built("REDIAL_AGENT", "", library_name(cfg!(windows)))
+}
+
+/// The `redial` program: `$REDIAL_BIN`, else the one beside the running test's build.
+///
+/// # Errors
+/// As [`agent`].
+pub fn redial() -> Result<PathBuf> {
+    built("REDIAL_BIN", "", program_name(cfg!(windows)))
+}
+
+/// The agent library for Windows: `$REDIAL_AGENT_WINDOWS`, else the cross-built one of the same target folder.
+///
+/// # Errors
+/// As [`agent`].
+pub fn windows_agent() -> Result<PathBuf> {
+    built("REDIAL_AGENT_WINDOWS", WINDOWS_TARGET, library_name(true))
+}
+
+/// The `redial` program for Windows: `$REDIAL_BIN_WINDOWS`, else the cross-built one of the same target folder.
+///
+/// # Errors
+/// As [`agent`].
+pub fn windows_redial() -> Result<PathBuf> {
+    built("REDIAL_BIN_WINDOWS", WINDOWS_TARGET, program_name(true))
+}
+
+/// File name of the agent library.
+pub const fn library_name(windows: bool) -> &'static str {
+    if windows { "redial_agent.dll" } else { "libredial_agent.so" }
+}
+
+/// File name of the program.
+pub const fn program_name(windows: bool) -> &'static str {
+    if windows { "redial.exe" } else { "redial" }
+}
+
+fn built(variable: &str, triple: &str, file: &str) -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        if path.is_file() {
+            return Ok(path);
+        }
+        bail!("{variable} names {}, which is not a file", path.display());
+    }
+    let own = std::env::current_exe()?;
+    // TARGET/PROFILE/xtask, TARGET/PROFILE/deps/TEST, TARGET/PROFILE/examples/NAME.
+    let folder = own.parent().unwrap_or(&own);
+    let is_inner = folder.file_name().is_some_and(|name| name == "deps" || name == "examples");
+    let profile = if is_inner { folder.parent().unwrap_or(folder) } else { folder };
+    let path = with_triple(profile, triple).join(file);
+    if path.is_file() {
+        return Ok(path);
+    }
+    bail!("there is no {}; `cargo xtask test` builds it first, or set {variable}", path.display())
+}
+
+fn with_triple(profile: &Path, triple: &str) -> PathBuf {
+    match (profile.parent(), profile.file_name()) {
+        (Some(target), Some(name)) if !triple.is_empty() => target.join(triple).join(name),
+        _ => profile.to_path_buf(),
+    }
+}

@@ -1,1 +1,375 @@
-//! x
+//! Host processes: started with or without the agent, spoken to in lines, and never left behind.
+//!
+//! A test host prints a line when it has reached a point, and goes on when it is sent a line; so tests wait for
+//! events and never for time. Every wait has one generous deadline whose passing fails the test with everything the
+//! host said.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::artefacts;
+
+/// How long any single wait may take before the test fails. Far above what a loaded machine needs.
+pub const DEADLINE: Duration = Duration::from_secs(120);
+
+/// The agent's class id, as `CORECLR_PROFILER` wants it.
+pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";
+
+/// Sets the variables that make the CLR load the agent into `command`'s process.
+///
+/// # Errors
+/// When the agent library has not been built.
+pub fn load_agent(command: &mut Command) -> Result<()> {
+    load_agent_from(command, &artefacts::agent()?);
+    Ok(())
+}
+
+/// As [`load_agent`], with a given library.
+pub fn load_agent_from(command: &mut Command, library: &Path) {
+    command
+        .env("CORECLR_ENABLE_PROFILING", "1")
+        .env("CORECLR_PROFILER", AGENT_CLSID)
+        .env("CORECLR_PROFILER_PATH", library);
+}
+
+/// `redial run OPTIONS -- COMMAND`, with `command`'s program, arguments, environment and folder.
+///
+/// # Errors
+/// When the program or the agent library has not been built.
+pub fn redial_run(options: &[&str], command: &Command) -> Result<Command> {
+    let mut run = redial(&["run"])?;
+    run.args(options).arg("--").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => run.env(name, value),
+            None => run.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        run.current_dir(folder);
+    }
+    Ok(run)
+}
+
+/// `redial ARGUMENTS`, with the built agent library named in its environment.
+///
+/// # Errors
+/// When the program or the agent library has not been built.
+pub fn redial(arguments: &[&str]) -> Result<Command> {
+    let mut command = Command::new(artefacts::redial()?);
+    command.env("REDIAL_AGENT", artefacts::agent()?).args(arguments);
+    Ok(command)
+}
+
+/// How a process ended and all it said.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// All of standard output, lines already taken by [`Host::wait_for`] included.
+    pub stdout: String,
+    /// All of standard error.
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// The exit code; an error naming the signal when there is none.
+    ///
+    /// # Errors
+    /// When a signal ended the process.
+    pub fn code(&self) -> Result<i32> {
+        self.status.code().ok_or_else(|| anyhow!("ended by {}; it said:\n{}", self.status, self.said()))
+    }
+
+    /// Standard output as one JSON value.
+    ///
+    /// # Errors
+    /// A sentence with the output when it is not JSON.
+    pub fn json(&self) -> Result<serde_json::Value> {
+        serde_json::from_str(&self.stdout)
+            .with_context(|| format!("not JSON ({}):\n{}", self.status, self.said()))
+    }
+
+    /// Succeeds when the process ended with code 0.
+    ///
+    /// # Errors
+    /// A sentence with everything the process said.
+    pub fn ok(self) -> Result<Self> {
+        if self.status.success() {
+            return Ok(self);
+        }
+        bail!("ended with {}:\n{}", self.status, self.said())
+    }
+
+    /// Both streams, for messages.
+    pub fn said(&self) -> String {
+        format!("--- standard output\n{}--- standard error\n{}", self.stdout, self.stderr)
+    }
+}
+
+/// Runs a command to its end, with nothing on its standard input.
+///
+/// # Errors
+/// When it cannot be started or does not end before the deadline (it is killed then).
+pub fn run(command: Command) -> Result<Outcome> {
+    let mut host = Host::start(command)?;
+    host.close_input();
+    host.finish()
+}
+
+/// A running process with piped streams. Dropping it kills it and everything in its process group.
+#[derive(Debug)]
+pub struct Host {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    said: String,
+    errors: Option<JoinHandle<String>>,
+    what: String,
+    ended: bool,
+}
+
+impl Host {
+    /// Starts `command` in a process group of its own.
+    ///
+    /// # Errors
+    /// A sentence naming the program that cannot be started.
+    pub fn start(mut command: Command) -> Result<Self> {
+        let what = command.get_program().to_string_lossy().into_owned();
+        own_group(&mut command);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("{what} cannot be started"))?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().context("no standard output")?;
+        let mut errors = child.stderr.take().context("no standard error")?;
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            let mut bytes = Vec::new();
+            while let Ok(1..) = output.read_until(b'\n', &mut bytes) {
+                if sender.send(String::from_utf8_lossy(&bytes).into_owned()).is_err() {
+                    break;
+                }
+                bytes.clear();
+            }
+        });
+        let errors = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What was read before a failure is still worth showing.
+            let _ = errors.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        Ok(Self { child, input, lines, said: String::new(), errors: Some(errors), what, ended: false })
+    }
+
+    /// Process id of what was started; with `redial run` that is `redial`, see [`Host::only_child`].
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Process id of the one child of the started process, for hosts started through `redial run`.
+    ///
+    /// Call it when the host has printed a line: then it exists.
+    ///
+    /// # Errors
+    /// When there is not exactly one child.
+    #[cfg(target_os = "linux")]
+    pub fn only_child(&self) -> Result<u32> {
+        let mut children = Vec::new();
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.pid()))? {
+            let listed = std::fs::read_to_string(task?.path().join("children"))?;
+            children.extend(listed.split_whitespace().map(str::to_owned));
+        }
+        match children.as_slice() {
+            [child] => Ok(child.parse()?),
+            _ => bail!("{} (process {}) has {} children, not one", self.what, self.pid(), children.len()),
+        }
+    }
+
+    /// Sends a line.
+    ///
+    /// # Errors
+    /// When the host no longer reads.
+    pub fn say(&mut self, line: &str) -> Result<()> {
+        let said = self.said.clone();
+        let input = self.input.as_mut().context("standard input is closed")?;
+        writeln!(input, "{line}")
+            .and_then(|()| input.flush())
+            .with_context(|| format!("{} no longer reads; it said:\n{said}", self.what))
+    }
+
+    /// Ends the host's standard input.
+    pub fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// The next line, without its end.
+    ///
+    /// # Errors
+    /// When the output ends or the deadline passes, with everything the host said.
+    pub fn next_line(&mut self) -> Result<String> {
+        self.next_line_before(Instant::now() + DEADLINE, "another line")
+    }
+
+    /// Skips lines until one begins with `beginning`, and returns the rest of that line, trimmed.
+    ///
+    /// # Errors
+    /// As [`Host::next_line`].
+    pub fn wait_for(&mut self, beginning: &str) -> Result<String> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let line = self.next_line_before(deadline, beginning)?;
+            if let Some(rest) = line.strip_prefix(beginning) {
+                return Ok(rest.trim().to_owned());
+            }
+        }
+    }
+
+    /// Sends `line` and waits for an answer that begins with `beginning`, as [`Host::wait_for`].
+    ///
+    /// # Errors
+    /// As [`Host::say`] and [`Host::next_line`].
+    pub fn ask(&mut self, line: &str, beginning: &str) -> Result<String> {
+        self.say(line)?;
+        self.wait_for(beginning)
+    }
+
+    /// Whether the process still runs.
+    ///
+    /// # Errors
+    /// When the system cannot say.
+    pub fn is_running(&mut self) -> Result<bool> {
+        has_ended(&mut self.child).map(|ended| !ended)
+    }
+
+    /// Waits for the process to end by itself.
+    ///
+    /// # Errors
+    /// When it does not before the deadline (it is killed then), with everything it said.
+    pub fn finish(mut self) -> Result<Outcome> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.said.push_str(&line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => return Err(self.failure("did not end")),
+            }
+        }
+        // Output is at its end; only the exit itself is left, which comes without another event to wait for.
+        while self.is_running()? {
+            if Instant::now() > deadline {
+                return Err(self.failure("closed its output but did not end"));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        kill_group(self.child.id());
+        let status = self.child.wait()?;
+        self.ended = true;
+        let stderr = self.take_errors();
+        Ok(Outcome { status, stdout: std::mem::take(&mut self.said), stderr })
+    }
+
+    /// Kills the process and its group at once (SIGKILL) and waits for it.
+    pub fn kill(&mut self) {
+        if self.ended {
+            return;
+        }
+        self.ended = true;
+        kill_group(self.child.id());
+        // Either call fails only when the process has already ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn next_line_before(&mut self, deadline: Instant, awaited: &str) -> Result<String> {
+        match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => {
+                self.said.push_str(&line);
+                Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(self.failure(&format!("ended its output before printing {awaited:?}")))
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                Err(self.failure(&format!("did not print {awaited:?} in time")))
+            }
+        }
+    }
+
+    /// Ends the host and tells everything it said.
+    fn failure(&mut self, happened: &str) -> anyhow::Error {
+        let was_running = self.is_running().unwrap_or(true);
+        self.kill();
+        let status = match self.child.try_wait() {
+            Ok(Some(status)) if !was_running => format!("it ended with {status}"),
+            _ => "it was still running and was killed".to_owned(),
+        };
+        let stderr = self.take_errors();
+        anyhow!(
+            "{} {happened}; {status}\n--- standard output\n{}--- standard error\n{stderr}",
+            self.what,
+            self.said
+        )
+    }
+
+    fn take_errors(&mut self) -> String {
+        self.errors.take().and_then(|reader| reader.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+#[cfg(unix)]
+fn own_group(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+#[cfg(not(unix))]
+fn own_group(_command: &mut Command) {}
+
+/// Whether the child has ended, without reaping it: until then its number, and its group's, cannot be another's.
+#[cfg(unix)]
+fn has_ended(child: &mut Child) -> Result<bool> {
+    // SAFETY: all-zero bytes are a valid siginfo_t; waitid overwrites it.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is a live siginfo_t; the options leave the child waitable.
+    let answer = unsafe {
+        libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT)
+    };
+    if answer != 0 {
+        return Err(std::io::Error::last_os_error()).context("cannot ask whether a child has ended");
+    }
+    // SAFETY: after a successful waitid si_pid is the child's number, or 0 when it still runs.
+    Ok(unsafe { info.si_pid() } != 0)
+}
+
+#[cfg(not(unix))]
+fn has_ended(child: &mut Child) -> Result<bool> {
+    Ok(child.try_wait()?.is_some())
+}
+
+/// Kills every process of the group that the not yet reaped child `pid` leads or led.
+#[cfg(unix)]
+fn kill_group(pid: u32) {
+    if let Ok(group) = i32::try_from(pid) {
+        // SAFETY: kill(2) takes no memory. The group's number is the unreaped child's own, so nobody else's.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+}
+
+#[cfg(not(unix))]
+fn kill_group(_pid: u32) {}

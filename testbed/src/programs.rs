@@ -88,7 +88,12 @@ pub fn names() -> Result<Vec<String>> {
 fn with_plugins(name: &str, folder: &Path) -> Result<Program> {
     let main = with_directives(Compilation::program(name, sources(folder)?))?;
     let dll = main.build()?;
-    let plugins = folders(folder)?;
+    let mut plugins = Vec::new();
+    for sub_folder in children(folder, Path::is_dir)? {
+        if !sources(&sub_folder)?.is_empty() {
+            plugins.push(sub_folder);
+        }
+    }
     if plugins.is_empty() {
         return Ok(Program { dll });
     }
@@ -144,10 +149,6 @@ fn with_directives(mut compilation: Compilation) -> Result<Compilation> {
 
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     children(folder, |path| path.extension().is_some_and(|extension| extension == "cs"))
-}
-
-fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
-    children(folder, Path::is_dir)
 }
 
 fn children(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
