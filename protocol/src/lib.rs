@@ -5,13 +5,20 @@
 //! nor what a user sees (that is the app's). Nothing here panics or allocates without bound on any bytes.
 
 pub mod catalogue;
+pub mod codec;
 pub mod counters;
+pub mod endpoint;
+pub mod frame;
+pub mod frozen;
 pub mod ids;
 pub mod level;
 pub mod limits;
 pub mod message;
+pub mod packet;
+pub mod process;
 pub mod reason;
 pub mod state;
+pub mod transport;
 
 /// Version of everything above the frozen layer. Two sides that differ may still exchange Hello, Status and
 /// AllOff (see `frozen`); everything else is refused naming both versions.

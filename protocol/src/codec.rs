@@ -1,0 +1,91 @@
+//! The one place that knows bincode: everything above the frozen layer passes through [`encode`] and [`decode`].
+//!
+//! Owns the bounds of decoding. bincode without a limit panics on random bytes ("capacity overflow"), so it is
+//! never used without one here; collections are capped by the messages themselves (`capped`), before decoding.
+
+use crate::limits::MAX_FRAME;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// bincode counts *decoded* sizes against its limit (8 for a `u64` that took one byte), so what fits a frame may
+/// count up to eight times as much.
+const WORST_RATIO: usize = 8;
+
+/// Bodies up to here are decoded under the first, smallest limit.
+const SMALL: usize = 4 << 10;
+/// Bodies up to here are decoded under the second.
+const MIDDLE: usize = 128 << 10;
+
+/// Why a message could not be encoded or decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CodecError {
+    /// More bytes than a frame may hold.
+    #[error("the message is {length} bytes long; the limit is {MAX_FRAME} bytes")]
+    TooLong {
+        /// Its length.
+        length: usize,
+    },
+    /// The value cannot be encoded.
+    #[error("the message cannot be encoded: {0}")]
+    Encode(String),
+    /// The bytes are not the message expected.
+    #[error("the bytes are not a message of this protocol version: {0}")]
+    Decode(String),
+    /// The message ended before its bytes did.
+    #[error("{extra} bytes follow the end of the message")]
+    Trailing {
+        /// How many.
+        extra: usize,
+    },
+}
+
+/// The bytes of a message.
+///
+/// # Errors
+/// When they would pass [`MAX_FRAME`].
+pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, CodecError> {
+    let mut bytes = Vec::new();
+    encode_into(value, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends the bytes of a message to `out`.
+///
+/// # Errors
+/// When they would pass [`MAX_FRAME`]; `out` then holds a part of them.
+pub fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let before = out.len();
+    bincode::serde::encode_into_std_write(value, out, bincode::config::standard())
+        .map_err(|error| CodecError::Encode(error.to_string()))?;
+    match out.len().saturating_sub(before) {
+        0..=MAX_FRAME => Ok(()),
+        length => Err(CodecError::TooLong { length }),
+    }
+}
+
+/// The message in `bytes`, which must be all of it and nothing more.
+///
+/// Allocates at most a small multiple of `bytes.len()`, whatever the bytes claim.
+///
+/// # Errors
+/// Any bytes that are not exactly one message of type `T`.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
+    // The limit is a constant of the type, so a small body gets a small one: a string of a length merely
+    // claimed is allocated (and never filled) up to the limit.
+    let decoded = match bytes.len() {
+        0..=SMALL => decode_within::<T, { WORST_RATIO * SMALL }>(bytes),
+        ..=MIDDLE => decode_within::<T, { WORST_RATIO * MIDDLE }>(bytes),
+        ..=MAX_FRAME => decode_within::<T, { WORST_RATIO * MAX_FRAME }>(bytes),
+        length => return Err(CodecError::TooLong { length }),
+    };
+    let (value, used) = decoded.map_err(|error| CodecError::Decode(error.to_string()))?;
+    match bytes.len().saturating_sub(used) {
+        0 => Ok(value),
+        extra => Err(CodecError::Trailing { extra }),
+    }
+}
+
+fn decode_within<T: DeserializeOwned, const LIMIT: usize>(
+    bytes: &[u8],
+) -> Result<(T, usize), bincode::error::DecodeError> {
+    bincode::serde::decode_from_slice(bytes, bincode::config::standard().with_limit::<LIMIT>())
+}

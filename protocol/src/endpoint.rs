@@ -1,0 +1,88 @@
+//! Names of the endpoint, computed alike by both sides: pure, no look at any file.
+//!
+//! Unix: a socket file `PID-START.sock` in a folder of our own; Windows: a pipe `\\.\pipe\redial-PID-START`.
+//! Must not decide whether a folder can be trusted (that is the transport's).
+
+use crate::ids::ProcessKey;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the longest socket path that every Unix takes (`sun_path` on macOS, with its final NUL).
+pub const MAX_SOCKET_PATH: usize = 103;
+
+/// File name of a process's socket.
+pub fn socket_name(process: ProcessKey) -> String {
+    format!("{}-{}.sock", process.pid, process.start)
+}
+
+/// The process a socket's file name stands for, if it is such a name.
+pub fn socket_owner(name: &str) -> Option<ProcessKey> {
+    let (pid, start) = name.strip_suffix(".sock")?.split_once('-')?;
+    let process = ProcessKey { pid: pid.parse().ok()?, start: start.parse().ok()? };
+    (socket_name(process) == name).then_some(process)
+}
+
+/// Full name of a process's pipe.
+pub fn pipe_name(process: ProcessKey) -> String {
+    format!(r"\\.\pipe\redial-{}-{}", process.pid, process.start)
+}
+
+/// A folder that may hold sockets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// An existing folder of the system or the user.
+    pub parent: PathBuf,
+    /// Our own folder in it: 0700 and the host user's.
+    pub name: String,
+}
+
+impl Folder {
+    fn new(parent: impl Into<PathBuf>, name: impl Into<String>) -> Folder {
+        Folder { parent: parent.into(), name: name.into() }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> PathBuf {
+        self.parent.join(&self.name)
+    }
+
+    /// The same folder as seen below another root (`/proc/PID/root`).
+    pub fn below(&self, root: &Path) -> Folder {
+        let inner = self.parent.strip_prefix("/").unwrap_or(&self.parent);
+        Folder { parent: root.join(inner), name: self.name.clone() }
+    }
+}
+
+/// The folders a host tries in turn to put its socket in. `uid` is the host's user as the host sees it, `lookup`
+/// its environment as it was started.
+pub fn host_folders(uid: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Vec<Folder> {
+    let fallback = format!("redial-{uid}");
+    let mut folders = Vec::new();
+    let absolute = |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(runtime) = absolute("XDG_RUNTIME_DIR") {
+        folders.push(Folder::new(runtime, "redial"));
+    }
+    if let Some(temporary) = absolute("TMPDIR") {
+        folders.push(Folder::new(temporary, fallback.as_str()));
+    }
+    folders.push(Folder::new("/tmp", fallback));
+    without_repeats(folders)
+}
+
+/// The folders a client looks into for a host's socket: those the host tried, then the system's defaults in case
+/// its environment could not be read.
+pub fn client_folders(uid: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Vec<Folder> {
+    let mut folders = host_folders(uid, lookup);
+    folders.push(Folder::new(format!("/run/user/{uid}"), "redial"));
+    without_repeats(folders)
+}
+
+fn without_repeats(folders: Vec<Folder>) -> Vec<Folder> {
+    let mut kept: Vec<Folder> = Vec::with_capacity(folders.len());
+    for folder in folders {
+        if !kept.contains(&folder) {
+            kept.push(folder);
+        }
+    }
+    kept
+}

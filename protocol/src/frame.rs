@@ -1,0 +1,124 @@
+//! Frames: a little-endian `u32` length, then that many bytes of body (1 to [`MAX_FRAME`]).
+//!
+//! Owns the cutting of a byte stream into bodies, in whatever pieces the bytes arrive. Must not know what a body
+//! means. Memory held is what has arrived, never what a length claims.
+
+use crate::limits::MAX_FRAME;
+
+/// Bytes of the length before each body.
+const PREFIX: usize = 4;
+
+/// Consumed bytes kept at the front of the buffer before the rest is moved down.
+const COMPACT_AT: usize = 64 << 10;
+
+/// Why a frame cannot be read or made. After a bad length the stream has no next frame: close the session.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// A length of zero.
+    #[error("a frame of length 0 was announced; a frame holds at least 1 byte")]
+    Empty,
+    /// A length over the limit.
+    #[error("a frame of {length} bytes was announced; the limit is {MAX_FRAME} bytes")]
+    TooLong {
+        /// Bytes announced, or bytes in the body to be framed.
+        length: u64,
+    },
+}
+
+/// Cuts a byte stream into frame bodies.
+#[derive(Debug, Default)]
+pub struct FrameReader {
+    buffer: Vec<u8>,
+    consumed: usize,
+    broken: Option<FrameError>,
+}
+
+impl FrameReader {
+    /// A reader that has seen nothing.
+    pub fn new() -> FrameReader {
+        FrameReader::default()
+    }
+
+    /// Adds bytes as they arrived. Once a length was bad, bytes are discarded.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.broken.is_some() {
+            return;
+        }
+        if self.consumed == self.buffer.len() {
+            self.buffer.clear();
+            self.consumed = 0;
+        } else if self.consumed >= COMPACT_AT {
+            self.buffer.drain(..self.consumed);
+            self.consumed = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next whole body; None when more bytes are needed. Take bodies until None after every `push`, so that
+    /// no more than one unfinished frame is held.
+    ///
+    /// # Errors
+    /// A length of 0 or over [`MAX_FRAME`], as soon as its four bytes are there; from then on always the same
+    /// error, because there is no telling where another frame would begin.
+    #[allow(clippy::should_implement_trait)] // an iterator that may answer Some after None would surprise
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        let waiting = self.buffer.get(self.consumed..).unwrap_or_default();
+        let Some((prefix, rest)) = waiting.split_first_chunk::<PREFIX>() else { return Ok(None) };
+        let length = u32::from_le_bytes(*prefix) as usize;
+        if let Err(error) = check_length(length) {
+            self.broken = Some(error.clone());
+            self.buffer = Vec::new();
+            self.consumed = 0;
+            return Err(error);
+        }
+        let Some(body) = rest.get(..length) else { return Ok(None) };
+        let body = body.to_vec();
+        self.consumed += PREFIX + length;
+        Ok(Some(body))
+    }
+
+    /// Whether a frame has begun and not ended: the stream must not end here, and a deadline runs
+    /// ([`crate::limits::FRAME_DEADLINE_MS`]).
+    pub fn mid_frame(&self) -> bool {
+        self.consumed < self.buffer.len()
+    }
+}
+
+/// The frame for a body.
+///
+/// # Errors
+/// A body that is empty or longer than [`MAX_FRAME`].
+pub fn frame(body: &[u8]) -> Result<Vec<u8>, FrameError> {
+    check_length(body.len())?;
+    let mut framed = Vec::with_capacity(PREFIX + body.len());
+    // The check keeps it far below u32::MAX.
+    framed.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    framed.extend_from_slice(body);
+    Ok(framed)
+}
+
+/// Room for the length at the front of a buffer to which a body is about to be appended; see [`finish`].
+pub(crate) fn begin() -> Vec<u8> {
+    vec![0; PREFIX]
+}
+
+/// Fills in the length of a frame started with [`begin`], saving the copy that [`frame`] makes.
+pub(crate) fn finish(mut framed: Vec<u8>) -> Result<Vec<u8>, FrameError> {
+    let length = framed.len().saturating_sub(PREFIX);
+    check_length(length)?;
+    if let Some(prefix) = framed.first_chunk_mut::<PREFIX>() {
+        *prefix = (length as u32).to_le_bytes();
+    }
+    Ok(framed)
+}
+
+fn check_length(length: usize) -> Result<(), FrameError> {
+    match length {
+        0 => Err(FrameError::Empty),
+        1..=MAX_FRAME => Ok(()),
+        _ => Err(FrameError::TooLong { length: length as u64 }),
+    }
+}

@@ -1,0 +1,282 @@
+//! The frozen layer: the layout of Hello, Status and AllOff, written by hand and fixed for all time, so that any
+//! later controller can look at and stop any older agent.
+//!
+//! Layout: integers little-endian; a string is a `u16` number of bytes (at most [`MAX_WORD`]) and its UTF-8; a
+//! list is a `u8` number of entries and the entries; an option is a `u8` 0 or 1 and, for 1, the value. Bytes after
+//! the last known field are ignored: that is how a message may grow. Nothing else about it may ever change. Must
+//! not know bincode, nor anything of `message` that could change with the version.
+
+use crate::ids::ProcessKey;
+use crate::level::Level;
+use crate::limits::MAX_WORD;
+use crate::message::Holder;
+
+/// A controller's first message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientHello {
+    /// [`crate::PROTOCOL_VERSION`] of the controller.
+    pub protocol: u32,
+    /// Its name for itself (`redial dial`).
+    pub program: String,
+    /// Its version (`0.1.0`).
+    pub version: String,
+    /// Its process id as it sees it itself.
+    pub pid: u32,
+}
+
+/// Which CLR the agent lives in (`COR_PRF_RUNTIME_TYPE`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuntimeKind {
+    /// .NET Core 1.0 to 3.1 and .NET 5 onwards.
+    CoreClr,
+    /// .NET Framework.
+    Framework,
+    /// A kind this version does not know.
+    Unknown(u8),
+}
+
+impl RuntimeKind {
+    /// The wire byte.
+    pub fn byte(self) -> u8 {
+        match self {
+            RuntimeKind::Framework => 1,
+            RuntimeKind::CoreClr => 2,
+            RuntimeKind::Unknown(byte) => byte,
+        }
+    }
+
+    /// The kind a wire byte stands for.
+    pub fn from_byte(byte: u8) -> RuntimeKind {
+        match byte {
+            1 => RuntimeKind::Framework,
+            2 => RuntimeKind::CoreClr,
+            other => RuntimeKind::Unknown(other),
+        }
+    }
+
+    /// The word in listings and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            RuntimeKind::CoreClr => "coreclr",
+            RuntimeKind::Framework => "framework",
+            RuntimeKind::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// What an agent says of itself, as the answer to Hello and to Status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFacts {
+    /// [`crate::PROTOCOL_VERSION`] of the agent.
+    pub protocol: u32,
+    /// The agent's version (`0.1.0`).
+    pub agent_version: String,
+    /// The process it lives in, as it sees it itself.
+    pub process: ProcessKey,
+    /// Which CLR.
+    pub runtime_kind: RuntimeKind,
+    /// The CLR's version (`8.0.31`).
+    pub runtime_version: String,
+    /// Levels offered; levels unknown to the reader are left out.
+    pub levels: Vec<Level>,
+    /// Who has control; absent: free.
+    pub holder: Option<Holder>,
+    /// Copies whose instrumented body runs.
+    pub live: u64,
+    /// Copies dialled by kept orders.
+    pub kept: u64,
+    /// Copies dialled by held orders.
+    pub held: u64,
+    /// Estimated bytes the CLR keeps for recompilations until their AppDomain unloads.
+    pub clr_kept_bytes: u64,
+}
+
+/// Why bytes are not a frozen message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrozenError {
+    /// The bytes ended inside a field.
+    #[error("the message ends inside its field '{0}'")]
+    Truncated(&'static str),
+    /// A string is longer than the layout allows.
+    #[error("the field '{field}' is {length} bytes long; the limit is {MAX_WORD} bytes")]
+    WordTooLong {
+        /// Which.
+        field: &'static str,
+        /// Its length.
+        length: usize,
+    },
+    /// A string is not UTF-8.
+    #[error("the field '{0}' is not valid UTF-8")]
+    NotText(&'static str),
+    /// An option's byte is neither 0 nor 1.
+    #[error("the field '{field}' has the presence byte {byte}; only 0 and 1 are possible")]
+    BadPresence {
+        /// Which.
+        field: &'static str,
+        /// The byte.
+        byte: u8,
+    },
+}
+
+impl ClientHello {
+    /// Appends the layout. Strings over [`MAX_WORD`] bytes are cut at a character.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put_u32(out, self.protocol);
+        put_word(out, &self.program);
+        put_word(out, &self.version);
+        put_u32(out, self.pid);
+    }
+
+    /// Reads the layout, ignoring what follows it.
+    ///
+    /// # Errors
+    /// See [`FrozenError`].
+    pub fn read(bytes: &[u8]) -> Result<ClientHello, FrozenError> {
+        let mut fields = Fields(bytes);
+        Ok(ClientHello {
+            protocol: fields.u32("protocol")?,
+            program: fields.word("program")?,
+            version: fields.word("version")?,
+            pid: fields.u32("pid")?,
+        })
+    }
+}
+
+impl AgentFacts {
+    /// Appends the layout. Strings over [`MAX_WORD`] bytes are cut at a character.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put_u32(out, self.protocol);
+        put_word(out, &self.agent_version);
+        put_u32(out, self.process.pid);
+        put_u64(out, self.process.start);
+        out.push(self.runtime_kind.byte());
+        put_word(out, &self.runtime_version);
+        let levels = self.levels.get(..usize::from(u8::MAX)).unwrap_or(&self.levels);
+        out.push(levels.len() as u8);
+        out.extend(levels.iter().map(|level| *level as u8));
+        match &self.holder {
+            None => out.push(0),
+            Some(holder) => {
+                out.push(1);
+                put_u32(out, holder.pid);
+                put_word(out, &holder.program);
+            }
+        }
+        for number in [self.live, self.kept, self.held, self.clr_kept_bytes] {
+            put_u64(out, number);
+        }
+    }
+
+    /// Reads the layout, ignoring what follows it and levels it does not know.
+    ///
+    /// # Errors
+    /// See [`FrozenError`].
+    pub fn read(bytes: &[u8]) -> Result<AgentFacts, FrozenError> {
+        let mut fields = Fields(bytes);
+        Ok(AgentFacts {
+            protocol: fields.u32("protocol")?,
+            agent_version: fields.word("agent_version")?,
+            process: ProcessKey { pid: fields.u32("pid")?, start: fields.u64("start")? },
+            runtime_kind: RuntimeKind::from_byte(fields.u8("runtime_kind")?),
+            runtime_version: fields.word("runtime_version")?,
+            levels: fields.levels("levels")?,
+            holder: fields.holder("holder")?,
+            live: fields.u64("live")?,
+            kept: fields.u64("kept")?,
+            held: fields.u64("held")?,
+            clr_kept_bytes: fields.u64("clr_kept_bytes")?,
+        })
+    }
+}
+
+/// Appends the layout of AllOffDone: copies turned off, copies that could not be.
+pub(crate) fn write_all_off_done(reverted: u64, remaining: u64, out: &mut Vec<u8>) {
+    put_u64(out, reverted);
+    put_u64(out, remaining);
+}
+
+/// Reads AllOffDone, ignoring what follows it.
+pub(crate) fn read_all_off_done(bytes: &[u8]) -> Result<(u64, u64), FrozenError> {
+    let mut fields = Fields(bytes);
+    Ok((fields.u64("reverted")?, fields.u64("remaining")?))
+}
+
+/// Appends the layout of VersionRefused: the agent's protocol, its version, a sentence. Strings over
+/// [`MAX_WORD`] bytes are cut at a character.
+pub(crate) fn write_version_refused(protocol: u32, version: &str, message: &str, out: &mut Vec<u8>) {
+    put_u32(out, protocol);
+    put_word(out, version);
+    put_word(out, message);
+}
+
+/// Reads VersionRefused, ignoring what follows it.
+pub(crate) fn read_version_refused(bytes: &[u8]) -> Result<(u32, String, String), FrozenError> {
+    let mut fields = Fields(bytes);
+    Ok((fields.u32("agent_protocol")?, fields.word("agent_version")?, fields.word("message")?))
+}
+
+fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_u64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_word(out: &mut Vec<u8>, word: &str) {
+    let word = &word[..word.floor_char_boundary(MAX_WORD)];
+    out.extend_from_slice(&(word.len() as u16).to_le_bytes());
+    out.extend_from_slice(word.as_bytes());
+}
+
+/// What of a message is still to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], FrozenError> {
+        let (value, rest) = self.0.split_first_chunk::<N>().ok_or(FrozenError::Truncated(field))?;
+        self.0 = rest;
+        Ok(*value)
+    }
+
+    fn u8(&mut self, field: &'static str) -> Result<u8, FrozenError> {
+        self.array::<1>(field).map(|[byte]| byte)
+    }
+
+    fn u32(&mut self, field: &'static str) -> Result<u32, FrozenError> {
+        self.array(field).map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self, field: &'static str) -> Result<u64, FrozenError> {
+        self.array(field).map(u64::from_le_bytes)
+    }
+
+    fn bytes(&mut self, length: usize, field: &'static str) -> Result<&[u8], FrozenError> {
+        let (value, rest) = self.0.split_at_checked(length).ok_or(FrozenError::Truncated(field))?;
+        self.0 = rest;
+        Ok(value)
+    }
+
+    fn word(&mut self, field: &'static str) -> Result<String, FrozenError> {
+        let length = usize::from(self.array(field).map(u16::from_le_bytes)?);
+        if length > MAX_WORD {
+            return Err(FrozenError::WordTooLong { field, length });
+        }
+        let bytes = self.bytes(length, field)?;
+        std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| FrozenError::NotText(field))
+    }
+
+    fn levels(&mut self, field: &'static str) -> Result<Vec<Level>, FrozenError> {
+        let count = usize::from(self.u8(field)?);
+        let bytes = self.bytes(count, field)?;
+        Ok(bytes.iter().filter_map(|byte| Level::from_byte(*byte)).collect())
+    }
+
+    fn holder(&mut self, field: &'static str) -> Result<Option<Holder>, FrozenError> {
+        match self.u8(field)? {
+            0 => Ok(None),
+            1 => Ok(Some(Holder { pid: self.u32(field)?, program: self.word(field)? })),
+            byte => Err(FrozenError::BadPresence { field, byte }),
+        }
+    }
+}

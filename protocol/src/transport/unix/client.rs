@@ -1,0 +1,187 @@
+//! The controller's end: finding a process's socket and making sure that it is that process's.
+
+use super::folder::{Folder, FolderError};
+use super::own_uid;
+use super::stream::{Credentials, Stream};
+use crate::endpoint;
+use crate::process::{self, ProcessError};
+use crate::transport::{ConnectError, Peer};
+use interprocess::ConnectWaitMode;
+use interprocess::local_socket::{ConnectOptions, GenericFilePath, ToFsName};
+use interprocess::os::unix::uds_local_socket;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long an agent may leave its queue of connections full.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What became of one place where the socket could be.
+enum Attempt {
+    Connected(Stream, Peer),
+    /// Nothing there, or nothing usable: what to tell.
+    Nothing(String),
+    /// Someone else's server.
+    Wrong(String),
+    NotAllowed(String),
+    Failed(io::Error),
+}
+
+pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
+    let owner = process::owner_of(pid).map_err(|error| from_process(pid, error))?;
+    let name = endpoint::socket_name(process::key_of(pid).map_err(|error| from_process(pid, error))?);
+    if own_uid() != 0 && own_uid() != owner.uid {
+        let why = format!("it runs as uid {}, this program as uid {}; only that user and root may", owner.uid, own_uid());
+        return Err(ConnectError::NotAllowed { pid, why });
+    }
+    try_places(pid, owner.uid, &name, &places(pid, owner.uid))
+}
+
+/// Every folder in which the process may have put its socket.
+fn places(pid: u32, uid: u32) -> Vec<endpoint::Folder> {
+    let environment = process::environment_of(&pid.to_string());
+    let lookup = |name: &str| environment.get(OsStr::new(name)).cloned();
+    let inner = endpoint::client_folders(process::inner_uid(pid, uid), lookup);
+    // Its own view of the file system first: in a container the same paths mean other folders.
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let mut places = Vec::new();
+    if has_other_root(&root) {
+        places.extend(inner.iter().map(|folder| folder.below(&root)));
+    }
+    places.extend(inner);
+    places
+}
+
+/// Whether a process's root is another than ours (and may be looked into).
+fn has_other_root(root: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino()));
+    // Another mount namespace can have the same root and another /tmp (systemd's PrivateTmp).
+    let mounts = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt"));
+    let process = root.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default();
+    match (identity(root), identity(Path::new("/")), mounts(process), mounts("self")) {
+        (Ok(theirs), Ok(ours), Ok(their_mounts), Ok(our_mounts)) => theirs != ours || their_mounts != our_mounts,
+        (Ok(_), ..) => true,
+        _ => false,
+    }
+}
+
+/// Tries the places in turn; the most telling of the failures is returned.
+pub(super) fn try_places(
+    pid: u32,
+    uid: u32,
+    name: &str,
+    places: &[endpoint::Folder],
+) -> Result<(Stream, Peer), ConnectError> {
+    let mut looked_in = Vec::new();
+    let mut telling: Option<ConnectError> = None;
+    for place in places {
+        let error = match try_place(pid, uid, name, place) {
+            Attempt::Connected(stream, peer) => return Ok((stream, peer)),
+            Attempt::Nothing(what) => {
+                looked_in.push(what);
+                continue;
+            }
+            Attempt::Wrong(why) => ConnectError::WrongServer { pid, why },
+            Attempt::NotAllowed(why) => ConnectError::NotAllowed { pid, why },
+            Attempt::Failed(source) => ConnectError::Io { pid, source },
+        };
+        if rank(&error) > telling.as_ref().map_or(0, rank) {
+            telling = Some(error);
+        }
+    }
+    Err(telling.unwrap_or(ConnectError::NoAgent { pid, looked_in }))
+}
+
+fn rank(error: &ConnectError) -> u8 {
+    match error {
+        ConnectError::WrongServer { .. } => 3,
+        ConnectError::Io { .. } => 2,
+        _ => 1,
+    }
+}
+
+fn try_place(pid: u32, uid: u32, name: &str, place: &endpoint::Folder) -> Attempt {
+    let path = place.path().join(name);
+    let folder = match Folder::open(place, uid) {
+        Ok(folder) => folder,
+        Err(FolderError::Missing(_)) => return Attempt::Nothing(path.display().to_string()),
+        Err(error @ FolderError::Untrusted { .. }) => return Attempt::Nothing(error.to_string()),
+        Err(error @ FolderError::NotAllowed(_)) => return Attempt::NotAllowed(error.to_string()),
+        Err(FolderError::Io { source, .. }) => return Attempt::Failed(source),
+    };
+    match folder.stat(name) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Attempt::Nothing(path.display().to_string()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Attempt::NotAllowed(format!("{} may not be looked into", folder.path().display()));
+        }
+        Err(error) => return Attempt::Failed(error),
+    }
+    let stream = match connect_within(&folder.entry(name), PATIENCE) {
+        Ok(stream) => stream,
+        Err(error) => match error.kind() {
+            // Left behind by a process that was killed and whose pid and start time came again.
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+                return Attempt::Nothing(format!("{}, where nobody listens", path.display()));
+            }
+            io::ErrorKind::PermissionDenied => {
+                return Attempt::NotAllowed(format!("{} may not be opened", path.display()));
+            }
+            _ => return Attempt::Failed(error),
+        },
+    };
+    let credentials = match Credentials::of(&stream) {
+        Ok(credentials) => credentials,
+        Err(error) => return Attempt::Failed(error),
+    };
+    match check_server(credentials, pid, uid) {
+        Ok(()) => Attempt::Connected(Stream::new(stream), credentials.peer()),
+        Err(why) => Attempt::Wrong(format!("{} is served by {why}", path.display())),
+    }
+}
+
+/// A server must be the process asked for, under its owner; or under root, which it may have been when it began
+/// to listen (a daemon that drops its rights).
+fn check_server(server: Credentials, pid: u32, uid: u32) -> Result<(), String> {
+    match server.pid {
+        None => return Err("a process that cannot be seen from here".to_owned()),
+        Some(other) if other != pid => return Err(format!("process {other}")),
+        Some(_) => {}
+    }
+    if server.uid != uid && server.uid != 0 {
+        return Err(format!("uid {}, but process {pid} belongs to uid {uid}", server.uid));
+    }
+    Ok(())
+}
+
+/// A blocking connect waits without end for a server that does not accept, so it is tried without blocking.
+fn connect_within(path: &Path, patience: Duration) -> io::Result<uds_local_socket::Stream> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let stream = ConnectOptions::new()
+            .name(path.to_fs_name::<GenericFilePath>()?)
+            .wait_mode(ConnectWaitMode::Timeout(patience))
+            .connect_sync_as::<uds_local_socket::Stream>()?;
+        // A full queue (EAGAIN) leaves the socket unconnected, which only shows here.
+        match stream.inner().peer_addr() {
+            Ok(_) => return Ok(stream),
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
+            Err(error) => return Err(error),
+        }
+        if Instant::now() >= deadline {
+            let what = "its agent does not accept connections (is the process stopped?)";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn from_process(pid: u32, error: ProcessError) -> ConnectError {
+    match error {
+        ProcessError::NoSuchProcess { pid } => ConnectError::NoSuchProcess { pid },
+        ProcessError::NotAllowed { source, .. } => ConnectError::NotAllowed { pid, why: source.to_string() },
+        ProcessError::Io { source, .. } => ConnectError::Io { pid, source },
+    }
+}

@@ -1,0 +1,104 @@
+//! A connected socket, its two directions and its closing.
+
+use crate::transport::Peer;
+use interprocess::local_socket::traits::StreamCommon;
+use interprocess::os::unix::uds_local_socket;
+use std::io::{self, Read};
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(crate) struct Stream(UnixStream);
+
+#[derive(Debug)]
+pub(crate) struct ReadHalf(Arc<UnixStream>);
+
+#[derive(Debug)]
+pub(crate) struct WriteHalf(Arc<UnixStream>);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Closer(Arc<UnixStream>);
+
+/// The peer as the system recorded it: of a client when it connected, of a server when it began to listen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Credentials {
+    /// As seen from here; None when it cannot be seen from here.
+    pub(crate) pid: Option<u32>,
+    /// As seen from here.
+    pub(crate) uid: u32,
+}
+
+impl Credentials {
+    pub(crate) fn of(stream: &uds_local_socket::Stream) -> io::Result<Credentials> {
+        let credentials = stream.peer_creds()?;
+        let uid = credentials.euid().ok_or_else(|| io::Error::other("the system does not tell the peer's uid"))?;
+        // 0 stands for a process outside the pid namespaces that can be seen from here.
+        let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
+        Ok(Credentials { pid, uid })
+    }
+
+    pub(crate) fn peer(self) -> Peer {
+        Peer { pid: self.pid, user: self.uid.to_string() }
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(stream: uds_local_socket::Stream) -> Stream {
+        Stream(UnixStream::from(std::os::fd::OwnedFd::from(stream)))
+    }
+
+    pub(crate) fn split(self) -> (ReadHalf, WriteHalf, Closer) {
+        let shared = Arc::new(self.0);
+        (ReadHalf(Arc::clone(&shared)), WriteHalf(Arc::clone(&shared)), Closer(shared))
+    }
+}
+
+impl ReadHalf {
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            return match (&*self.0).read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // What SO_RCVTIMEO answers; the same word as on Windows.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
+                // The peer closed with bytes of ours unread: its end all the same.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
+                other => other,
+            };
+        }
+    }
+
+    pub(crate) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.0.set_read_timeout(timeout)
+    }
+}
+
+impl WriteHalf {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            // MSG_NOSIGNAL: a SIGPIPE would be the host's to handle, and kill it where it does not.
+            // SAFETY: the descriptor is open as long as self; the buffer is readable for its length (send(2)).
+            let sent = unsafe {
+                libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL)
+            };
+            match usize::try_from(sent) {
+                Ok(sent) => return Ok(sent),
+                Err(_) => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Closer {
+    pub(crate) fn close(&self) {
+        // The only failure is that the connection has ended already.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
+}
