@@ -1,0 +1,58 @@
+// Copies of one file, each in a load context of its own and with its own statics.
+//
+// alc, then commands, one a line:
+//   load     -> loaded K MVID      one more copy of Copied.dll, the K-th, K from 0
+//   call K N -> called K TOTAL     Copied.Counter.Add(int) of copy K, N times with 1; TOTAL is that copy's static
+// It says "ready PID" first and ends with "exit" or at the end of its input.
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.IO;
+using System.Reflection;
+using System.Runtime.Loader;
+
+static class Alc
+{
+    sealed class Context : AssemblyLoadContext
+    {
+        protected override Assembly Load(AssemblyName name) => null;
+    }
+
+    static int Main()
+    {
+        var copies = new List<Func<int, int>>();
+        Say("ready " + Process.GetCurrentProcess().Id);
+        string line;
+        while ((line = Console.In.ReadLine()) != null && line != "exit")
+        {
+            string[] words = line.Split(' ');
+            switch (words[0])
+            {
+                case "load":
+                    Assembly copy = new Context().LoadFromAssemblyPath(
+                        Path.Combine(AppContext.BaseDirectory, "plugins", "Copied.dll"));
+                    copies.Add((Func<int, int>)copy.GetType("Copied.Counter", true).GetMethod("Add")
+                        .CreateDelegate(typeof(Func<int, int>)));
+                    Say("loaded " + (copies.Count - 1) + " " + copy.ManifestModule.ModuleVersionId);
+                    break;
+                case "call":
+                    Func<int, int> add = copies[int.Parse(words[1])];
+                    int total = 0;
+                    for (int i = 0; i < int.Parse(words[2]); i++)
+                        total = add(1);
+                    Say("called " + words[1] + " " + total);
+                    break;
+                default:
+                    Say("error unknown command: " + line);
+                    break;
+            }
+        }
+        return 0;
+    }
+
+    static void Say(string line)
+    {
+        Console.Out.WriteLine(line);
+        Console.Out.Flush();
+    }
+}

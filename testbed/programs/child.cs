@@ -1,0 +1,99 @@
+// A program that starts itself again, to see what a child inherits.
+//
+// child, then commands, one a line:
+//   env      -> env NAME=VALUE;...     its variables that concern profilers and Redial, sorted
+//   call N   -> called N CHECKSUM      Child.Step(int), N times
+//   start    -> started PID            one more process of this program
+//   ask LINE -> answer ANSWER          what the child started last answered to LINE (which may be `ask` again)
+//   end      -> ended CODE             closes that child's input and waits for it
+// It says "ready PID" first and ends with "exit" or at the end of its input.
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+
+static class Child
+{
+    static readonly string[] Prefixes = { "CORECLR_", "COR_", "DOTNET_Profiler", "REDIAL_" };
+
+    static Process child;
+
+    static int Main()
+    {
+        Say("ready " + Process.GetCurrentProcess().Id);
+        string line;
+        while ((line = Console.In.ReadLine()) != null && line != "exit")
+        {
+            string[] words = line.Split(new[] { ' ' }, 2);
+            switch (words[0])
+            {
+                case "env":
+                    Say("env " + Variables());
+                    break;
+                case "call":
+                    int sum = 0;
+                    for (int i = 0; i < int.Parse(words[1]); i++)
+                        sum += Step(i);
+                    Say("called " + words[1] + " " + sum.ToString("x8"));
+                    break;
+                case "start":
+                    Start();
+                    Say("started " + child.Id);
+                    break;
+                case "ask":
+                    child.StandardInput.WriteLine(words[1]);
+                    child.StandardInput.Flush();
+                    Say("answer " + child.StandardOutput.ReadLine());
+                    break;
+                case "end":
+                    child.StandardInput.Close();
+                    child.WaitForExit();
+                    Say("ended " + child.ExitCode);
+                    break;
+                default:
+                    Say("error unknown command: " + line);
+                    break;
+            }
+        }
+        return 0;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Step(int n) => unchecked(n * 31 + 7);
+
+    static void Start()
+    {
+        string host = Process.GetCurrentProcess().MainModule.FileName;
+        string program = Assembly.GetExecutingAssembly().Location;
+        child = Process.Start(new ProcessStartInfo(host, "\"" + program + "\"")
+        {
+            UseShellExecute = false,
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+        });
+        child.StandardOutput.ReadLine(); // its "ready"
+    }
+
+    static string Variables()
+    {
+        var found = new List<string>();
+        foreach (DictionaryEntry variable in Environment.GetEnvironmentVariables())
+        {
+            foreach (string prefix in Prefixes)
+            {
+                if (((string)variable.Key).StartsWith(prefix, StringComparison.Ordinal))
+                    found.Add(variable.Key + "=" + variable.Value);
+            }
+        }
+        found.Sort(StringComparer.Ordinal);
+        return string.Join(";", found);
+    }
+
+    static void Say(string line)
+    {
+        Console.Out.WriteLine(line);
+        Console.Out.Flush();
+    }
+}

@@ -1,0 +1,144 @@
+// Code that must be refused: in a collectible load context, in dynamic assemblies, in a dynamic method.
+//
+// collectible, then commands, one a line:
+//   load KIND   -> loaded KIND, or unsupported KIND (collectible on .NET Core 2.1)
+//                  KIND: collectible (Gathered!Gathered.Work.Twice(int)), run and collect (dynamic assemblies
+//                  Emitted_run and Emitted_collect, Emitted.Work.Twice(int)), method (a DynamicMethod), plain (the
+//                  same file as collectible, in a context that stays: the counterpart that may be dialled)
+//   call KIND N -> called KIND N     calls its Twice N times and checks the results
+//   unload      -> unloaded          the collectible context, once it is really gone (3.1 and later)
+// It says "ready PID" first and ends with "exit" or at the end of its input.
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.IO;
+using System.Reflection;
+using System.Reflection.Emit;
+using System.Runtime.CompilerServices;
+using System.Runtime.Loader;
+using System.Threading;
+
+static class Collectible
+{
+    sealed class Staying : AssemblyLoadContext
+    {
+        protected override Assembly Load(AssemblyName name) => null;
+    }
+
+    static readonly Dictionary<string, Func<int, int>> Methods = new Dictionary<string, Func<int, int>>();
+    static WeakReference context;
+
+    static int Main()
+    {
+        Say("ready " + Process.GetCurrentProcess().Id);
+        string line;
+        while ((line = Console.In.ReadLine()) != null && line != "exit")
+        {
+            string[] words = line.Split(' ');
+            switch (words[0])
+            {
+                case "load":
+                    Say((Load(words[1]) ? "loaded " : "unsupported ") + words[1]);
+                    break;
+                case "call":
+                    Call(Methods[words[1]], int.Parse(words[2]));
+                    Say("called " + words[1] + " " + words[2]);
+                    break;
+                case "unload":
+                    Unload();
+                    while (context.IsAlive)
+                    {
+                        GC.Collect();
+                        GC.WaitForPendingFinalizers();
+                        Thread.Sleep(1);
+                    }
+                    Say("unloaded");
+                    break;
+                default:
+                    Say("error unknown command: " + line);
+                    break;
+            }
+        }
+        return 0;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Call(Func<int, int> twice, int times)
+    {
+        for (int i = 0; i < times; i++)
+        {
+            if (twice(i) != 2 * i)
+                throw new InvalidOperationException("wrong result");
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static bool Load(string kind)
+    {
+        switch (kind)
+        {
+            case "plain":
+                Methods[kind] = Bind(new Staying().LoadFromAssemblyPath(Gathered).GetType("Gathered.Work", true));
+                return true;
+            case "collectible":
+                // The constructor with (name, isCollectible) came with .NET Core 3.0.
+                ConstructorInfo make =
+                    typeof(AssemblyLoadContext).GetConstructor(new[] { typeof(string), typeof(bool) });
+                if (make == null)
+                    return false;
+                var made = (AssemblyLoadContext)make.Invoke(new object[] { "gathered", true });
+                context = new WeakReference(made);
+                Methods[kind] = Bind(made.LoadFromAssemblyPath(Gathered).GetType("Gathered.Work", true));
+                return true;
+            case "run":
+                Methods[kind] = Bind(Emit(kind, AssemblyBuilderAccess.Run));
+                return true;
+            case "collect":
+                Methods[kind] = Bind(Emit(kind, AssemblyBuilderAccess.RunAndCollect));
+                return true;
+            case "method":
+                var method = new DynamicMethod("Twice", typeof(int), new[] { typeof(int) });
+                Twice(method.GetILGenerator());
+                Methods[kind] = (Func<int, int>)method.CreateDelegate(typeof(Func<int, int>));
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    static string Gathered => Path.Combine(AppContext.BaseDirectory, "plugins", "Gathered.dll");
+
+    static Type Emit(string kind, AssemblyBuilderAccess access)
+    {
+        string name = "Emitted_" + kind;
+        TypeBuilder type = AssemblyBuilder.DefineDynamicAssembly(new AssemblyName(name), access)
+            .DefineDynamicModule(name).DefineType("Emitted.Work", TypeAttributes.Public);
+        Twice(type.DefineMethod("Twice", MethodAttributes.Public | MethodAttributes.Static, typeof(int),
+            new[] { typeof(int) }).GetILGenerator());
+        return type.CreateTypeInfo().AsType();
+    }
+
+    static void Twice(ILGenerator il)
+    {
+        il.Emit(OpCodes.Ldarg_0);
+        il.Emit(OpCodes.Ldarg_0);
+        il.Emit(OpCodes.Add);
+        il.Emit(OpCodes.Ret);
+    }
+
+    static Func<int, int> Bind(Type type) =>
+        (Func<int, int>)type.GetMethod("Twice").CreateDelegate(typeof(Func<int, int>));
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Unload()
+    {
+        Methods.Remove("collectible");
+        typeof(AssemblyLoadContext).GetMethod("Unload").Invoke(context.Target, null);
+    }
+
+    static void Say(string line)
+    {
+        Console.Out.WriteLine(line);
+        Console.Out.Flush();
+    }
+}

@@ -1,0 +1,205 @@
+// The bench program: what a call costs, and what collections cost beside hammering threads.
+//
+// loops, then commands, one a line:
+//   bench KIND THREADS MILLIONS -> bench KIND THREADS BEST MEDIAN   nanoseconds per call of Loops.KIND(int), from
+//       MILLIONS chunks of a million calls on each thread, after a warm-up long enough for every tier
+//   gc KIND COUNT -> gc KIND MEDIAN MAX   microseconds of GC.Collect(0), COUNT times with 1 ms between, while two
+//       threads hammer Loops.KIND(int)
+// KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Inlined (left for the
+// JIT to inline), Empty (no call at all: the loop itself).
+// It says "ready PID" first and ends with "exit" or at the end of its input.
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.Globalization;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+static class Loops
+{
+    const int Chunk = 1000000;
+    const int WarmUpMilliseconds = 500;
+
+    static long shared;
+    [ThreadStatic] static long own;
+    static long sink;
+    static volatile bool stop;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Plain(int n) => n ^ 5;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Interlocked(int n)
+    {
+        System.Threading.Interlocked.Increment(ref shared);
+        return n ^ 5;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int ThreadStatic(int n)
+    {
+        own++;
+        return n ^ 5;
+    }
+
+    static int Inlined(int n) => n ^ 5;
+
+    static int Main()
+    {
+        Say("ready " + Process.GetCurrentProcess().Id);
+        string line;
+        while ((line = Console.In.ReadLine()) != null && line != "exit")
+        {
+            string[] words = line.Split(' ');
+            switch (words[0])
+            {
+                case "bench":
+                    Bench(words[1], int.Parse(words[2]), int.Parse(words[3]));
+                    break;
+                case "gc":
+                    Collect(words[1], int.Parse(words[2]));
+                    break;
+                default:
+                    Say("error unknown command: " + line);
+                    break;
+            }
+        }
+        return 0;
+    }
+
+    /// <summary>A million calls from a loop that names its callee, as a compiler would see it.</summary>
+    static Func<int, int> Hammer(string kind)
+    {
+        switch (kind)
+        {
+            case "Plain":
+                return HammerPlain;
+            case "Interlocked":
+                return HammerInterlocked;
+            case "ThreadStatic":
+                return HammerThreadStatic;
+            case "Inlined":
+                return HammerInlined;
+            case "Empty":
+                return HammerNothing;
+            default:
+                throw new ArgumentException("no such kind: " + kind);
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int HammerPlain(int calls)
+    {
+        int sum = 0;
+        for (int i = 0; i < calls; i++)
+            sum += Plain(i);
+        return sum;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int HammerInterlocked(int calls)
+    {
+        int sum = 0;
+        for (int i = 0; i < calls; i++)
+            sum += Interlocked(i);
+        return sum;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int HammerThreadStatic(int calls)
+    {
+        int sum = 0;
+        for (int i = 0; i < calls; i++)
+            sum += ThreadStatic(i);
+        return sum;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int HammerInlined(int calls)
+    {
+        int sum = 0;
+        for (int i = 0; i < calls; i++)
+            sum += Inlined(i);
+        return sum;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int HammerNothing(int calls)
+    {
+        int sum = 0;
+        for (int i = 0; i < calls; i++)
+            sum += i ^ 5;
+        return sum;
+    }
+
+    static void Bench(string kind, int threadCount, int chunks)
+    {
+        Func<int, int> hammer = Hammer(kind);
+        var samples = new List<double>();
+        var warm = new Barrier(threadCount);
+        var threads = new List<Thread>();
+        for (int t = 0; t < threadCount; t++)
+        {
+            threads.Add(new Thread(() =>
+            {
+                WarmUp(hammer);
+                var mine = new List<double>();
+                warm.SignalAndWait();
+                for (int i = 0; i < chunks; i++)
+                {
+                    long start = Stopwatch.GetTimestamp();
+                    sink += hammer(Chunk);
+                    mine.Add((Stopwatch.GetTimestamp() - start) * (1e9 / Stopwatch.Frequency) / Chunk);
+                }
+                lock (samples)
+                    samples.AddRange(mine);
+            }));
+        }
+        threads.ForEach(thread => thread.Start());
+        threads.ForEach(thread => thread.Join());
+        samples.Sort();
+        Say("bench " + kind + " " + threadCount + " " + Number(samples[0]) + " " + Number(samples[samples.Count / 2]));
+    }
+
+    /// <summary>Many short calls of the loop, so that it and its callee reach their last tier.</summary>
+    static void WarmUp(Func<int, int> hammer)
+    {
+        var clock = Stopwatch.StartNew();
+        while (clock.ElapsedMilliseconds < WarmUpMilliseconds)
+            sink += hammer(Chunk / 100);
+    }
+
+    static void Collect(string kind, int count)
+    {
+        Func<int, int> hammer = Hammer(kind);
+        stop = false;
+        var threads = Enumerable.Range(0, 2).Select(_ => new Thread(() =>
+        {
+            while (!stop)
+                sink += hammer(Chunk);
+        })).ToList();
+        threads.ForEach(thread => thread.Start());
+        Thread.Sleep(WarmUpMilliseconds);
+        var samples = new List<double>();
+        for (int i = 0; i < count; i++)
+        {
+            long start = Stopwatch.GetTimestamp();
+            GC.Collect(0);
+            samples.Add((Stopwatch.GetTimestamp() - start) * (1e6 / Stopwatch.Frequency));
+            Thread.Sleep(1);
+        }
+        stop = true;
+        threads.ForEach(thread => thread.Join());
+        samples.Sort();
+        Say("gc " + kind + " " + Number(samples[samples.Count / 2]) + " " + Number(samples[samples.Count - 1]));
+    }
+
+    static string Number(double value) => value.ToString("0.00", CultureInfo.InvariantCulture);
+
+    static void Say(string line)
+    {
+        Console.Out.WriteLine(line);
+        Console.Out.Flush();
+    }
+}
