@@ -1,0 +1,232 @@
+//! Assemblies that are generated: one with many methods, many with few, one with invalid IL.
+//!
+//! All are deterministic and cached. `Big` goes through the C# compiler, so that its bodies are what a compiler
+//! writes; the small ones are written directly by the program `makelibs`, in one run.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::cache;
+use crate::csharp::Compilation;
+use crate::programs;
+use crate::runtimes::Runtime;
+
+/// Classes of [`big_library`].
+pub const BIG_CLASSES: u32 = 100;
+
+/// Methods of each class of [`big_library`], the compiler-made ones not counted.
+pub const BIG_METHODS: u32 = 101;
+
+/// `Big.dll`: classes `Big.C0`… `Big.C99`, each with methods `M0`… `M100` of varied shapes and a `Run(int)` that
+/// calls each of them once; `Big.All.CallAll(int)` calls every `Run` once. The results are the same every time.
+///
+/// # Errors
+/// The compiler's messages.
+pub fn big_library() -> Result<PathBuf> {
+    let source = big_source(BIG_CLASSES, BIG_METHODS);
+    let folder = cache::ensure("generated/Big", &source, |into| {
+        let path = into.join("Big.cs");
+        fs::write(&path, &source).with_context(|| format!("cannot write {}", path.display()))
+    })?;
+    Compilation::library("Big", vec![folder.join("Big.cs")]).build()
+}
+
+/// A folder of `Lib0.dll`… as `makelibs tiny` writes them.
+///
+/// # Errors
+/// The compiler's messages, or what `makelibs` says.
+pub fn tiny_libraries(count: u32) -> Result<PathBuf> {
+    make_libraries(&format!("tiny-{count}"), |folder| {
+        vec!["tiny".into(), folder.display().to_string(), count.to_string()]
+    })
+}
+
+/// `Bad.dll`, as `makelibs bad` writes it.
+///
+/// # Errors
+/// The compiler's messages, or what `makelibs` says.
+pub fn bad_library() -> Result<PathBuf> {
+    let folder =
+        make_libraries("bad", |folder| vec!["bad".into(), folder.join("Bad.dll").display().to_string()])?;
+    Ok(folder.join("Bad.dll"))
+}
+
+fn make_libraries(item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Result<PathBuf> {
+    let program = programs::named("makelibs")?;
+    // The program's folder is named after the hash of its source.
+    let recipe = program.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    cache::ensure(&format!("generated/{item}"), &recipe, |into| {
+        let output = program.command(Runtime::V8_0)?.args(arguments(into)).output()?;
+        if !output.status.success() {
+            bail!("makelibs failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    })
+}
+
+/// One method in C# and the expression that calls it with an `int n`. `@` stands for the method's number, `#` for a
+/// constant of its own.
+struct Shape {
+    method: &'static str,
+    call: &'static str,
+}
+
+const SHAPES: &[Shape] = &[
+    Shape { method: "public static int M@(int n) => n + #;", call: "M@(n)" },
+    Shape {
+        method: "public static long M@(long n) { long s = 0; for (long i = n & 7; i < 9; i++) s += i * #; return s; }",
+        call: "(int)M@(n)",
+    },
+    Shape {
+        method: "public static int M@(int n, byte kind) { switch (kind) { case 0: return n; case 1: return #; \
+                 case 2: return n * 3; case 3: return ~n; case 7: return 9; default: return n - #; } }",
+        call: "M@(n, (byte)(n & 7))",
+    },
+    Shape {
+        method: "public static int M@(string s) { int r = 0; try { r = int.Parse(s); } catch (FormatException) \
+                 { r = -1; } finally { r += #; } return r; }",
+        call: "M@(\"12\")",
+    },
+    Shape {
+        method: "public static T M@<T>(T a, T b, bool first) where T : IComparable<T> \
+                 { return first || a.CompareTo(b) > # ? a : b; }",
+        call: "M@(n, 3, false) + M@(\"a\", \"b\", true).Length",
+    },
+    Shape { method: "public static void M@(ref int n, in Pair p) { n += p.A + #; }", call: "ByRef(n, M@)" },
+    Shape {
+        method: "public static bool M@(int n, out Pair p) { p = new Pair { A = n, B = # }; return n > #; }",
+        call: "(M@(n, out Pair p@) ? 1 : 2) + p@.B",
+    },
+    Shape {
+        method: "public static int M@(int[] all, params object[] more) { int s = more.Length; foreach (int one in all) \
+                 { if (one == #) continue; s += one; } return s; }",
+        call: "M@(new[] { n, 2, 3 }, null, \"x\")",
+    },
+    Shape {
+        method: "public static string M@(string s, int? n) { return s + (n ?? #) + (n.HasValue ? \"!\" : \"?\"); }",
+        call: "M@(\"a\", null).Length",
+    },
+    Shape {
+        method: "public virtual int M@(int n) { lock (this) { field += n; return field ^ #; } }",
+        call: "one.M@(n)",
+    },
+    Shape {
+        method: "public static double M@(double x, float y) { double r = x * x + y; while (r > 10) r /= 2.5; \
+                 return r + #; }",
+        call: "(int)M@(n, 1f)",
+    },
+    Shape {
+        method: "public static int M@(List<int> list) { var seen = new Dictionary<string, List<int>>(); \
+                 foreach (int one in list) seen[\"k\" + one] = list; Func<int, int> f = x => x + seen.Count + #; \
+                 return f(list.Count); }",
+        call: "M@(new List<int> { 1, 2, 3 })",
+    },
+    Shape {
+        method: "public static unsafe int M@(int n) { int* p = stackalloc int[4]; for (int i = 0; i < 4; i++) \
+                 p[i] = n + i * #; return p[n & 3]; }",
+        call: "M@(n)",
+    },
+    Shape {
+        method: "public static int M@(object o) { int depth = 0; try { try { depth = o.GetHashCode() & 1; } \
+                 finally { depth += 2; } if (o is string) return # + depth * 0; } \
+                 catch (InvalidCastException e) when (e.Message.Length > #) { depth = -1; } return depth * 0; }",
+        call: "M@(\"x\") + M@(n)",
+    },
+    Shape {
+        method: "public static (int, long) M@(Pair p, decimal d, char c, ulong u, sbyte b) { long l = p.A; short s = \
+                 (short)c; uint v = (uint)u; return (s + b + p.B, l + v + (long)d + #); }",
+        call: "(int)M@(new Pair { A = n }, 2m, 'c', 3, -4).Item2",
+    },
+    Shape {
+        method: "public static IEnumerable<int> M@(int from, int to) { for (int i = from; i < to; i++) yield return i * #; }",
+        call: "Sum(M@(n & 3, 5))",
+    },
+];
+
+const HEAD: &str = "\
+using System;
+using System.Collections.Generic;
+
+namespace Big
+{
+    [AttributeUsage(AttributeTargets.All)]
+    public sealed class NoteAttribute : Attribute
+    {
+        public NoteAttribute(string text, int number, Type type) { Text = text; Number = number; Type = type; }
+        public string Text { get; }
+        public int Number { get; }
+        public Type Type { get; }
+        public string[] More { get; set; }
+    }
+
+    public struct Pair { public int A, B; }
+
+    public abstract class Base
+    {
+        protected delegate void Changes(ref int n, in Pair p);
+        protected int field;
+        protected static int ByRef(int n, Changes change) { change(ref n, new Pair { A = 3 }); return n; }
+        protected static int Sum(IEnumerable<int> all) { int s = 0; foreach (int one in all) s += one; return s; }
+    }
+";
+
+/// The C# source of `Big`, the same for the same numbers.
+fn big_source(classes: u32, methods: u32) -> String {
+    let mut source = HEAD.to_owned();
+    for class in 0..classes {
+        let mut calls = String::new();
+        let _ = write!(
+            source,
+            "\n    [Note(\"class\", {class}, typeof(Pair))]\n    public class C{class} : Base\n    {{\n"
+        );
+        for (number, shape) in (0..methods).zip(SHAPES.iter().cycle()) {
+            let constant = (class * 31 + number * 7) % 1000 + 1;
+            let fill =
+                |text: &str| text.replace('@', &number.to_string()).replace('#', &constant.to_string());
+            let _ = writeln!(
+                source,
+                "        [Note(\"m\", {number}, typeof(List<int>), More = new[] {{ \"a\", null }})]\n        {}",
+                fill(shape.method)
+            );
+            let _ = writeln!(calls, "            s = s * 31 + {};", fill(shape.call));
+        }
+        let _ = write!(
+            source,
+            "        public static int Run(int n)\n        {{\n            int s = 0;\n            var one = new \
+             C{class}();\n{calls}            return s;\n        }}\n    }}\n"
+        );
+    }
+    source.push_str(
+        "\n    public static class All\n    {\n        public static int CallAll(int n)\n        {\n            int \
+         s = 0;\n",
+    );
+    for class in 0..classes {
+        let _ = writeln!(source, "            s = s * 31 + C{class}.Run(n);");
+    }
+    source.push_str("            return s;\n        }\n    }\n}\n");
+    source
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_big_source_has_every_method_and_every_call_once() {
+        let source = big_source(3, 20);
+        for class in 0..3 {
+            assert_eq!(source.matches(&format!("class C{class} ")).count(), 1);
+        }
+        for method in 0..20 {
+            let declared = source.lines().filter(|line| line.contains("public ")).filter(|line| {
+                line.contains(&format!(" M{method}(")) || line.contains(&format!(" M{method}<"))
+            });
+            assert_eq!(declared.count(), 3, "M{method}");
+        }
+        assert_eq!(source.matches("s = s * 31 +").count(), 3 * 20 + 3);
+        assert_eq!(source, big_source(3, 20));
+    }
+}

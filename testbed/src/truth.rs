@@ -1,0 +1,59 @@
+//! The truth that programs print about their own calls: `truth METHOD CALLS` lines, ended by `end` where a host goes
+//! on afterwards.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+
+use crate::host::Host;
+
+/// Calls by method: a name in the form of patterns (`Shop.Cart.Add(int)`, or `Lib0!Lib0.Worker.First(int)`).
+pub type Truth = BTreeMap<String, u64>;
+
+/// The truth lines of a whole output; all others are left out.
+///
+/// # Errors
+/// A sentence with the line whose number cannot be read.
+pub fn read(output: &str) -> Result<Truth> {
+    output.lines().filter_map(|line| line.strip_prefix("truth ")).map(entry).collect()
+}
+
+/// Sends `command` (`truth`, or `loop off`) and reads the answer up to its `end`.
+///
+/// # Errors
+/// As [`Host::say`] and [`Host::next_line`], or a sentence with the line that is not a truth.
+pub fn ask(host: &mut Host, command: &str) -> Result<Truth> {
+    host.say(command)?;
+    let mut truth = Truth::new();
+    loop {
+        let line = host.next_line()?;
+        if line == "end" {
+            return Ok(truth);
+        }
+        let rest = line.strip_prefix("truth ").with_context(|| format!("{command}: answered {line:?}"))?;
+        truth.extend([entry(rest)?]);
+    }
+}
+
+/// `METHOD CALLS`; the method may have spaces between its parameters.
+fn entry(text: &str) -> Result<(String, u64)> {
+    let (method, calls) = text.rsplit_once(' ').with_context(|| format!("not METHOD CALLS: {text:?}"))?;
+    let calls = calls.parse().with_context(|| format!("not a number of calls: {text:?}"))?;
+    Ok((method.to_owned(), calls))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_methods_with_spaces_and_leaves_other_lines() {
+        let truth = read("hello\ntruth A.B.C(int, long) 12\nresult 1\ntruth A.B.D() 0\n").unwrap();
+        assert_eq!(truth, Truth::from([("A.B.C(int, long)".into(), 12), ("A.B.D()".into(), 0)]));
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_an_error() {
+        assert!(read("truth A.B.C() many").unwrap_err().to_string().contains("A.B.C() many"));
+    }
+}
