@@ -26,8 +26,11 @@ mod error;
 mod header;
 mod labels;
 mod layout;
+pub mod maxstack;
 pub mod opcodes;
 mod prologue;
+
+pub mod verify;
 
 pub use body::{Body, Clause, ClauseKind, Instruction, Label, Operand};
 pub use decode::decode;

@@ -1,15 +1,37 @@
 //! Signatures (ECMA-335 II.23.2): reads them from blobs, writes those a call site or local variables need, and prints
 //! parameter lists as C# has them.
 //!
-//! Pure: it knows blobs and tokens, and asks a [`TypeNames`] what a token is called.
+//! Pure: it knows blobs and tokens, and asks a [`TypeNames`] what a token is called. No blob makes it panic, recurse
+//! without bound, or allocate more than in proportion to its length.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
-    deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable)
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable
+    )
 )]
 
-/// What a TypeDef, TypeRef or TypeSpec token is called.
-pub trait TypeNames {
-    /// The full metadata name, as in ``Ns.Outer`1+Inner``; `None` when the token is bad.
-    fn type_name(&self, token: u32) -> Option<String>;
-}
+mod error;
+mod names;
+mod parse;
+mod print;
+mod types;
+mod write;
+
+pub use error::SignatureError;
+pub use names::{TypeNames, append_type_name, display_type_name};
+pub use parse::{
+    parse_field, parse_locals, parse_method, parse_method_spec, parse_property, parse_type_spec,
+};
+pub use print::{
+    Form, append_parameters, append_type, canonical_parameters, display_parameters, print_parameters,
+};
+pub use types::{Convention, Method, Property, Type};
+pub use write::{append_locals, call_site, write_locals, write_method, write_type, write_type_token};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Parameter lists as C# writes them.
+//!
+//! The rules are those of `redial_protocol::pattern`: C# keywords for the types that have one (`nint` and `nuint` for
+//! native integers), `Outer+Inner` for nested types, `List<int>` for instantiations, `ref` before what is by reference
+//! (also where C# says `in` or `out`, which metadata keeps elsewhere), `int*`, `int[]` and `int[,]` (outermost array
+//! first, as in C#), `delegate*<int,void>` for pointers to methods, and `__arglist` where more arguments may follow.
+//! Custom modifiers are left out. The canonical form, which patterns are compared with, numbers generic parameters (`!0`
+//! of the type, `!!0` of the method) and has no spaces but the one after `ref`; the display form names them as declared,
+//! has a space after each comma, and writes a star as `\*`, because it is a pattern for the method it is printed for.
+
+use std::fmt::Write;
+
+use super::names::append_named;
+use super::{Convention, Method, SignatureError, Type, TypeNames, parse_method};
+
+/// How a type is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Form<'a> {
+    /// For patterns: parameters by number, no spaces.
+    Canonical,
+    /// For people: parameters by name; those without a name by number.
+    Display {
+        /// Names of the type's generic parameters, those of enclosing types first.
+        of_type: &'a [String],
+        /// Names of the method's own.
+        of_method: &'a [String],
+    },
+}
+
+/// Appends `(int,!0,!!0,System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob that is
+/// none.
+pub fn canonical_parameters(blob: &[u8], names: &impl TypeNames, out: &mut String) {
+    print_or_mark(blob, Form::Canonical, names, out);
+}
+
+/// Appends `(int, T, U, System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob that is
+/// none.
+pub fn display_parameters(
+    blob: &[u8],
+    names: &impl TypeNames,
+    of_type: &[String],
+    of_method: &[String],
+    out: &mut String,
+) {
+    print_or_mark(blob, Form::Display { of_type, of_method }, names, out);
+}
+
+fn print_or_mark(blob: &[u8], form: Form<'_>, names: &impl TypeNames, out: &mut String) {
+    if print_parameters(blob, form, names, out).is_err() {
+        out.push_str("(?)");
+    }
+}
+
+/// Appends the parameter list of a method's signature.
+///
+/// # Errors
+/// When the blob is no method's signature; nothing is appended then.
+pub fn print_parameters(
+    blob: &[u8],
+    form: Form<'_>,
+    names: &impl TypeNames,
+    out: &mut String,
+) -> Result<(), SignatureError> {
+    append_parameters(&parse_method(blob)?, form, names, out);
+    Ok(())
+}
+
+/// Appends the parameter list of a method.
+pub fn append_parameters(method: &Method, form: Form<'_>, names: &impl TypeNames, out: &mut String) {
+    let printer = Printer { form, names };
+    out.push('(');
+    printer.list(&method.params, out);
+    if method.convention == Convention::VarArg {
+        if !method.params.is_empty() {
+            out.push_str(printer.separator());
+        }
+        out.push_str("__arglist");
+    }
+    out.push(')');
+}
+
+/// Appends a type. A token without a name is written as a number.
+pub fn append_type(ty: &Type, form: Form<'_>, names: &impl TypeNames, out: &mut String) {
+    Printer { form, names }.ty(ty, out);
+}
+
+struct Printer<'a, N> {
+    form: Form<'a>,
+    names: &'a N,
+}
+
+impl<N: TypeNames> Printer<'_, N> {
+    fn separator(&self) -> &'static str {
+        match self.form {
+            Form::Canonical => ",",
+            Form::Display { .. } => ", ",
+        }
+    }
+
+    fn star(&self) -> &'static str {
+        match self.form {
+            Form::Canonical => "*",
+            Form::Display { .. } => "\\*",
+        }
+    }
+
+    fn list(&self, types: &[Type], out: &mut String) {
+        for (index, ty) in types.iter().enumerate() {
+            if index > 0 {
+                out.push_str(self.separator());
+            }
+            self.ty(ty, out);
+        }
+    }
+
+    fn ty(&self, ty: &Type, out: &mut String) {
+        match ty {
+            Type::Class(token) | Type::ValueType(token) => self.named(*token, &[], out),
+            Type::Generic { token, arguments, .. } => self.named(*token, arguments, out),
+            Type::Var(number) => {
+                let names = match self.form {
+                    Form::Canonical => &[],
+                    Form::Display { of_type, .. } => of_type,
+                };
+                parameter("!", *number, names, out);
+            }
+            Type::MVar(number) => {
+                let names = match self.form {
+                    Form::Canonical => &[],
+                    Form::Display { of_method, .. } => of_method,
+                };
+                parameter("!!", *number, names, out);
+            }
+            Type::Ptr(inner) => {
+                self.ty(inner, out);
+                out.push_str(self.star());
+            }
+            Type::ByRef(inner) => {
+                out.push_str("ref ");
+                self.ty(inner, out);
+            }
+            Type::SzArray(_) | Type::Array { .. } => self.array(ty, out),
+            Type::FnPtr(method) => self.function_pointer(method, out),
+            Type::Modified { inner, .. } | Type::Pinned(inner) => self.ty(inner, out),
+            simple => out.push_str(keyword(simple)),
+        }
+    }
+
+    fn named(&self, token: u32, arguments: &[Type], out: &mut String) {
+        match self.names.type_name(token) {
+            Some(name) if arguments.is_empty() => {
+                out.push_str(if name == "System.Decimal" { "decimal" } else { &name });
+            }
+            Some(name) => append_named(&name, arguments.len(), self.separator(), out, &mut |out, index| {
+                if let Some(argument) = arguments.get(index) {
+                    self.ty(argument, out);
+                }
+            }),
+            // Writing to a string cannot fail.
+            None => _ = write!(out, "0x{token:08x}"),
+        }
+    }
+
+    /// The element comes first, then the ranks from the outermost array inwards.
+    fn array(&self, array: &Type, out: &mut String) {
+        let mut element = array;
+        while let Type::SzArray(inner) | Type::Array { element: inner, .. } = element {
+            element = inner;
+        }
+        self.ty(element, out);
+        let mut ty = array;
+        while let Type::SzArray(inner) | Type::Array { element: inner, .. } = ty {
+            out.push('[');
+            if let Type::Array { rank, .. } = ty {
+                // Ranks beyond those any runtime accepts come from bad metadata only.
+                out.extend(std::iter::repeat_n(',', (*rank).clamp(1, 32) as usize - 1));
+                // An array of one dimension that need not start at 0 is another type than `[]`.
+                if *rank == 1 {
+                    out.push_str(self.star());
+                }
+            }
+            out.push(']');
+            ty = inner;
+        }
+    }
+
+    fn function_pointer(&self, method: &Method, out: &mut String) {
+        out.push_str("delegate");
+        out.push_str(self.star());
+        out.push('<');
+        for param in &method.params {
+            self.ty(param, out);
+            out.push_str(self.separator());
+        }
+        self.ty(&method.result, out);
+        out.push('>');
+    }
+}
+
+fn parameter(mark: &str, number: u32, names: &[String], out: &mut String) {
+    match names.get(number as usize) {
+        Some(name) => out.push_str(name),
+        // Writing to a string cannot fail.
+        None => _ = write!(out, "{mark}{number}"),
+    }
+}
+
+fn keyword(ty: &Type) -> &'static str {
+    match ty {
+        Type::Void => "void",
+        Type::Boolean => "bool",
+        Type::Char => "char",
+        Type::I1 => "sbyte",
+        Type::U1 => "byte",
+        Type::I2 => "short",
+        Type::U2 => "ushort",
+        Type::I4 => "int",
+        Type::U4 => "uint",
+        Type::I8 => "long",
+        Type::U8 => "ulong",
+        Type::R4 => "float",
+        Type::R8 => "double",
+        Type::String => "string",
+        Type::Object => "object",
+        Type::I => "nint",
+        Type::U => "nuint",
+        Type::TypedByRef => "System.TypedReference",
+        _ => "?",
+    }
+}
