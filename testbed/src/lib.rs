@@ -13,5 +13,6 @@ mod layout;
 pub mod packages;
 pub mod programs;
 pub mod runtimes;
+pub mod skip;
 pub mod truth;
 mod unpack;

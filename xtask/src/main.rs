@@ -1,6 +1,16 @@
 //! Project tasks: `cargo xtask COMMAND`. One file a command; this one only names them.
 
+mod bench;
+mod bindings;
+mod build;
+mod demo;
+mod process;
 mod setup;
+mod soak;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -16,10 +26,63 @@ struct Arguments {
 enum Task {
     /// Get system packages, tools and the real .NET runtimes
     Setup,
+    /// Run the demo program under the agent and watch its calls being counted
+    Demo {
+        /// End after this many tables (default: until Ctrl-C)
+        #[arg(long, value_name = "N")]
+        count: Option<u32>,
+    },
+    /// Build everything, then run all suites or those named
+    Test {
+        /// Suites to run, in this order
+        #[arg(value_enum)]
+        suites: Vec<test::suites::Suite>,
+        /// Run only tests whose names contain this
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+    },
+    /// The same suites with larger numbers, real time-outs, and ten minutes of fuzzing a target
+    Soak {
+        /// Seconds of fuzzing a target
+        #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+        fuzz: u32,
+    },
+    /// Measure on real runtimes: medians of alternating pairs
+    Bench {
+        /// Rows to measure (default: all)
+        rows: Vec<String>,
+        /// Pairs of runs a row
+        #[arg(long, value_name = "N", default_value_t = 7)]
+        pairs: usize,
+    },
+    /// Check what the compiler does not: dependency direction, file lengths, docs, words
+    Tidy,
+    /// Generate the profiling API's bindings again
+    Bindings {
+        /// Only compare with what is committed
+        #[arg(long)]
+        check: bool,
+    },
 }
 
-fn main() -> Result<()> {
-    match Arguments::parse().command {
-        Task::Setup => setup::run(),
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Setup => setup::everything(),
+        Task::Demo { count } => demo::run_demo(count),
+        Task::Test { suites, only } => test::run(&suites, only.as_deref()),
+        Task::Soak { fuzz } => soak::run(fuzz),
+        Task::Bench { rows, pairs } => bench::run(&rows, pairs),
+        Task::Tidy => tidy::run(),
+        Task::Bindings { check } => bindings::run(&process::checkout(), check),
     }
 }

@@ -1,0 +1,35 @@
+//! Row `collector`: how long a collection waits while two threads hammer a counted method.
+
+use std::cell::RefCell;
+
+use anyhow::Result;
+use redial_testbed::runtimes::Runtime;
+
+use super::Bench;
+use super::meter::Meter;
+use super::report::Row;
+
+/// `GC.Collect(0)` this often a measurement, one millisecond apart; the measurement is their median.
+const COLLECTIONS: u32 = 300;
+
+/// Alternates original IL and count in one process.
+pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
+    let meter = RefCell::new(Meter::start(bench, runtime)?);
+    let command = format!("collect 2 {COLLECTIONS}");
+    let pairs = bench.pairs(
+        || {
+            meter.borrow().off()?;
+            meter.borrow_mut().measure(&command, "us ")
+        },
+        || {
+            meter.borrow().dial("count")?;
+            meter.borrow_mut().measure(&command, "us ")
+        },
+    )?;
+    Ok(vec![Row {
+        subject: "GC.Collect(0) beside 2 threads, count".to_owned(),
+        runtime: runtime.name().to_owned(),
+        unit: "µs",
+        pairs,
+    }])
+}

@@ -1,0 +1,95 @@
+//! Building the agent and the program, and naming them to what is started afterwards.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use redial_testbed::artefacts::{self, WINDOWS_TARGET};
+
+use crate::process::{cargo, run};
+use crate::setup::step;
+
+/// Built artefacts of one platform.
+#[derive(Clone, Debug)]
+pub struct Built {
+    agent: PathBuf,
+    program: PathBuf,
+    windows: bool,
+}
+
+impl Built {
+    /// The agent library.
+    pub fn agent(&self) -> &PathBuf {
+        &self.agent
+    }
+
+    /// The `redial` program.
+    pub fn program(&self) -> &PathBuf {
+        &self.program
+    }
+
+    /// Names the artefacts in `command`'s environment, where [`artefacts`] looks for them.
+    pub fn tell(&self, command: &mut Command) {
+        let (agent, program) = if self.windows {
+            ("REDIAL_AGENT_WINDOWS", "REDIAL_BIN_WINDOWS")
+        } else {
+            ("REDIAL_AGENT", "REDIAL_BIN")
+        };
+        command.env(agent, &self.agent).env(program, &self.program);
+    }
+}
+
+/// How to build: unoptimised with overflow checks for tests, optimised for measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// `dev`
+    Debug,
+    /// `release`
+    Release,
+}
+
+/// Builds agent and program for this machine.
+///
+/// # Errors
+/// When they do not compile.
+pub fn native(profile: Profile) -> Result<Built> {
+    build(profile, false)
+}
+
+/// Builds agent and program for Windows.
+///
+/// # Errors
+/// When they do not compile.
+pub fn windows() -> Result<Built> {
+    build(Profile::Debug, true)
+}
+
+fn build(profile: Profile, windows: bool) -> Result<Built> {
+    let mut arguments = vec!["build", "--quiet", "--package", "redial-agent", "--package", "redial"];
+    if profile == Profile::Release {
+        arguments.push("--release");
+    }
+    if windows {
+        arguments.extend(["--target", WINDOWS_TARGET]);
+    }
+    let what = if windows { "agent and program for Windows" } else { "agent and program" };
+    step(what, || run(&mut cargo(&arguments)))?;
+    let mut folder = target_folder();
+    if windows {
+        folder.push(WINDOWS_TARGET);
+    }
+    folder.push(if profile == Profile::Release { "release" } else { "debug" });
+    Ok(Built {
+        agent: folder.join(artefacts::library_name(windows || cfg!(windows))),
+        program: folder.join(artefacts::program_name(windows || cfg!(windows))),
+        windows,
+    })
+}
+
+/// Cargo's target folder.
+pub fn target_folder() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) if !folder.is_empty() => crate::process::checkout().join(folder),
+        _ => crate::process::checkout().join("target"),
+    }
+}

@@ -1,0 +1,81 @@
+//! Running other programs, with sentences for what goes wrong.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The checkout, where every command runs.
+pub fn checkout() -> PathBuf {
+    redial_testbed::cache::checkout()
+}
+
+/// A command in the checkout.
+pub fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(checkout());
+    command
+}
+
+/// `cargo ARGUMENTS` with the toolchain that runs now.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut command = command(&program, arguments);
+    // Set by `cargo run` for this very package; another cargo must not take them for its own.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs a command with this terminal's streams.
+///
+/// # Errors
+/// A sentence with the command line, when it cannot be started or ends with another code than 0.
+pub fn run(command: &mut Command) -> Result<()> {
+    let line = line(command);
+    let status = command.status().with_context(|| format!("`{line}` cannot be started"))?;
+    if !status.success() {
+        bail!("`{line}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs a command in silence; shows what it said only when it fails.
+///
+/// # Errors
+/// As [`run`], with the command's output.
+pub fn run_quietly(command: &mut Command) -> Result<String> {
+    let line = line(command);
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("`{line}` cannot be started"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        bail!(
+            "`{line}` ended with {}:\n{said}{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
+    }
+    Ok(said)
+}
+
+/// Whether a command can be started and ends with code 0.
+pub fn works(program: &str, arguments: &[&str]) -> bool {
+    command(program, arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The command line, for messages.
+pub fn line(command: &Command) -> String {
+    let mut line = command.get_program().to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        line.push(' ');
+        line.push_str(&argument.to_string_lossy());
+    }
+    line
+}

@@ -1,0 +1,96 @@
+//! A Wine prefix in which Windows builds of .NET and of Rust programs run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use redial_testbed::cache;
+
+use crate::process::{command, run_quietly};
+
+/// Rust's standard library imports `ProcessPrng` from bcryptprimitives.dll, which Wine before 9 lacks; without it every
+/// Rust program ends at once and in silence.
+const RANDOM_SHIM: &str = r"
+unsigned char __stdcall SystemFunction036(void *buffer, unsigned long length);
+__declspec(dllexport) int __stdcall ProcessPrng(unsigned char *buffer, unsigned long long length) {
+    return SystemFunction036(buffer, (unsigned long)length);
+}
+";
+
+/// Where Debian keeps the 64-bit loader; it is not on the PATH there.
+const LOADERS: [&str; 4] =
+    ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/local/bin/wine64", "/opt/wine-stable/bin/wine64"];
+
+/// Wine and a prefix, ready to run programs.
+#[derive(Clone, Debug)]
+pub struct Wine {
+    /// The 64-bit loader.
+    pub loader: PathBuf,
+    /// The prefix folder.
+    pub prefix: PathBuf,
+}
+
+impl Wine {
+    /// Names Wine in `command`'s environment, for tests that start Windows programs.
+    pub fn tell(&self, command: &mut Command) {
+        command
+            .env("REDIAL_WINE", &self.loader)
+            .env("WINEPREFIX", &self.prefix)
+            .env("WINEARCH", "win64")
+            .env("WINEDEBUG", "-all")
+            .env("WINEDLLOVERRIDES", "mshtml=;winedbg.exe=d");
+    }
+}
+
+/// The prefix of the cache folder, made when it is not there.
+///
+/// # Errors
+/// When Wine or the cross compiler is missing or fails.
+pub fn ensure() -> Result<Wine> {
+    let Some(loader) = LOADERS.iter().map(Path::new).find(|path| path.is_file()) else {
+        bail!("wine64 is in none of {}; `cargo xtask setup` installs it where it may", LOADERS.join(", "))
+    };
+    let version = run_quietly(command(&loader.to_string_lossy(), &["--version"]).env("WINEDEBUG", "-all"))?;
+    let recipe = format!("{}\n{RANDOM_SHIM}", version.trim());
+    let folder = cache::ensure("wine", &recipe, |into| make(loader, into))?;
+    Ok(Wine { loader: loader.to_path_buf(), prefix: folder.join("prefix") })
+}
+
+fn make(loader: &Path, into: &Path) -> Result<()> {
+    let prefix = into.join("prefix");
+    let wine = |arguments: &[&str]| -> Result<String> {
+        run_quietly(
+            command(&loader.to_string_lossy(), arguments)
+                .env("WINEPREFIX", &prefix)
+                .env("WINEARCH", "win64")
+                .env("WINEDEBUG", "-all")
+                // No offer to install Mono or Gecko, and no display is needed.
+                .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
+                .env_remove("DISPLAY"),
+        )
+    };
+    wine(&["wineboot", "-i"]).context("the Wine prefix cannot be made")?;
+    wine(&["winecfg", "-v", "win10"]).context("Wine cannot be told to be Windows 10")?;
+    // The prefix is about to be moved; its server must have written the registry and gone.
+    wine(&["wineboot", "-e"]).context("the Wine session cannot be ended")?;
+    wait_for_server(loader, &prefix)?;
+    let source = into.join("bcryptprimitives.c");
+    std::fs::write(&source, RANDOM_SHIM)?;
+    let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
+    run_quietly(
+        command("x86_64-w64-mingw32-gcc", &["-shared", "-O2", "-o"])
+            .arg(&library)
+            .arg(&source)
+            .arg("-ladvapi32"),
+    )
+    .context("the library that Wine lacks cannot be built")?;
+    Ok(())
+}
+
+fn wait_for_server(loader: &Path, prefix: &Path) -> Result<()> {
+    let beside = loader.with_file_name("wineserver");
+    let server = if beside.is_file() { beside } else { PathBuf::from("wineserver") };
+    run_quietly(command(&server.to_string_lossy(), &["-w"]).env("WINEPREFIX", prefix))
+        .map(drop)
+        .context("the Wine server did not end")
+}

@@ -1,0 +1,167 @@
+//! The suites: what each one runs.
+
+use anyhow::Result;
+use redial_testbed::artefacts::WINDOWS_TARGET;
+
+use super::{Plan, Tally, fuzz, nextest};
+use crate::process::{cargo, checkout, command, run, run_quietly};
+use crate::{bindings, build, setup, tidy};
+
+/// A part of the gate that can be run alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Suite {
+    /// rustfmt
+    Fmt,
+    /// clippy, warnings denied
+    Clippy,
+    /// Dependency direction, file lengths, docs, words
+    Tidy,
+    /// The committed bindings are what the generator writes
+    Bindings,
+    /// Licences, sources, advisories of the dependencies
+    Deny,
+    /// Unit and property tests of every crate
+    Unit,
+    /// Real runtimes, the real agent, the real pipe
+    E2e,
+    /// Type check for Windows
+    Windows,
+    /// Windows builds on Windows runtimes under Wine
+    Wine,
+    /// Fuzz targets
+    Fuzz,
+}
+
+impl Suite {
+    /// Every suite, cheap ones first.
+    pub fn all() -> Vec<Self> {
+        use Suite::*;
+        vec![Fmt, Tidy, Deny, Clippy, Bindings, Unit, E2e, Windows, Wine, Fuzz]
+    }
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fmt => "fmt",
+            Self::Clippy => "clippy",
+            Self::Tidy => "tidy",
+            Self::Bindings => "bindings",
+            Self::Deny => "deny",
+            Self::Unit => "unit",
+            Self::E2e => "e2e",
+            Self::Windows => "windows",
+            Self::Wine => "wine",
+            Self::Fuzz => "fuzz",
+        }
+    }
+
+    /// What it is about, for progress lines.
+    pub const fn subject(self) -> &'static str {
+        match self {
+            Self::Fmt => "rustfmt changes nothing",
+            Self::Clippy => "no warning of compiler or clippy",
+            Self::Tidy => "dependency direction, file lengths, docs, words",
+            Self::Bindings => "the committed bindings are what the generator writes",
+            Self::Deny => "licences, sources and advisories of the dependencies",
+            Self::Unit => "unit and property tests of every crate",
+            Self::E2e => "real runtimes, the real agent, the real pipe",
+            Self::Windows => "everything type-checks for Windows",
+            Self::Wine => "Windows builds on Windows runtimes, under Wine",
+            Self::Fuzz => "no input makes decoders panic or over-allocate",
+        }
+    }
+
+    /// Whether it starts the agent or the program for this machine.
+    pub const fn needs_build(self) -> bool {
+        matches!(self, Self::E2e)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Where the suite is one check: why it does not hold. Where it is many: why it could not be run at all.
+    pub fn run(self, plan: &Plan<'_>) -> Result<Tally> {
+        match self {
+            Self::Fmt => one(run(&mut cargo(&["fmt", "--all", "--check"]))),
+            Self::Clippy => one(run(&mut cargo(&[
+                "clippy",
+                "--quiet",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ]))),
+            Self::Tidy => one(tidy::run()),
+            Self::Bindings => one(bindings::run(&checkout(), true)),
+            Self::Deny => deny(),
+            Self::Unit => nextest::run(plan, &["--workspace", "--exclude", "redial-testbed"], |_| ()),
+            Self::E2e => e2e(plan),
+            Self::Windows => one(run(&mut cargo(&[
+                "check",
+                "--quiet",
+                "--workspace",
+                "--all-targets",
+                "--target",
+                WINDOWS_TARGET,
+            ]))),
+            Self::Wine => wine(plan),
+            Self::Fuzz => fuzz::run_targets(plan),
+        }
+    }
+}
+
+/// The test binary of the Windows suite; all others of the test bed are end-to-end tests of this machine.
+const WINDOWS_TESTS: &str = "windows";
+
+fn one(result: Result<()>) -> Result<Tally> {
+    result.map(|()| Tally { passed: 1, ..Tally::default() })
+}
+
+fn e2e(plan: &Plan<'_>) -> Result<Tally> {
+    let mut arguments = vec!["--package".to_owned(), "redial-testbed".to_owned(), "--lib".to_owned()];
+    for name in test_binaries()? {
+        if name != WINDOWS_TESTS {
+            arguments.extend(["--test".to_owned(), name]);
+        }
+    }
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    nextest::run(plan, &arguments, |_| ())
+}
+
+fn wine(plan: &Plan<'_>) -> Result<Tally> {
+    let built = build::windows()?;
+    let wine = setup::wine::ensure()?;
+    nextest::run(plan, &["--package", "redial-testbed", "--test", WINDOWS_TESTS], |command| {
+        built.tell(command);
+        wine.tell(command);
+    })
+}
+
+/// Names of the test bed's test binaries.
+fn test_binaries() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(checkout().join("testbed/tests"))? {
+        let path = entry?.path();
+        let is_test =
+            path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").is_file();
+        if is_test {
+            names.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn deny() -> Result<Tally> {
+    let deny = setup::cargo_deny()?.to_string_lossy().into_owned();
+    run_quietly(&mut command(&deny, &["--workspace", "check", "licenses", "bans", "sources"]))?;
+    match run_quietly(&mut command(&deny, &["--workspace", "check", "advisories"])) {
+        Ok(_) => Ok(Tally { passed: 2, ..Tally::default() }),
+        Err(error) if error.to_string().contains("failed to fetch advisory database") => {
+            println!("    not run: advisories (the advisory database cannot be reached from here)");
+            Ok(Tally { passed: 1, skipped: 1, ..Tally::default() })
+        }
+        Err(error) => Err(error),
+    }
+}
