@@ -71,11 +71,15 @@ pub fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), Cod
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
     // The limit is a constant of the type, so a small body gets a small one: a string of a length merely
     // claimed is allocated (and never filled) up to the limit.
-    let decoded = match bytes.len() {
-        0..=SMALL => decode_within::<T, { WORST_RATIO * SMALL }>(bytes),
-        ..=MIDDLE => decode_within::<T, { WORST_RATIO * MIDDLE }>(bytes),
-        ..=MAX_FRAME => decode_within::<T, { WORST_RATIO * MAX_FRAME }>(bytes),
-        length => return Err(CodecError::TooLong { length }),
+    let length = bytes.len();
+    let decoded = if length <= SMALL {
+        decode_within::<T, { WORST_RATIO * SMALL }>(bytes)
+    } else if length <= MIDDLE {
+        decode_within::<T, { WORST_RATIO * MIDDLE }>(bytes)
+    } else if length <= MAX_FRAME {
+        decode_within::<T, { WORST_RATIO * MAX_FRAME }>(bytes)
+    } else {
+        return Err(CodecError::TooLong { length });
     };
     let (value, used) = decoded.map_err(|error| CodecError::Decode(error.to_string()))?;
     match bytes.len().saturating_sub(used) {

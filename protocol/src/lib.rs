@@ -7,6 +7,7 @@
 pub mod catalogue;
 pub mod codec;
 pub mod counters;
+pub mod dialset;
 pub mod endpoint;
 pub mod frame;
 pub mod frozen;
@@ -15,6 +16,7 @@ pub mod level;
 pub mod limits;
 pub mod message;
 pub mod packet;
+pub mod pattern;
 pub mod process;
 pub mod reason;
 pub mod state;

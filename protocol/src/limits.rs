@@ -42,3 +42,6 @@ pub const SESSION_SILENCE_MS: u64 = 15_000;
 
 /// Entries kept in the audit ring.
 pub const AUDIT_ENTRIES: usize = 256;
+
+/// Orders that stand in one agent at once: a few dial sets' worth.
+pub const MAX_STANDING_ORDERS: usize = 4096;

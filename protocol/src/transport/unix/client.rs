@@ -32,7 +32,11 @@ pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
     let owner = process::owner_of(pid).map_err(|error| from_process(pid, error))?;
     let name = endpoint::socket_name(process::key_of(pid).map_err(|error| from_process(pid, error))?);
     if own_uid() != 0 && own_uid() != owner.uid {
-        let why = format!("it runs as uid {}, this program as uid {}; only that user and root may", owner.uid, own_uid());
+        let why = format!(
+            "it runs as uid {}, this program as uid {}; only that user and root may",
+            owner.uid,
+            own_uid()
+        );
         return Err(ConnectError::NotAllowed { pid, why });
     }
     try_places(pid, owner.uid, &name, &places(pid, owner.uid))
@@ -61,7 +65,9 @@ fn has_other_root(root: &Path) -> bool {
     let mounts = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt"));
     let process = root.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default();
     match (identity(root), identity(Path::new("/")), mounts(process), mounts("self")) {
-        (Ok(theirs), Ok(ours), Ok(their_mounts), Ok(our_mounts)) => theirs != ours || their_mounts != our_mounts,
+        (Ok(theirs), Ok(ours), Ok(their_mounts), Ok(our_mounts)) => {
+            theirs != ours || their_mounts != our_mounts
+        }
         (Ok(_), ..) => true,
         _ => false,
     }

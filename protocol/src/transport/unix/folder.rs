@@ -44,7 +44,8 @@ impl FolderError {
 impl Folder {
     /// Opens a folder that `uid` owns, making it if it is not there.
     pub(super) fn open_or_make(place: &endpoint::Folder, uid: u32) -> Result<Folder, FolderError> {
-        let parent = open_dir(&place.parent, 0).map_err(|error| FolderError::from_io(&place.parent, error))?;
+        let parent =
+            open_dir(&place.parent, 0).map_err(|error| FolderError::from_io(&place.parent, error))?;
         check_parent(&parent, &place.parent, uid)?;
         let entry = by_descriptor(&parent, &place.name);
         let made = match DirBuilder::new().mode(0o700).create(&entry) {
@@ -64,7 +65,8 @@ impl Folder {
 
     /// Opens a folder that must be there and be owned by `uid`.
     pub(super) fn open(place: &endpoint::Folder, uid: u32) -> Result<Folder, FolderError> {
-        let parent = open_dir(&place.parent, 0).map_err(|error| FolderError::from_io(&place.parent, error))?;
+        let parent =
+            open_dir(&place.parent, 0).map_err(|error| FolderError::from_io(&place.parent, error))?;
         let folder = Folder::open_entry(&parent, place)?;
         folder.check(uid)?;
         Ok(folder)

@@ -50,7 +50,9 @@ impl Listener {
             let length = path.as_os_str().as_bytes().len();
             if length > MAX_SOCKET_PATH {
                 let path = path.display();
-                refusals.push(format!("{path} is {length} bytes long; a socket's path has at most {MAX_SOCKET_PATH}"));
+                refusals.push(format!(
+                    "{path} is {length} bytes long; a socket's path has at most {MAX_SOCKET_PATH}"
+                ));
                 continue;
             }
             match Folder::open_or_make(place, own_uid()) {

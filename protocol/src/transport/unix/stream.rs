@@ -34,7 +34,8 @@ pub(crate) struct Credentials {
 impl Credentials {
     pub(crate) fn of(stream: &uds_local_socket::Stream) -> io::Result<Credentials> {
         let credentials = stream.peer_creds()?;
-        let uid = credentials.euid().ok_or_else(|| io::Error::other("the system does not tell the peer's uid"))?;
+        let uid =
+            credentials.euid().ok_or_else(|| io::Error::other("the system does not tell the peer's uid"))?;
         // 0 stands for a process outside the pid namespaces that can be seen from here.
         let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
         Ok(Credentials { pid, uid })
@@ -62,7 +63,9 @@ impl ReadHalf {
             return match (&*self.0).read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 // What SO_RCVTIMEO answers; the same word as on Windows.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    Err(io::ErrorKind::TimedOut.into())
+                }
                 // The peer closed with bytes of ours unread: its end all the same.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
                 other => other,

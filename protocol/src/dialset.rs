@@ -1,0 +1,358 @@
+//! Dial sets as text: what `redial save` writes, `apply` and `REDIAL_ORDERS` read, and `--dial` on a command line.
+//!
+//! The first line is `# redial dials 1`; then `PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE]`, one order a line.
+//! Lines that begin with `#` are comments. A domain with spaces or quotes stands in double quotes, where `\"`, `\\`
+//! and `\u{HEX}` are escapes. Owns this form only; must not know what becomes of an order.
+
+use crate::level::Level;
+use crate::limits::MAX_ORDERS;
+use crate::message::Order;
+use crate::pattern::{Pattern, PatternError};
+use std::fmt::Write;
+
+/// The first line, up to the version of the form.
+const HEADER: &str = "# redial dials ";
+/// The version of the form.
+const VERSION: &str = "1";
+
+/// What is wrong with a dial set, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct DialSetError {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub problem: DialProblem,
+}
+
+/// What is wrong with an order in text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DialProblem {
+    /// Not a dial set at all.
+    #[error("a dial set begins with the line '{HEADER}{VERSION}'")]
+    NoHeader,
+    /// One of another version.
+    #[error("this dial set is of version '{found}'; this program reads version {VERSION}")]
+    OtherVersion {
+        /// Its version.
+        found: String,
+    },
+    /// No `=`.
+    #[error("'{text}' is no order; write PATTERN = LEVEL")]
+    NoLevel {
+        /// What is there.
+        text: String,
+    },
+    /// Not one of the levels.
+    #[error("'{word}' is no level; the levels are off, count, time and trace")]
+    UnknownLevel {
+        /// The word.
+        word: String,
+    },
+    /// Neither `domain=` nor `copy=`, or one of them twice.
+    #[error(
+        "'{text}' is not understood; after the level come at most one domain=PREFIX and one copy=0xMODULE"
+    )]
+    BadOption {
+        /// What is there.
+        text: String,
+    },
+    /// `copy=` without a number.
+    #[error("'{text}' is no module's id; write it as status shows it, for example copy=0x7f31c0a84000")]
+    BadCopy {
+        /// What is there.
+        text: String,
+    },
+    /// A quote without its end, or an unknown escape.
+    #[error("the quoted text {text} does not end, or has an unknown escape")]
+    BadQuote {
+        /// The text from the quote on.
+        text: String,
+    },
+    /// The pattern is wrong.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// Over [`MAX_ORDERS`].
+    #[error("a dial set has at most {MAX_ORDERS} orders")]
+    TooMany,
+}
+
+/// Reads a dial set.
+///
+/// # Errors
+/// The first thing that is wrong, with its line.
+pub fn parse(text: &str) -> Result<Vec<Order>, DialSetError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines().enumerate();
+    let header = lines.next().map(|(_, line)| line.trim_end()).unwrap_or_default();
+    let at_header = |problem| DialSetError { line: 1, problem };
+    match header.strip_prefix(HEADER) {
+        Some(VERSION) => {}
+        Some(found) => return Err(at_header(DialProblem::OtherVersion { found: found.to_owned() })),
+        None => return Err(at_header(DialProblem::NoHeader)),
+    }
+    let mut orders = Vec::new();
+    for (index, line) in lines {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let failed = |problem| DialSetError { line: index + 1, problem };
+        if orders.len() == MAX_ORDERS {
+            return Err(failed(DialProblem::TooMany));
+        }
+        orders.push(order(line).map_err(failed)?);
+    }
+    Ok(orders)
+}
+
+/// Writes a dial set; `parse` gives the same orders back. Their patterns must be such as `Pattern` reads.
+pub fn print(orders: &[Order]) -> String {
+    let mut out = format!("{HEADER}{VERSION}\n");
+    for order in orders {
+        out.push_str(&print_order(order));
+        out.push('\n');
+    }
+    out
+}
+
+/// One order as its line in a dial set.
+pub fn print_order(order: &Order) -> String {
+    let mut out = format!("{} = {}", order.pattern.trim(), order.level);
+    if let Some(domain) = &order.domain {
+        out.push_str(" domain=");
+        out.push_str(&quoted(domain));
+    }
+    if let Some(copy) = order.copy {
+        // Writing to a String cannot fail.
+        let _ = write!(out, " copy={copy:#x}");
+    }
+    out
+}
+
+/// Reads `PATTERN=LEVEL` as given to `--dial`: split at the last `=`, for every domain and copy.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse_dial_option(text: &str) -> Result<Order, DialProblem> {
+    let (pattern, word) =
+        text.rsplit_once('=').ok_or_else(|| DialProblem::NoLevel { text: text.to_owned() })?;
+    let pattern = Pattern::parse(pattern)?.text().to_owned();
+    Ok(Order { pattern, level: level(word.trim())?, domain: None, copy: None })
+}
+
+fn level(word: &str) -> Result<Level, DialProblem> {
+    Level::from_word(word).ok_or_else(|| DialProblem::UnknownLevel { word: word.to_owned() })
+}
+
+/// A line: the first `=` after which a level and options follow ends the pattern.
+fn order(line: &str) -> Result<Order, DialProblem> {
+    let mut first_problem = None;
+    for (equals, _) in line.match_indices('=') {
+        match level_and_options(&line[equals + 1..]) {
+            Ok((level, domain, copy)) => {
+                let pattern = Pattern::parse(&line[..equals])?.text().to_owned();
+                return Ok(Order { pattern, level, domain, copy });
+            }
+            Err(problem) => {
+                first_problem.get_or_insert(problem);
+            }
+        }
+    }
+    Err(first_problem.unwrap_or_else(|| DialProblem::NoLevel { text: line.to_owned() }))
+}
+
+type LevelAndOptions = (Level, Option<String>, Option<u64>);
+
+fn level_and_options(text: &str) -> Result<LevelAndOptions, DialProblem> {
+    let text = text.trim();
+    let (word, mut rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let level = level(word)?;
+    let (mut domain, mut copy) = (None, None);
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Ok((level, domain, copy));
+        }
+        if let Some(value) = rest.strip_prefix("domain=").filter(|_| domain.is_none()) {
+            let (text, after) = value_of(value)?;
+            domain = Some(text);
+            rest = after;
+        } else if let Some(value) = rest.strip_prefix("copy=").filter(|_| copy.is_none()) {
+            let (text, after) = value.split_once(char::is_whitespace).unwrap_or((value, ""));
+            copy = Some(module_id(text)?);
+            rest = after;
+        } else {
+            return Err(DialProblem::BadOption { text: rest.to_owned() });
+        }
+    }
+}
+
+fn module_id(text: &str) -> Result<u64, DialProblem> {
+    let digits = text.strip_prefix("0x").filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    digits
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        .ok_or_else(|| DialProblem::BadCopy { text: text.to_owned() })
+}
+
+/// A value, bare or quoted, and what follows it.
+fn value_of(text: &str) -> Result<(String, &str), DialProblem> {
+    let Some(inner) = text.strip_prefix('"') else {
+        let (value, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        if value.is_empty() {
+            return Err(DialProblem::BadOption { text: "domain=".to_owned() });
+        }
+        return Ok((value.to_owned(), rest));
+    };
+    let bad = || DialProblem::BadQuote { text: text.to_owned() };
+    let mut value = String::new();
+    let mut rest = inner;
+    loop {
+        let (c, after) = first_char(rest).ok_or_else(bad)?;
+        rest = after;
+        match c {
+            '"' if rest.is_empty() || rest.starts_with(char::is_whitespace) => return Ok((value, rest)),
+            '"' => return Err(bad()),
+            '\\' => {
+                let (escape, after) = first_char(rest).ok_or_else(bad)?;
+                match escape {
+                    '"' | '\\' => {
+                        value.push(escape);
+                        rest = after;
+                    }
+                    'u' => {
+                        let digits = after.strip_prefix('{').ok_or_else(bad)?;
+                        let (digits, after) = digits.split_once('}').ok_or_else(bad)?;
+                        let number = u32::from_str_radix(digits, 16).map_err(|_| bad())?;
+                        value.push(char::from_u32(number).ok_or_else(bad)?);
+                        rest = after;
+                    }
+                    _ => return Err(bad()),
+                }
+            }
+            other => value.push(other),
+        }
+    }
+}
+
+fn first_char(text: &str) -> Option<(char, &str)> {
+    let mut chars = text.chars();
+    chars.next().map(|c| (c, chars.as_str()))
+}
+
+fn quoted(text: &str) -> String {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '"';
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // Line ends above all; also what an editor could change or hide.
+            c if c != ' ' && (c.is_control() || c.is_whitespace()) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order_of(pattern: &str, level: Level, domain: Option<&str>, copy: Option<u64>) -> Order {
+        Order { pattern: pattern.to_owned(), level, domain: domain.map(str::to_owned), copy }
+    }
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        let mut orders = vec![
+            order_of("Shop!Shop.Cart.*", Level::Count, None, None),
+            order_of("Shop.Box<T>.Put<U>(T, U)", Level::Off, None, Some(0x7f31_c0a8_4000)),
+            order_of("*.Add(int\\*)", Level::Trace, Some("/LM/W3SVC/1/ROOT-2"), Some(0)),
+        ];
+        for domain in
+            ["My App", "", " ", "a\"b\\c", "a\\b", "x = off", "line\nend\u{2028}\t", "é", "\"", "# x"]
+        {
+            orders.push(order_of("A.B", Level::Time, Some(domain), None));
+        }
+        assert_eq!(parse(&print(&orders)).unwrap(), orders);
+        assert_eq!(print_order(&orders[1]), "Shop.Box<T>.Put<U>(T, U) = off copy=0x7f31c0a84000");
+        assert_eq!(print_order(&orders[3]), "A.B = time domain=\"My App\"");
+        assert_eq!(print(&[]), "# redial dials 1\n");
+    }
+
+    #[test]
+    fn comments_empty_lines_and_foreign_line_ends_are_read() {
+        let text = "\u{feff}# redial dials 1\r\n\r\n  # all of it\r\n Shop.Cart.* =count \r\nA.B=off copy=0xa domain=d";
+        let expected = [
+            order_of("Shop.Cart.*", Level::Count, None, None),
+            order_of("A.B", Level::Off, Some("d"), Some(10)),
+        ];
+        assert_eq!(parse(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        for (text, expected) in [
+            ("", "line 1: a dial set begins with the line '# redial dials 1'"),
+            ("A.B = count", "line 1: a dial set begins with the line '# redial dials 1'"),
+            ("# redial dials 2\n", "line 1: this dial set is of version '2'; this program reads version 1"),
+            ("# redial dials 1\n\nA.B", "line 3: 'A.B' is no order; write PATTERN = LEVEL"),
+            (
+                "# redial dials 1\nA.B = loud",
+                "line 2: 'loud' is no level; the levels are off, count, time and trace",
+            ),
+            (
+                "# redial dials 1\nA.B = off domain=a domain=b",
+                "line 2: 'domain=b' is not understood; after the level come at most one domain=PREFIX and one copy=0xMODULE",
+            ),
+            (
+                "# redial dials 1\nA.B = off domain=",
+                "line 2: 'domain=' is not understood; after the level come at most one domain=PREFIX and one copy=0xMODULE",
+            ),
+            (
+                "# redial dials 1\nA.B = off copy=12",
+                "line 2: '12' is no module's id; write it as status shows it, for example copy=0x7f31c0a84000",
+            ),
+            (
+                "# redial dials 1\nA.B = off domain=\"a",
+                "line 2: the quoted text \"a does not end, or has an unknown escape",
+            ),
+            (
+                "# redial dials 1\nA.B( = off",
+                "line 2: the brackets of the parameters in the pattern 'A.B(' do not match",
+            ),
+        ] {
+            assert_eq!(parse(text).unwrap_err().to_string(), expected);
+        }
+        let many = format!("# redial dials 1\n{}", "A.B = off\n".repeat(MAX_ORDERS + 1));
+        assert_eq!(parse(&many).unwrap_err().to_string(), "line 1026: a dial set has at most 1024 orders");
+        assert_eq!(parse(many.trim_end().trim_end_matches("A.B = off")).unwrap().len(), MAX_ORDERS);
+    }
+
+    #[test]
+    fn the_option_splits_at_its_last_equals_sign() {
+        assert_eq!(
+            parse_dial_option("Shop.Cart.* = count").unwrap(),
+            order_of("Shop.Cart.*", Level::Count, None, None)
+        );
+        assert_eq!(parse_dial_option("A.a=b=off").unwrap(), order_of("A.a=b", Level::Off, None, None));
+        assert_eq!(
+            parse_dial_option("Shop.Cart.*").unwrap_err().to_string(),
+            "'Shop.Cart.*' is no order; write PATTERN = LEVEL"
+        );
+        assert_eq!(
+            parse_dial_option("A.B=").unwrap_err().to_string(),
+            "'' is no level; the levels are off, count, time and trace"
+        );
+        assert!(matches!(parse_dial_option("=count"), Err(DialProblem::Pattern(PatternError::Empty))));
+    }
+}

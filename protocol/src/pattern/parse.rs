@@ -1,0 +1,269 @@
+//! Reading a pattern as typed.
+
+use super::glob::{Glob, STAR};
+use super::names::{cut_list, metadata_of_keyword, opening, split_outside};
+use super::params::{self, Declared};
+use super::{Pattern, Split, Target};
+use crate::limits::MAX_PATTERN;
+
+/// What is wrong with a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Nothing there.
+    #[error("the pattern is empty; it is [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*")]
+    Empty,
+    /// Over [`MAX_PATTERN`].
+    #[error("the pattern is {length} bytes long; the limit is {MAX_PATTERN} bytes")]
+    TooLong {
+        /// Its length.
+        length: usize,
+    },
+    /// A control character.
+    #[error("character {position} of the pattern '{shown}' is a control character")]
+    Control {
+        /// The pattern, made visible.
+        shown: String,
+        /// Its number, from 1.
+        position: usize,
+    },
+    /// A backslash before something else than a star or a backslash.
+    #[error(r"in the pattern '{pattern}', the backslash at character {position} is not before a star or another backslash")]
+    Backslash {
+        /// The pattern.
+        pattern: String,
+        /// Its number, from 1.
+        position: usize,
+    },
+    /// Nothing before the `!`.
+    #[error("the pattern '{pattern}' names no assembly before its '!'")]
+    NoAssembly {
+        /// The pattern.
+        pattern: String,
+    },
+    /// Nothing after the `!`, or nothing before the `(`.
+    #[error("the pattern '{pattern}' names no method; for all of an assembly write ASSEMBLY!*")]
+    NoMethod {
+        /// The pattern.
+        pattern: String,
+    },
+    /// Brackets that do not match.
+    #[error("the brackets of the parameters in the pattern '{pattern}' do not match")]
+    Brackets {
+        /// The pattern.
+        pattern: String,
+    },
+    /// Two commas in a row, or one at an end.
+    #[error("parameter {position} of the pattern '{pattern}' is empty")]
+    EmptyParameter {
+        /// The pattern.
+        pattern: String,
+        /// Its number, from 1.
+        position: usize,
+    },
+    /// A tuple in C#'s short form.
+    #[error("in the pattern '{pattern}', write the tuple '{tuple}' as System.ValueTuple<…>")]
+    Tuple {
+        /// The pattern.
+        pattern: String,
+        /// The parameter.
+        tuple: String,
+    },
+    /// `0x06000012` without an assembly of a definite name.
+    #[error(
+        "the token in the pattern '{pattern}' needs its assembly's name, without wildcards: ASSEMBLY!0x06000012"
+    )]
+    TokenAlone {
+        /// The pattern.
+        pattern: String,
+    },
+    /// A token of something else than a method.
+    #[error("'{token}' is no method's token; those are 0x06000001 to 0x06ffffff")]
+    BadToken {
+        /// The token.
+        token: String,
+    },
+}
+
+pub(super) fn parse(text: &str) -> Result<Pattern, PatternError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(PatternError::Empty);
+    }
+    if text.len() > MAX_PATTERN {
+        return Err(PatternError::TooLong { length: text.len() });
+    }
+    let unescaped = unescape(text)?;
+    let pattern = || text.to_owned();
+    let (names, params) =
+        cut_params(&unescaped).ok_or_else(|| PatternError::Brackets { pattern: pattern() })?;
+    let (assembly, body) = match cut_assembly(names) {
+        Some((assembly, body)) => (Some(without_spaces(assembly)), without_spaces(body)),
+        None => (None, without_spaces(names)),
+    };
+    if assembly.as_ref().is_some_and(String::is_empty) {
+        return Err(PatternError::NoAssembly { pattern: pattern() });
+    }
+    if body.is_empty() {
+        return Err(PatternError::NoMethod { pattern: pattern() });
+    }
+    if let Some(inner) = params {
+        check_params(inner, text)?;
+    }
+    let assembly = assembly.map(Glob::new);
+    let token =
+        body.get(..2).filter(|start| start.eq_ignore_ascii_case("0x")).map(|_| token(&body)).transpose()?;
+    let target = match token {
+        Some(token) => {
+            if params.is_some() || assembly.as_ref().is_none_or(Glob::has_wildcard) {
+                return Err(PatternError::TokenAlone { pattern: pattern() });
+            }
+            Target::Token(token)
+        }
+        None => Target::Named { splits: splits(&body, params), body },
+    };
+    Ok(Pattern {
+        wildcard: unescaped.contains(STAR),
+        special_params: params.is_some(),
+        text: text.to_owned(),
+        assembly,
+        target,
+    })
+}
+
+/// Wildcards become [`STAR`], escaped characters themselves.
+fn unescape(text: &str) -> Result<String, PatternError> {
+    if let Some(index) = text.chars().position(char::is_control) {
+        return Err(PatternError::Control { shown: text.escape_debug().collect(), position: index + 1 });
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().enumerate();
+    while let Some((index, c)) = chars.next() {
+        match c {
+            '*' => out.push(STAR),
+            '\\' => match chars.next() {
+                Some((_, escaped @ ('*' | '\\'))) => out.push(escaped),
+                _ => return Err(PatternError::Backslash { pattern: text.to_owned(), position: index + 1 }),
+            },
+            other => out.push(other),
+        }
+    }
+    Ok(out)
+}
+
+/// The names and what is between the brackets at the end, if there are any; None when those do not match.
+fn cut_params(text: &str) -> Option<(&str, Option<&str>)> {
+    if text.ends_with(')') {
+        let open = opening(text)?;
+        return text[open..].starts_with('(').then(|| (&text[..open], Some(&text[open + 1..text.len() - 1])));
+    }
+    // Brackets inside <…> can be part of a method's name: explicit implementations of generic interfaces.
+    let outside = split_outside(text, '.').iter().all(|part| !part.contains('(') || part.contains('<'));
+    outside.then_some((text, None))
+}
+
+/// Splits at the first `!` outside brackets.
+fn cut_assembly(names: &str) -> Option<(&str, &str)> {
+    let first = split_outside(names, '!').first()?.len();
+    Some((&names[..first], names.get(first + 1..)?))
+}
+
+fn without_spaces(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+fn check_params(inner: &str, text: &str) -> Result<(), PatternError> {
+    let pattern = || text.to_owned();
+    let balanced = |open, close| inner.matches(open).count() == inner.matches(close).count();
+    if !(balanced('<', '>') && balanced('(', ')') && balanced('[', ']')) {
+        return Err(PatternError::Brackets { pattern: pattern() });
+    }
+    if inner.trim().is_empty() {
+        return Ok(());
+    }
+    for (index, parameter) in split_outside(inner, ',').into_iter().enumerate() {
+        if parameter.trim().is_empty() {
+            return Err(PatternError::EmptyParameter { pattern: pattern(), position: index + 1 });
+        }
+        if parameter.trim_start().starts_with('(') {
+            return Err(PatternError::Tuple {
+                pattern: pattern(),
+                tuple: parameter.trim().replace(STAR, "*"),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn token(body: &str) -> Result<u32, PatternError> {
+    let bad = || PatternError::BadToken { token: body.replace(STAR, "*") };
+    let digits =
+        body.get(2..).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit())).ok_or_else(bad)?;
+    let token = u32::from_str_radix(digits, 16).map_err(|_| bad())?;
+    // Table 6 is MethodDef (ECMA-335 II.22.26); row 0 is none.
+    if token >> 24 == 6 && token & 0x00ff_ffff != 0 { Ok(token) } else { Err(bad()) }
+}
+
+fn splits(body: &str, params: Option<&str>) -> Vec<Split> {
+    if body.chars().all(|c| c == STAR) {
+        return vec![split("\0", body, params)];
+    }
+    let mut dots = Vec::new();
+    let mut position = 0;
+    for part in split_outside(body, '.') {
+        position += part.len();
+        dots.push(position);
+        position += 1;
+    }
+    dots.pop();
+    dots.iter().map(|dot| split(&body[..*dot], &body[*dot + 1..], params)).collect()
+}
+
+fn split(type_half: &str, method_half: &str, params: Option<&str>) -> Split {
+    let mut declared = Declared::new();
+    let type_name = metadata_type(type_half, &mut declared);
+    let (method, list) = cut_list(method_half);
+    if let Some(entries) = &list {
+        declare(entries, "!!", 0, &mut declared);
+    }
+    let method = Glob::new(method.to_owned());
+    let arity = match &list {
+        Some(entries) => Some(entries.len() as u32),
+        // With params it is one overload that is meant, as printed.
+        None if params.is_some() && !method.has_wildcard() => Some(0),
+        None => None,
+    };
+    let params = params.map(|inner| Glob::new(params::normalise(inner, &declared)));
+    Split { type_name: Glob::new(type_name), method, arity, params }
+}
+
+/// The metadata form of a type half, noting the type parameters it declares.
+pub(super) fn metadata_type<'a>(half: &'a str, declared: &mut Declared<'a>) -> String {
+    if let Some(name) = metadata_of_keyword(half) {
+        return name;
+    }
+    let mut out = String::with_capacity(half.len());
+    let mut count = 0;
+    for (index, segment) in split_outside(half, '+').into_iter().enumerate() {
+        if index > 0 {
+            out.push('+');
+        }
+        let (name, list) = cut_list(segment);
+        out.push_str(name);
+        if let Some(entries) = list {
+            out.push('`');
+            out.push_str(&entries.len().to_string());
+            declare(&entries, "!", count, declared);
+            count += entries.len();
+        }
+    }
+    out
+}
+
+/// Notes names; keywords, wildcards and the nameless (`List<int>`, `List<*>`, `List<>`) only count.
+fn declare<'a>(entries: &[&'a str], prefix: &str, first: usize, declared: &mut Declared<'a>) {
+    for (index, entry) in entries.iter().enumerate() {
+        if !entry.is_empty() && !entry.contains(STAR) && metadata_of_keyword(entry).is_none() {
+            declared.insert(entry, format!("{prefix}{}", first + index));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What a pattern that matched nothing may have meant.
+
+use super::glob::{Glob, STAR};
+use super::names::{csharp_type, cut_list, split_outside};
+use super::params::Declared;
+use super::{Pattern, Target, parse};
+use crate::limits::MAX_SUGGESTIONS;
+
+/// Names longer than this are not compared letter by letter.
+const MAX_COMPARED: usize = 128;
+
+/// Patterns near one that matched nothing, the nearest first, at most [`MAX_SUGGESTIONS`]. `names` are assembly
+/// (simple name), type (metadata form) and method (metadata name); methods of one type should follow each other.
+pub fn suggestions<'a>(
+    pattern: &Pattern,
+    names: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
+) -> Vec<String> {
+    let Target::Named { body, .. } = &pattern.target else { return Vec::new() };
+    let wanted = Wanted::new(body);
+    let mut nearest = Nearest::default();
+    let mut last: Option<(&str, Option<Near>)> = None;
+    for (assembly, type_name, method) in names {
+        let Some(away) = assembly_distance(pattern, assembly) else { continue };
+        let prefix = || pattern.assembly.as_ref().map(|_| format!("{assembly}!")).unwrap_or_default();
+        if last.as_ref().is_none_or(|(seen, _)| *seen != type_name) {
+            last = Some((type_name, wanted.type_half.as_ref().and_then(|half| half.near(type_name))));
+            wanted.as_type(away, &prefix, type_name, &mut nearest);
+            if pattern.assembly.is_none() && assembly.eq_ignore_ascii_case(body) {
+                nearest.offer(2, || format!("{assembly}!*"));
+            }
+        }
+        match &wanted.type_half {
+            None => {
+                if let Some(near) = wanted.method.near(method) {
+                    let shown = || format!("{}*.{}", prefix(), near.text(&wanted.method.text, method));
+                    nearest.offer(away + near.distance, shown);
+                }
+            }
+            Some(half) => {
+                let Some((_, Some(near_type))) = &last else { continue };
+                if !nearest.wants(away + near_type.distance) {
+                    continue;
+                }
+                let Some(near) = wanted.method.near(method) else { continue };
+                nearest.offer(away + near_type.distance + near.distance, || {
+                    let type_name = match near_type.kept {
+                        Kept::Actual => csharp_type(type_name),
+                        _ => near_type.text(&half.text, type_name),
+                    };
+                    format!("{}{type_name}.{}", prefix(), near.text(&wanted.method.text, method))
+                });
+            }
+        }
+    }
+    nearest.0.into_iter().map(|(_, suggestion)| suggestion).collect()
+}
+
+/// What a pattern may have meant: a method, of a type if it has a dot; or a type, namespace or assembly.
+struct Wanted {
+    type_half: Option<Half>,
+    method: Half,
+    whole: Half,
+}
+
+impl Wanted {
+    fn new(body: &str) -> Wanted {
+        let metadata = |half: &str| parse::metadata_type(half, &mut Declared::new());
+        let (type_half, method) = match last_split(body) {
+            Some((type_half, method)) => (Some(type_half), method),
+            None => (None, body),
+        };
+        Wanted {
+            type_half: type_half.map(|half| Half::new(metadata(half))),
+            method: Half::new(cut_list(method).0.to_owned()),
+            whole: Half::new(metadata(body)),
+        }
+    }
+
+    /// The whole of it as a type's or namespace's name.
+    fn as_type(&self, away: u32, prefix: &dyn Fn() -> String, type_name: &str, nearest: &mut Nearest) {
+        let whole = &self.whole.text;
+        if self.whole.glob.has_wildcard() {
+            return;
+        }
+        if type_name.strip_prefix(whole.as_str()).is_some_and(|rest| rest.starts_with('.')) {
+            nearest.offer(away + 1, || format!("{}{}.*.*", prefix(), show(whole)));
+        }
+        // With a dot it was a method's name first.
+        let later = if self.type_half.is_some() && self.whole.text != type_name { 2 } else { 0 };
+        if let Some(near) = self.whole.near(type_name) {
+            nearest
+                .offer(away + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
+        }
+    }
+}
+
+/// The best so far, sorted.
+#[derive(Default)]
+struct Nearest(Vec<(u32, String)>);
+
+impl Nearest {
+    fn wants(&self, distance: u32) -> bool {
+        self.0.len() < MAX_SUGGESTIONS || self.0.last().is_some_and(|(worst, _)| distance <= *worst)
+    }
+
+    fn offer(&mut self, distance: u32, suggestion: impl FnOnce() -> String) {
+        if !self.wants(distance) {
+            return;
+        }
+        let suggestion = suggestion();
+        if let Some(known) = self.0.iter_mut().find(|(_, known)| *known == suggestion) {
+            known.0 = known.0.min(distance);
+        } else {
+            self.0.push((distance, suggestion));
+        }
+        self.0.sort();
+        self.0.truncate(MAX_SUGGESTIONS);
+    }
+}
+
+/// The split at the last dot outside brackets; `A..ctor` is split at its first of two.
+fn last_split(body: &str) -> Option<(&str, &str)> {
+    let last = split_outside(body, '.').pop()?;
+    let dot = body.len().checked_sub(last.len() + 1)?;
+    let dot = if body[..dot].ends_with('.') { dot - 1 } else { dot };
+    Some((&body[..dot], &body[dot + 1..]))
+}
+
+/// How far the assembly is; None when it is another one altogether.
+fn assembly_distance(pattern: &Pattern, assembly: &str) -> Option<u32> {
+    match &pattern.assembly {
+        None => Some(0),
+        Some(glob) if glob.matches(assembly) => Some(0),
+        Some(Glob::Literal(wanted)) => Half::new(wanted.clone()).near(assembly).map(|near| near.distance),
+        Some(_) => None,
+    }
+}
+
+/// One half of what was wanted.
+struct Half {
+    text: String,
+    glob: Glob,
+    lower: Glob,
+}
+
+/// How near an actual name is.
+struct Near {
+    distance: u32,
+    kept: Kept,
+}
+
+/// Which text a suggestion shows.
+#[derive(Clone, Copy)]
+enum Kept {
+    /// What was wanted (its wildcards match).
+    Wanted,
+    /// The actual name.
+    Actual,
+    /// That many bytes of the actual name, then what followed the same part of what was wanted.
+    Prefix { actual: usize, wanted: usize },
+}
+
+impl Near {
+    fn text(&self, wanted: &str, actual: &str) -> String {
+        match self.kept {
+            Kept::Wanted => show(wanted),
+            Kept::Actual => escape(actual),
+            Kept::Prefix { actual: a, wanted: w } => {
+                format!(
+                    "{}{}",
+                    escape(actual.get(..a).unwrap_or(actual)),
+                    show(wanted.get(w..).unwrap_or_default())
+                )
+            }
+        }
+    }
+}
+
+impl Half {
+    fn new(text: String) -> Half {
+        Half { glob: Glob::new(text.clone()), lower: Glob::new(text.to_ascii_lowercase()), text }
+    }
+
+    fn near(&self, actual: &str) -> Option<Near> {
+        let (wanted, kept) = (self.text.as_str(), Kept::Actual);
+        if self.glob.has_wildcard() {
+            return self.near_with_wildcards(actual);
+        }
+        if wanted == actual {
+            return Some(Near { distance: 0, kept });
+        }
+        if wanted.eq_ignore_ascii_case(actual) {
+            return Some(Near { distance: 1, kept });
+        }
+        // `Cart` for `Shop.Cart`, `Add` for `Shop.ICart.Add`.
+        let cut = actual.len().checked_sub(wanted.len());
+        let tail =
+            cut.and_then(|cut| actual.get(cut..)).is_some_and(|tail| tail.eq_ignore_ascii_case(wanted));
+        let before = cut.and_then(|cut| actual.as_bytes().get(cut.checked_sub(1)?));
+        if tail && matches!(before, Some(b'.' | b'+')) {
+            return Some(Near { distance: 2, kept });
+        }
+        if wanted.len() >= 3 && contains_ignoring_case(actual, wanted) {
+            return Some(Near { distance: 3, kept });
+        }
+        let typos = edits(wanted, actual, (wanted.len() / 3).clamp(1, 4))?;
+        Some(Near { distance: 3 + typos, kept })
+    }
+
+    fn near_with_wildcards(&self, actual: &str) -> Option<Near> {
+        if self.glob.matches(actual) {
+            return Some(Near { distance: 0, kept: Kept::Wanted });
+        }
+        if self.lower.matches(&actual.to_ascii_lowercase()) {
+            return Some(Near { distance: 1, kept: Kept::Actual });
+        }
+        // `Shp.*`: the part before the star's dot against as many words of the actual name.
+        let before_star = self.text.find(STAR).and_then(|star| self.text.get(..star))?.trim_end_matches('.');
+        let words = before_star.split('.').count();
+        let end = actual.match_indices('.').nth(words.checked_sub(1)?).map_or(actual.len(), |(dot, _)| dot);
+        let start = actual.get(..end)?;
+        let typos = edits(before_star, start, (before_star.len() / 3).clamp(1, 4))?;
+        Some(Near { distance: 3 + typos, kept: Kept::Prefix { actual: end, wanted: before_star.len() } })
+    }
+}
+
+/// Parsed text as it would be typed.
+fn show(parsed: &str) -> String {
+    escape(parsed).replace(STAR, "*")
+}
+
+fn escape(name: &str) -> String {
+    name.replace('\\', r"\\").replace('*', r"\*")
+}
+
+fn contains_ignoring_case(text: &str, part: &str) -> bool {
+    text.as_bytes().windows(part.len().max(1)).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+}
+
+/// Typing mistakes between two names, case aside: letters wrong, missing, too many, or two exchanged (the optimal
+/// string alignment distance). None when there are more than `most`.
+fn edits(a: &str, b: &str, most: usize) -> Option<u32> {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len().abs_diff(b.len()) > most || a.len() > MAX_COMPARED || b.len() > MAX_COMPARED {
+        return None;
+    }
+    let same = |i: usize, j: usize| a[i].eq_ignore_ascii_case(&b[j]);
+    let mut before_last = [0usize; MAX_COMPARED + 1];
+    let mut last = [0usize; MAX_COMPARED + 1];
+    let mut row = [0usize; MAX_COMPARED + 1];
+    for (j, cell) in last.iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 0..a.len() {
+        row[0] = i + 1;
+        for j in 0..b.len() {
+            let replaced = last[j] + usize::from(!same(i, j));
+            let mut best = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j) {
+                best = best.min(before_last[j - 1] + 1);
+            }
+            row[j + 1] = best;
+        }
+        if row[..=b.len()].iter().min().is_none_or(|best| *best > most) {
+            return None;
+        }
+        before_last = last;
+        last = row;
+    }
+    (last[b.len()] <= most).then_some(last[b.len()] as u32)
+}
