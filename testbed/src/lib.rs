@@ -11,6 +11,7 @@ pub mod generate;
 pub mod host;
 mod layout;
 pub mod packages;
+pub mod pe;
 pub mod programs;
 pub mod runtimes;
 pub mod skip;

@@ -225,7 +225,7 @@ impl Assembly {
     }
 
     fn blob(&self, offset: u32) -> Result<&[u8]> {
-        let heap = &self.image.get(self.blobs.start..self.blobs.end).context("there is no blob heap")?;
+        let heap = self.image.get(self.blobs.start..self.blobs.end).context("there is no blob heap")?;
         let blob = heap.get(offset as usize..).context("a blob lies outside its heap")?;
         let (length, header) = match *blob {
             [a, ..] if a < 0x80 => (usize::from(a), 1),

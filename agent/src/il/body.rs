@@ -8,6 +8,12 @@ use super::Opcode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(pub u32);
 
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// What an instruction carries besides its opcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {

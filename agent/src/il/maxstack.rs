@@ -25,7 +25,7 @@ pub trait Shapes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StackFault {
     /// More is taken than is there.
-    #[error("instruction {at:?} ({opcode}) takes {pops} from a stack of {depth}")]
+    #[error("instruction {at} ({opcode}) takes {pops} from a stack of {depth}")]
     Underflow {
         /// The instruction.
         at: Label,
@@ -37,7 +37,7 @@ pub enum StackFault {
         depth: u16,
     },
     /// Two ways to one instruction with different depths.
-    #[error("instruction {at:?} is reached with {first} values on the stack and with {second}")]
+    #[error("instruction {at} is reached with {first} values on the stack and with {second}")]
     Mismatch {
         /// The instruction.
         at: Label,
@@ -47,7 +47,7 @@ pub enum StackFault {
         second: u16,
     },
     /// Values are left where the method, a filter or a jump ends.
-    #[error("instruction {at:?} ({opcode}) needs exactly {needed} values on the stack and finds {depth}")]
+    #[error("instruction {at} ({opcode}) needs exactly {needed} values on the stack and finds {depth}")]
     NotExact {
         /// The instruction.
         at: Label,
@@ -59,7 +59,7 @@ pub enum StackFault {
         depth: u16,
     },
     /// A call whose token says nothing.
-    #[error("instruction {at:?} calls 0x{token:08x}, which cannot be resolved")]
+    #[error("instruction {at} calls 0x{token:08x}, which cannot be resolved")]
     Unresolved {
         /// The instruction.
         at: Label,
@@ -67,13 +67,13 @@ pub enum StackFault {
         token: u32,
     },
     /// More values than a header can state.
-    #[error("instruction {at:?} puts more than 65,535 values on the stack")]
+    #[error("instruction {at} puts more than 65,535 values on the stack")]
     TooDeep {
         /// The instruction.
         at: Label,
     },
     /// Control goes on where there is no instruction.
-    #[error("instruction {at:?} is the last, and control goes on behind it")]
+    #[error("instruction {at} is the last, and control goes on behind it")]
     FallsOff {
         /// The instruction.
         at: Label,

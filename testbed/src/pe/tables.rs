@@ -70,51 +70,51 @@ const TYPE_OR_METHOD_DEF: Column = Coded(1, &[0x02, 0x06]);
 
 /// The columns of each table, by number.
 const SCHEMA: [&[Column]; 0x2D] = [
-    &[Word, String, Guid, Guid, Guid],                          // Module
-    &[RESOLUTION_SCOPE, String, String],                        // TypeRef
+    &[Word, String, Guid, Guid, Guid],                                // Module
+    &[RESOLUTION_SCOPE, String, String],                              // TypeRef
     &[Double, String, String, TYPE_DEF_OR_REF, Row(0x04), Row(0x06)], // TypeDef
-    &[Row(0x04)],                                               // FieldPtr
-    &[Word, String, Blob],                                      // Field
-    &[Row(0x06)],                                               // MethodPtr
-    &[Double, Word, Word, String, Blob, Row(0x08)],             // MethodDef
-    &[Row(0x08)],                                               // ParamPtr
-    &[Word, Word, String],                                      // Param
-    &[Row(0x02), TYPE_DEF_OR_REF],                              // InterfaceImpl
-    &[MEMBER_REF_PARENT, String, Blob],                         // MemberRef
-    &[Word, HAS_CONSTANT, Blob],                                // Constant
-    &[HAS_CUSTOM_ATTRIBUTE, CUSTOM_ATTRIBUTE_TYPE, Blob],       // CustomAttribute
-    &[HAS_FIELD_MARSHAL, Blob],                                 // FieldMarshal
-    &[Word, HAS_DECL_SECURITY, Blob],                           // DeclSecurity
-    &[Word, Double, Row(0x02)],                                 // ClassLayout
-    &[Double, Row(0x04)],                                       // FieldLayout
-    &[Blob],                                                    // StandAloneSig
-    &[Row(0x02), Row(0x14)],                                    // EventMap
-    &[Row(0x14)],                                               // EventPtr
-    &[Word, String, TYPE_DEF_OR_REF],                           // Event
-    &[Row(0x02), Row(0x17)],                                    // PropertyMap
-    &[Row(0x17)],                                               // PropertyPtr
-    &[Word, String, Blob],                                      // Property
-    &[Word, Row(0x06), HAS_SEMANTICS],                          // MethodSemantics
-    &[Row(0x02), METHOD_DEF_OR_REF, METHOD_DEF_OR_REF],         // MethodImpl
-    &[String],                                                  // ModuleRef
-    &[Blob],                                                    // TypeSpec
-    &[Word, MEMBER_FORWARDED, String, Row(0x1A)],               // ImplMap
-    &[Double, Row(0x04)],                                       // FieldRVA
-    &[Double, Double],                                          // EncLog
-    &[Double],                                                  // EncMap
-    &[Double, Word, Word, Word, Word, Double, Blob, String, String], // Assembly
-    &[Double],                                                  // AssemblyProcessor
-    &[Double, Double, Double],                                  // AssemblyOS
-    &[Word, Word, Word, Word, Double, Blob, String, String, Blob], // AssemblyRef
-    &[Double, Row(0x23)],                                       // AssemblyRefProcessor
-    &[Double, Double, Double, Row(0x23)],                       // AssemblyRefOS
-    &[Double, String, Blob],                                    // File
-    &[Double, Double, String, String, IMPLEMENTATION],          // ExportedType
-    &[Double, Double, String, IMPLEMENTATION],                  // ManifestResource
-    &[Row(0x02), Row(0x02)],                                    // NestedClass
-    &[Word, Word, TYPE_OR_METHOD_DEF, String],                  // GenericParam
-    &[METHOD_DEF_OR_REF, Blob],                                 // MethodSpec
-    &[Row(0x2A), TYPE_DEF_OR_REF],                              // GenericParamConstraint
+    &[Row(0x04)],                                                     // FieldPtr
+    &[Word, String, Blob],                                            // Field
+    &[Row(0x06)],                                                     // MethodPtr
+    &[Double, Word, Word, String, Blob, Row(0x08)],                   // MethodDef
+    &[Row(0x08)],                                                     // ParamPtr
+    &[Word, Word, String],                                            // Param
+    &[Row(0x02), TYPE_DEF_OR_REF],                                    // InterfaceImpl
+    &[MEMBER_REF_PARENT, String, Blob],                               // MemberRef
+    &[Word, HAS_CONSTANT, Blob],                                      // Constant
+    &[HAS_CUSTOM_ATTRIBUTE, CUSTOM_ATTRIBUTE_TYPE, Blob],             // CustomAttribute
+    &[HAS_FIELD_MARSHAL, Blob],                                       // FieldMarshal
+    &[Word, HAS_DECL_SECURITY, Blob],                                 // DeclSecurity
+    &[Word, Double, Row(0x02)],                                       // ClassLayout
+    &[Double, Row(0x04)],                                             // FieldLayout
+    &[Blob],                                                          // StandAloneSig
+    &[Row(0x02), Row(0x14)],                                          // EventMap
+    &[Row(0x14)],                                                     // EventPtr
+    &[Word, String, TYPE_DEF_OR_REF],                                 // Event
+    &[Row(0x02), Row(0x17)],                                          // PropertyMap
+    &[Row(0x17)],                                                     // PropertyPtr
+    &[Word, String, Blob],                                            // Property
+    &[Word, Row(0x06), HAS_SEMANTICS],                                // MethodSemantics
+    &[Row(0x02), METHOD_DEF_OR_REF, METHOD_DEF_OR_REF],               // MethodImpl
+    &[String],                                                        // ModuleRef
+    &[Blob],                                                          // TypeSpec
+    &[Word, MEMBER_FORWARDED, String, Row(0x1A)],                     // ImplMap
+    &[Double, Row(0x04)],                                             // FieldRVA
+    &[Double, Double],                                                // EncLog
+    &[Double],                                                        // EncMap
+    &[Double, Word, Word, Word, Word, Double, Blob, String, String],  // Assembly
+    &[Double],                                                        // AssemblyProcessor
+    &[Double, Double, Double],                                        // AssemblyOS
+    &[Word, Word, Word, Word, Double, Blob, String, String, Blob],    // AssemblyRef
+    &[Double, Row(0x23)],                                             // AssemblyRefProcessor
+    &[Double, Double, Double, Row(0x23)],                             // AssemblyRefOS
+    &[Double, String, Blob],                                          // File
+    &[Double, Double, String, String, IMPLEMENTATION],                // ExportedType
+    &[Double, Double, String, IMPLEMENTATION],                        // ManifestResource
+    &[Row(0x02), Row(0x02)],                                          // NestedClass
+    &[Word, Word, TYPE_OR_METHOD_DEF, String],                        // GenericParam
+    &[METHOD_DEF_OR_REF, Blob],                                       // MethodSpec
+    &[Row(0x2A), TYPE_DEF_OR_REF],                                    // GenericParamConstraint
 ];
 
 /// Where every table is.
@@ -186,9 +186,7 @@ fn width(column: Column, heaps: u8, rows: &[u32; 64]) -> usize {
         Guid => heaps & 2 != 0,
         Blob => heaps & 4 != 0,
         Row(table) => rows[usize::from(table)] > 0xFFFF,
-        Coded(bits, tables) => {
-            tables.iter().any(|table| rows[usize::from(*table)] > 0xFFFF >> bits)
-        }
+        Coded(bits, tables) => tables.iter().any(|table| rows[usize::from(*table)] > 0xFFFF >> bits),
     };
     if wide { 4 } else { 2 }
 }

@@ -15,7 +15,7 @@ use super::{Body, IlError, Label, Opcode, decode};
 pub enum Broken {
     /// Header, code or sections cannot be read; branch targets and clause bounds lie on instructions or are refused
     /// here.
-    #[error("{0}")]
+    #[error(transparent)]
     Unreadable(#[from] IlError),
     /// Between the code and the exception table there is something else than zeros up to a multiple of four.
     #[error("the bytes before the exception table are not zeros up to a multiple of four")]
@@ -29,7 +29,7 @@ pub enum Broken {
         actual: usize,
     },
     /// The stack at some place.
-    #[error("{0}")]
+    #[error(transparent)]
     Stack(#[from] StackFault),
     /// The header states less than is needed.
     #[error("the header allows {stated} values on the stack, the code puts {needed} there")]
@@ -70,7 +70,7 @@ pub enum Broken {
         inner: u32,
     },
     /// A try region entered with values on the stack.
-    #[error("the try region at instruction {at:?} is entered with {depth} values on the stack")]
+    #[error("the try region at instruction {at} is entered with {depth} values on the stack")]
     TryStack {
         /// First instruction of the region.
         at: Label,
@@ -82,7 +82,7 @@ pub enum Broken {
     FallsOffEnd,
     /// Control crosses a region's bound in a way that is not allowed.
     #[error(
-        "control goes from instruction {from:?} ({opcode}) to {to:?} across the bound of a protected region"
+        "control goes from instruction {from} ({opcode}) to {to} across the bound of a protected region"
     )]
     Crosses {
         /// Where it comes from.
@@ -93,7 +93,7 @@ pub enum Broken {
         to: Label,
     },
     /// An instruction in a region where it means nothing.
-    #[error("instruction {at:?} ({opcode}) must not stand in this region")]
+    #[error("instruction {at} ({opcode}) must not stand in this region")]
     Misplaced {
         /// The instruction.
         at: Label,
@@ -101,7 +101,7 @@ pub enum Broken {
         opcode: Opcode,
     },
     /// A prefix before an instruction that does not take it.
-    #[error("instruction {at:?} ({opcode}) is a prefix of something that does not take it")]
+    #[error("instruction {at} ({opcode}) is a prefix of something that does not take it")]
     Prefix {
         /// The prefix.
         at: Label,
@@ -109,7 +109,7 @@ pub enum Broken {
         opcode: Opcode,
     },
     /// A branch, or a region's bound, between a prefix and its instruction.
-    #[error("instruction {at:?} is separated from its prefix by a branch or a region's bound")]
+    #[error("instruction {at} is separated from its prefix by a branch or a region's bound")]
     SplitPrefix {
         /// The prefixed instruction.
         at: Label,
