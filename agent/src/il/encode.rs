@@ -13,8 +13,8 @@ pub struct Encoded {
     pub header_size: usize,
     /// Offset of each instruction in the new code, and of its end.
     pub offsets: Vec<u32>,
-    /// `(old, new)` offsets for `COR_IL_MAP`: one pair for each run of instructions that moved by the same distance,
-    /// in ascending order, beginning with the first decoded instruction.
+    /// `(old, new)` code offsets for `COR_IL_MAP`, ascending: a pair for each decoded instruction, because readers of
+    /// the map round down to an entry and do not interpolate. What stands before the first entry is taken for prologue.
     pub map: Vec<(u32, u32)>,
 }
 
@@ -90,15 +90,6 @@ fn write(instruction: &Instruction, grown: bool, end: u32, offsets: &[u32], out:
 }
 
 fn map(instructions: &[Instruction], offsets: &[u32]) -> Vec<(u32, u32)> {
-    let mut map: Vec<(u32, u32)> = Vec::new();
-    let mut moved_by = None;
-    for (instruction, new) in instructions.iter().zip(offsets) {
-        let Some(old) = instruction.old_offset else { continue };
-        let by = i64::from(*new) - i64::from(old);
-        if moved_by != Some(by) {
-            map.push((old, *new));
-            moved_by = Some(by);
-        }
-    }
-    map
+    let moved = instructions.iter().zip(offsets);
+    moved.filter_map(|(instruction, new)| Some((instruction.old_offset?, *new))).collect()
 }

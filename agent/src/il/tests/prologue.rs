@@ -99,5 +99,5 @@ fn a_try_region_from_the_start_does_not_take_the_prologue_in() {
     ]
     .concat();
     assert_eq!(body, expected);
-    assert_eq!(map, [(0, 20)]);
+    assert_eq!(map, [(0, 20), (1, 21), (3, 23), (4, 24)]);
 }

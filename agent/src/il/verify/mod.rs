@@ -81,9 +81,7 @@ pub enum Broken {
     #[error("control goes on behind the last instruction")]
     FallsOffEnd,
     /// Control crosses a region's bound in a way that is not allowed.
-    #[error(
-        "control goes from instruction {from} ({opcode}) to {to} across the bound of a protected region"
-    )]
+    #[error("control goes from instruction {from} ({opcode}) to {to} across the bound of a protected region")]
     Crosses {
         /// Where it comes from.
         from: Label,
