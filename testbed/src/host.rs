@@ -298,6 +298,13 @@ impl Host {
                 Ok(line.trim_end_matches(['\r', '\n']).to_owned())
             }
             Err(RecvTimeoutError::Disconnected) => {
+                // A process that ends closes its output a moment before it can be seen to have ended.
+                for _ in 0..1000 {
+                    if !self.is_running().unwrap_or(false) {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(2));
+                }
                 Err(self.failure(&format!("ended its output before printing {awaited:?}")))
             }
             Err(RecvTimeoutError::Timeout) => {

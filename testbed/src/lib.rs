@@ -17,3 +17,4 @@ pub mod runtimes;
 pub mod skip;
 pub mod truth;
 mod unpack;
+pub mod wine;

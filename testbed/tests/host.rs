@@ -31,6 +31,7 @@ fn a_host_that_ends_early_is_an_error_with_its_words() -> anyhow::Result<()> {
     let error = host.wait_for("ready").expect_err("it never says that").to_string();
     assert!(error.contains("before printing \"ready\""), "{error}");
     assert!(error.contains("before\n") && error.contains("trouble"), "{error}");
+    assert!(error.contains("exit status: 3"), "{error}");
     Ok(())
 }
 

@@ -1,0 +1,61 @@
+//! Windows programs under Wine: the prefix and the loader that `cargo xtask test wine` names in the environment.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::artefacts;
+use crate::host;
+use crate::runtimes::Runtime;
+
+/// `PROGRAM`, a Windows program, under Wine. It keeps the environment that xtask set (`WINEPREFIX` and others).
+///
+/// # Errors
+/// When `REDIAL_WINE` is not set: the test was not started by `cargo xtask test wine`.
+pub fn command(program: &Path) -> Result<Command> {
+    let loader = std::env::var_os("REDIAL_WINE")
+        .context("REDIAL_WINE names no Wine; `cargo xtask test wine` sets one up and names it")?;
+    let mut command = Command::new(loader);
+    command.arg(windows_path(program));
+    Ok(command)
+}
+
+/// `dotnet.exe DLL` of a Windows runtime under Wine.
+///
+/// # Errors
+/// As [`command`], or when the runtime cannot be set up.
+pub fn dotnet(runtime: Runtime, dll: &Path) -> Result<Command> {
+    let mut command = command(&runtime.ensure()?.dotnet())?;
+    runtime.settle_environment(&mut command);
+    command.env("DOTNET_ROOT", windows_path(&runtime.root()));
+    command.arg(windows_path(dll));
+    Ok(command)
+}
+
+/// Sets the variables that make a Windows CLR load the Windows agent.
+///
+/// # Errors
+/// When the Windows agent has not been built.
+pub fn load_agent(command: &mut Command) -> Result<()> {
+    let library = artefacts::windows_agent()?;
+    host::load_agent_from(command, Path::new(&windows_path(&library)));
+    Ok(())
+}
+
+/// `redial.exe ARGUMENTS` under Wine, with the Windows agent named in its environment.
+///
+/// # Errors
+/// When the Windows builds are missing.
+pub fn redial(arguments: &[&str]) -> Result<Command> {
+    let mut command = command(&artefacts::windows_redial()?)?;
+    command.env("REDIAL_AGENT", windows_path(&artefacts::windows_agent()?)).args(arguments);
+    Ok(command)
+}
+
+/// A path of this machine as Wine's drive `Z:` has it.
+pub fn windows_path(path: &Path) -> OsString {
+    let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    OsString::from(format!("Z:{}", absolute.to_string_lossy().replace('/', "\\")))
+}

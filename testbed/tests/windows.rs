@@ -1,0 +1,68 @@
+//! The Windows builds, on a Windows .NET 8, over a named pipe, under Wine. Started by `cargo xtask test wine`.
+//!
+//! It proves what the Windows API surface is used for, not the Windows kernel.
+#![cfg(unix)]
+
+use anyhow::{Context, Result};
+use redial_testbed::host::{self, Host, Outcome};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::{programs, truth, wine};
+use serde_json::Value;
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+
+fn redial(arguments: &[&str]) -> Result<Outcome> {
+    host::run(wine::redial(arguments)?)
+}
+
+/// The one row of `redial status PID PATTERN --json`.
+fn status(pid: &str) -> Result<Value> {
+    let rows = redial(&["status", pid, ADD, "--json"])?.ok()?.json()?;
+    let rows = rows.as_array().context("status --json is an array")?;
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    Ok(rows[0].clone())
+}
+
+/// Ends Shop's round and reads how often it called the method.
+fn rounds(shop: &mut Host, number: u64) -> Result<u64> {
+    shop.ask("truth-reset", "reset")?;
+    shop.ask(&format!("round {number}"), "done")?;
+    truth::ask(shop, "truth")?.get("Shop.Cart.Add(int)").copied().context("no truth about the method")
+}
+
+#[test]
+fn hello_runs_on_windows_net_8() -> Result<()> {
+    let hello = programs::named("hello")?;
+    let mut command = wine::dotnet(Runtime::WINDOWS_8_0, hello.dll())?;
+    command.args(["one", "two"]);
+    let outcome = host::run(command)?;
+    assert_eq!(outcome.code()?, 2, "{}", outcome.said());
+    assert_eq!(outcome.stdout.trim_end(), "hello from 8.0.0.0");
+    Ok(())
+}
+
+#[test]
+fn one_method_is_counted_over_a_named_pipe_and_reverted() -> Result<()> {
+    let mut command = wine::dotnet(Runtime::WINDOWS_8_0, programs::shop()?.dll())?;
+    command.args(["--live", "--threads", "2"]);
+    wine::load_agent(&mut command)?;
+    let mut shop = Host::start(command)?;
+    let pid = shop.wait_for("ready")?;
+
+    redial(&["dial", &pid, ADD, "count"])?.ok()?;
+    let called = rounds(&mut shop, 1000)?;
+    assert!(called > 0);
+    let counted = status(&pid)?;
+    assert_eq!(counted["calls"], called, "{counted}");
+    assert_eq!(counted["state"], "live", "{counted}");
+
+    redial(&["off", &pid])?.ok()?;
+    assert!(rounds(&mut shop, 1000)? > 0);
+    let after = status(&pid)?;
+    assert_eq!(after["calls"], called, "counted on after the revert: {after}");
+    assert_eq!(after["state"], "off", "{after}");
+
+    shop.say("exit 0")?;
+    assert_eq!(shop.finish()?.code()?, 0);
+    Ok(())
+}
