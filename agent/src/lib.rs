@@ -1,4 +1,58 @@
-//! Redial's agent: exports only.
+//! Redial's agent: a CLR profiler that reports the methods of its process over a pipe and turns dials on them.
+//!
+//! This file holds the exports and nothing else. The CLR loads the library, asks `DllGetClassObject` for the class
+//! factory and goes on with `ICorProfilerCallback` (see `com`).
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
 
+pub mod agent;
+pub mod catalogue;
+pub mod clr;
+pub mod com;
+pub mod eligibility;
+pub mod guard;
 pub mod il;
+pub mod inlining;
+pub mod planner;
+pub mod platform;
+pub mod probes;
+pub mod rejit;
+pub mod runtime;
+pub mod server;
 pub mod signature;
+pub mod startup;
+pub mod sync;
+
+use core::ffi::c_void;
+use windows_core::{GUID, HRESULT};
+
+/// Hands out the class factory of [`redial_protocol::AGENT_CLSID`] (COM).
+///
+/// # Safety
+/// The arguments follow the COM contract of `DllGetClassObject`.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DllGetClassObject(
+    clsid: *const GUID,
+    iid: *const GUID,
+    object: *mut *mut c_void,
+) -> HRESULT {
+    guard::guard(clr::hresult::E_FAIL, || {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { com::class_object(clsid, iid, object) }
+    })
+}
+
+/// Never: callbacks and threads of ours may outlive the last reference (COM).
+#[unsafe(no_mangle)]
+pub extern "system" fn DllCanUnloadNow() -> HRESULT {
+    clr::hresult::S_FALSE
+}

@@ -1,0 +1,328 @@
+//! The agent as a whole: what callbacks and sessions reach. One per process, leaked, since callbacks may come after
+//! `Shutdown`.
+
+use crate::catalogue::{Module, Modules};
+use crate::clr::bindings::{
+    COR_IL_MAP, COR_PRF_DISABLE_ALL_NGEN_IMAGES, COR_PRF_DISABLE_INLINING, COR_PRF_ENABLE_REJIT,
+    COR_PRF_MONITOR_APPDOMAIN_LOADS, COR_PRF_MONITOR_ASSEMBLY_LOADS, COR_PRF_MONITOR_JIT_COMPILATION,
+    COR_PRF_MONITOR_MODULE_LOADS, ICorProfilerFunctionControl,
+};
+use crate::clr::{ClrError, ProfilerInfo};
+use crate::il;
+use crate::inlining::Inlining;
+use crate::planner::Orders;
+use crate::probes::form::{CountForm, PROLOGUE_STACK};
+use crate::probes::leaf;
+use crate::rejit::ledger::Verdict;
+use crate::rejit::thread::Worker;
+use crate::rejit::{Gate, Inbox, Job, Ledger};
+use crate::runtime::Runtime;
+use crate::server::Server;
+use crate::startup::{Inert, Settings};
+use crate::sync::lock;
+use redial_protocol::ids::{InstanceId, ProcessKey};
+use redial_protocol::level::Level;
+use redial_protocol::pattern::Pattern;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+use windows_core::{HRESULT, IUnknown};
+
+/// Longest wait of a host thread at module load for the first turn of a matching order.
+const FIRST_CALL_WAIT: Duration = Duration::from_millis(100);
+/// Highest level this agent can do.
+const OFFERED: Level = Level::Count;
+
+static AGENT: OnceLock<&'static Agent> = OnceLock::new();
+
+/// Everything the agent knows.
+pub struct Agent {
+    /// The profiling API.
+    pub info: ProfilerInfo,
+    /// What this runtime is.
+    pub runtime: Runtime,
+    /// This process.
+    pub process: ProcessKey,
+    /// What the environment asked for.
+    pub settings: Settings,
+    /// What is loaded.
+    pub modules: Modules,
+    /// Copies, wanted and actual.
+    pub ledger: Ledger,
+    /// The ReJIT thread's inbox.
+    pub inbox: Inbox,
+    /// What the JIT inlined, and what it must not.
+    pub inlining: Inlining,
+    /// Sessions, control, audit.
+    pub server: Server,
+    patterns: Mutex<Arc<[Arc<Pattern>]>>,
+    any_pattern: AtomicBool,
+    count_form: OnceLock<CountForm>,
+    /// First turns at module load that took longer than a host thread may wait.
+    pub missed_deadlines: AtomicU64,
+    stopped: AtomicBool,
+}
+
+/// The agent, unless it was never started, is inert, or has shut down.
+pub fn active() -> Option<&'static Agent> {
+    AGENT.get().copied().filter(|agent| !agent.stopped.load(Ordering::Relaxed))
+}
+
+/// Why `Initialize` did not start the agent.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The environment says so.
+    #[error(transparent)]
+    Inert(#[from] Inert),
+    /// The runtime cannot do what we need.
+    #[error(transparent)]
+    Clr(#[from] ClrError),
+    /// The system cannot.
+    #[error("{0}")]
+    System(String),
+}
+
+/// `Initialize`: decides whether to be active, sets the event mask, starts the threads. On an error nothing of ours
+/// runs and the CLR unloads the library.
+///
+/// # Errors
+/// See [`StartError`]; the launcher's mark file says the same.
+pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
+    let settings = Settings::read(|name| std::env::var_os(name))?;
+    let mark = settings.mark.clone();
+    let result = start_with(settings, unknown);
+    if let Some(mark) = mark {
+        crate::startup::leave_mark(&mark, &result);
+    }
+    result.map(|_| ())
+}
+
+fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, StartError> {
+    if settings.launcher.is_some() && !settings.wanted_below(crate::platform::ancestors()) {
+        return Err(Inert::NotLaunched.into());
+    }
+    let process = redial_protocol::process::own_key().map_err(|e| StartError::System(e.to_string()))?;
+    let orders = match &settings.orders {
+        Some(path) => crate::startup::read_orders(path, settings.max_level.min(OFFERED))?,
+        None => Orders::default(),
+    };
+    let info = ProfilerInfo::open(unknown)?;
+    let runtime = Runtime::detect(&info)?;
+    let mask = event_mask(&runtime, &settings);
+    let agent: &'static Agent = Box::leak(Box::new(Agent {
+        info,
+        runtime,
+        process,
+        settings,
+        modules: Modules::default(),
+        ledger: Ledger::new(),
+        inbox: Inbox::default(),
+        inlining: Inlining::default(),
+        server: Server::default(),
+        patterns: Mutex::new(Arc::from([])),
+        any_pattern: AtomicBool::new(false),
+        count_form: OnceLock::new(),
+        missed_deadlines: AtomicU64::new(0),
+        stopped: AtomicBool::new(false),
+    }));
+    agent.publish_patterns(&orders);
+    for standing in orders.all() {
+        agent.server.audit.note("", "redial run", &standing.order);
+    }
+    agent.info.set_event_mask(mask, 0)?;
+    if AGENT.set(agent).is_err() {
+        return Err(StartError::System("another agent is active in this process".into()));
+    }
+    crate::guard::silence_panics();
+    crate::platform::pin_library();
+    // From here on threads of ours may run: nothing below may fail Initialize.
+    crate::platform::spawn("redial-rejit", move || Worker::new(agent, orders).run());
+    crate::platform::spawn("redial-listen", move || crate::server::listen(agent));
+    Ok(process)
+}
+
+/// The event mask; ARCHITECTURE.md has the table with reasons and measured costs.
+fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
+    let mut mask = COR_PRF_ENABLE_REJIT
+        | COR_PRF_MONITOR_APPDOMAIN_LOADS
+        | COR_PRF_MONITOR_ASSEMBLY_LOADS
+        | COR_PRF_MONITOR_MODULE_LOADS
+        | COR_PRF_MONITOR_JIT_COMPILATION;
+    if runtime.framework {
+        mask |= COR_PRF_DISABLE_ALL_NGEN_IMAGES;
+    }
+    if settings.no_inlining {
+        mask |= COR_PRF_DISABLE_INLINING;
+    }
+    mask as u32
+}
+
+impl Agent {
+    /// The highest level anyone may ask for here.
+    pub fn max_level(&self) -> Level {
+        OFFERED.min(self.settings.max_level)
+    }
+
+    /// Whether a module is the core library.
+    pub fn is_core_library(&self, module: &Module) -> bool {
+        matches!(module.name.as_str(), "System.Private.CoreLib" | "mscorlib")
+            && crate::runtime::CORE_LIBRARIES.iter().any(|file| module.path.ends_with(file))
+    }
+
+    /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
+    pub fn module_loaded(&self, id: usize) {
+        let Some(module) = self.modules.load(&self.info, id) else { return };
+        if self.is_core_library(&module) {
+            self.choose_count_form(&module);
+        }
+        let gate = self.may_match(&module.name).then(|| Arc::new(Gate::default()));
+        self.inbox.put(Job::Loaded(module, gate.clone()));
+        if gate.is_some_and(|gate| !gate.wait(FIRST_CALL_WAIT)) {
+            self.missed_deadlines.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// `ModuleUnloadStarted`.
+    pub fn module_unloading(&self, id: usize) {
+        if let Some(module) = self.modules.unload(id) {
+            self.inlining.forget(id);
+            self.ledger.change(|book, now| book.lose(module.key, now));
+        }
+    }
+
+    /// `JITInlining`.
+    pub fn may_inline(&self, callee: usize) -> bool {
+        match self.info.function_info(callee) {
+            Ok((module, token)) => self.inlining.may_inline(module, token),
+            Err(_) => true,
+        }
+    }
+
+    /// `GetReJITParameters`: hands the CLR our body. False declines.
+    pub fn rejit_parameters(&self, module_id: usize, token: u32, control: &ICorProfilerFunctionControl) -> bool {
+        let Some((row, slot_offset)) = self.ledger.book().hand_over(module_id, token) else { return true };
+        let failed = match self.instrument(module_id, token, slot_offset) {
+            Err(reason) => Some((reason, 0)),
+            Ok(rewritten) => hand_over(control, &rewritten).err().map(|e| (Reason::Hresult, e.hresult.0 as u32)),
+        };
+        let Some((reason, hresult)) = failed else { return true };
+        self.ledger.change(|book, now| book.fail(row, State::Failed, reason, hresult, now));
+        self.inlining.allow(module_id, token);
+        false
+    }
+
+    fn instrument(&self, module_id: usize, token: u32, slot_offset: usize) -> Result<il::Rewritten, Reason> {
+        let module = self.modules.get(module_id).ok_or(Reason::Unloaded)?;
+        let call_site = match module.call_site.get() {
+            Some(Ok(token)) => *token,
+            _ => return Err(Reason::Metadata),
+        };
+        let original = self.info.il_body(module_id, token).map_err(|_| Reason::NoBody)?;
+        let prologue = CountForm::prologue(leaf::address(), slot_offset, call_site);
+        il::with_prologue(&original, &prologue, PROLOGUE_STACK).map_err(|_| Reason::CannotInsert)
+    }
+
+    /// `ReJITCompilationStarted`.
+    pub fn rejit_started(&self, function: usize, rejit: usize) {
+        let Ok((module, token)) = self.info.function_info(function) else { return };
+        let id = InstanceId { function_id: function as u64, rejit_id: rejit as u64 };
+        let verdict = self.ledger.book().started(module, token, id);
+        self.act_on(verdict);
+    }
+
+    /// `ReJITCompilationFinished`.
+    pub fn rejit_finished(&self, function: usize, rejit: usize, status: HRESULT) {
+        let Ok((module, token)) = self.info.function_info(function) else { return };
+        let id = InstanceId { function_id: function as u64, rejit_id: rejit as u64 };
+        let verdict = self.ledger.change(|book, now| book.finished(module, token, id, status, now));
+        self.act_on(verdict);
+    }
+
+    fn act_on(&self, verdict: Verdict) {
+        if let Verdict::Bad(row) = verdict {
+            self.inbox.put(Job::Bad(row));
+        }
+    }
+
+    /// `ReJITError`; may arrive inside our own `RequestReJIT`.
+    pub fn rejit_error(&self, module: usize, token: u32, status: HRESULT) {
+        self.ledger.change(|book, now| {
+            if let Some(row) = book.find(module, token) {
+                book.fail(row, State::Failed, Reason::Hresult, status.0 as u32, now);
+            }
+        });
+        self.inlining.allow(module, token);
+    }
+
+    /// `Shutdown`: sessions get the last numbers, within a bounded wait; then the agent is quiet for good.
+    pub fn shutdown(&self) {
+        self.ledger.stop();
+        self.server.say_goodbye(self.settings.report);
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes the orders' patterns known to [`Agent::module_loaded`].
+    pub fn publish_patterns(&self, orders: &Orders) {
+        self.any_pattern.store(!orders.is_empty(), Ordering::Release);
+        *lock(&self.patterns) = orders.patterns().into();
+    }
+
+    fn may_match(&self, assembly: &str) -> bool {
+        if !self.any_pattern.load(Ordering::Acquire) {
+            return false;
+        }
+        let patterns = Arc::clone(&lock(&self.patterns));
+        patterns.iter().any(|pattern| pattern.matches_assembly(assembly))
+    }
+
+    /// The count form: by whether the core library has the type that the cheap one needs.
+    pub fn count_form(&self) -> CountForm {
+        self.count_form.get().copied().unwrap_or(CountForm::Transition)
+    }
+
+    fn choose_count_form(&self, core_library: &Module) {
+        let suppress = core_library.with_metadata(&self.info, |import| {
+            import.find_type_def(crate::probes::form::SUPPRESS_NAME).is_some()
+        });
+        let form = if suppress == Some(true) { CountForm::Suppressed } else { CountForm::Transition };
+        // A second core library (none is known) changes nothing.
+        let _ = self.count_form.set(form);
+    }
+
+    /// The probe's call-site token in a module, made at its first dial.
+    pub fn call_site(&self, module: &Module) -> Result<u32, ClrError> {
+        *module.call_site.get_or_init(|| crate::probes::tokens::call_site(self, module))
+    }
+
+    /// Every dial off, waiting at most `longest` for the ReJIT thread. Answers reverted and remaining.
+    pub fn all_off(&self, longest: Duration) -> Option<(u64, u64)> {
+        let (answer, wait) = crossbeam_channel::bounded(1);
+        self.inbox.put(Job::AllOff(Some(answer)));
+        wait.recv_timeout(longest).ok()
+    }
+
+    /// Milliseconds since the agent started.
+    pub fn age_ms(&self) -> u64 {
+        self.ledger.now_ms()
+    }
+
+    /// Whether `Shutdown` has come.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+fn hand_over(control: &ICorProfilerFunctionControl, rewritten: &il::Rewritten) -> Result<(), ClrError> {
+    let map: Vec<COR_IL_MAP> = rewritten
+        .map
+        .iter()
+        .map(|(old, new)| COR_IL_MAP { oldOffset: *old, newOffset: *new, fAccurate: true.into() })
+        .collect();
+    // SAFETY: inside GetReJITParameters, where the control object lives; the CLR copies body and map.
+    unsafe {
+        crate::clr::hresult::check("SetILFunctionBody", control.SetILFunctionBody(&rewritten.body))?;
+        crate::clr::hresult::check("SetILInstrumentedCodeMap", control.SetILInstrumentedCodeMap(&map))
+    }
+}

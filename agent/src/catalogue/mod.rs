@@ -1,0 +1,9 @@
+//! What is loaded: AppDomains, modules, and (read from metadata on demand, never kept) types and methods.
+//! Knows nothing of dials.
+
+pub mod methods;
+pub mod modules;
+pub mod names;
+pub mod suggest;
+
+pub use modules::{Module, Modules};

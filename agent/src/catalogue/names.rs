@@ -1,0 +1,144 @@
+//! Readable names: types with their enclosing types and generic parameters, methods, parameter lists.
+
+use super::methods::Found;
+use crate::clr::metadata::Import;
+use crate::signature::{self, TypeNames};
+use redial_protocol::pattern::Pattern;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Deepest nesting of types we follow; metadata that nests deeper is corrupt.
+const MAX_NESTING: usize = 64;
+
+/// Names of one module's types, each read once. Lives as long as one pass over the module.
+#[derive(Default)]
+pub struct ModuleNames {
+    types: RefCell<HashMap<u32, Option<Arc<str>>>>,
+}
+
+/// What a method is called on screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodNames {
+    /// `Namespace.Type<T>.Method<U>`.
+    pub method: String,
+    /// `(PARAMS)` in C# form.
+    pub signature: String,
+    /// Full metadata name of the type (``Ns.Outer`1+Inner``), as patterns compare it.
+    pub type_name: Arc<str>,
+    /// Metadata name of the method.
+    pub name: String,
+    /// Number of its own generic parameters.
+    pub arity: u32,
+    /// `(PARAMS)` as patterns compare them.
+    pub canonical: String,
+}
+
+impl MethodNames {
+    /// Whether a pattern means this method, its assembly and token apart.
+    pub fn match_pattern(&self, pattern: &Pattern) -> bool {
+        pattern
+            .for_type(&self.type_name)
+            .is_some_and(|matched| matched.matches(&self.name, self.arity, || self.canonical.clone()))
+    }
+}
+
+impl ModuleNames {
+    /// The full metadata name of a TypeDef or TypeRef (``Ns.Outer`1+Inner``).
+    pub fn type_name(&self, import: &Import, token: u32) -> Option<Arc<str>> {
+        if let Some(known) = self.types.borrow().get(&token) {
+            return known.clone();
+        }
+        let name = full_name(import, token).map(Arc::from);
+        self.types.borrow_mut().insert(token, name.clone());
+        name
+    }
+
+    /// The parameter list as patterns compare it.
+    pub fn canonical_parameters(&self, import: &Import, blob: &[u8]) -> String {
+        let mut out = String::new();
+        signature::canonical_parameters(blob, &Resolver { names: self, import }, &mut out);
+        out
+    }
+
+    /// The type's name as people read it.
+    pub fn display_type(&self, import: &Import, type_token: u32, type_name: &str) -> String {
+        if !type_name.contains('`') {
+            return type_name.to_owned();
+        }
+        signature::display_type_name(type_name, &import.generic_parameters(type_token))
+    }
+
+    /// All names of a method.
+    pub fn display(&self, import: &Import, found: &Found) -> MethodNames {
+        let (type_name, blob) = (found.type_name, &found.method.signature);
+        let arity = arity_of(blob);
+        let type_parameters =
+            if type_name.contains('`') { import.generic_parameters(found.type_token) } else { Vec::new() };
+        let method_parameters = if arity > 0 { import.generic_parameters(found.token) } else { Vec::new() };
+        let mut method = signature::display_type_name(type_name, &type_parameters);
+        method.push('.');
+        method.push_str(&found.method.name);
+        if !method_parameters.is_empty() {
+            method.push('<');
+            method.push_str(&method_parameters.join(", "));
+            method.push('>');
+        }
+        let resolver = Resolver { names: self, import };
+        let mut shown = String::new();
+        signature::display_parameters(blob, &resolver, &type_parameters, &method_parameters, &mut shown);
+        let mut canonical = String::new();
+        signature::canonical_parameters(blob, &resolver, &mut canonical);
+        MethodNames {
+            method,
+            signature: shown,
+            type_name: Arc::clone(type_name),
+            name: found.method.name.clone(),
+            arity,
+            canonical,
+        }
+    }
+}
+
+/// Number of generic parameters a method's signature declares (ECMA-335 II.23.2.1: GENERIC flag, then the count).
+pub fn arity_of(blob: &[u8]) -> u32 {
+    match blob {
+        [convention, count, ..] if convention & 0x10 != 0 && *count < 0x80 => u32::from(*count),
+        _ => 0,
+    }
+}
+
+struct Resolver<'a> {
+    names: &'a ModuleNames,
+    import: &'a Import,
+}
+
+impl TypeNames for Resolver<'_> {
+    fn type_name(&self, token: u32) -> Option<String> {
+        self.names.type_name(self.import, token).map(|name| name.to_string())
+    }
+}
+
+fn full_name(import: &Import, token: u32) -> Option<String> {
+    let mut parts = Vec::new();
+    let mut at = token;
+    for _ in 0..MAX_NESTING {
+        let (name, outer) = match at >> 24 {
+            0x02 => (import.type_def(at).ok()?.name, import.enclosing(at)),
+            0x01 => {
+                let (scope, name) = import.type_ref(at).ok()?;
+                (name, (scope >> 24 == 0x01).then_some(scope))
+            }
+            _ => return None,
+        };
+        parts.push(name);
+        match outer {
+            Some(outer) => at = outer,
+            None => {
+                parts.reverse();
+                return Some(parts.join("+"));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,54 @@
+//! HRESULTs in words. Values from corerror.h and winerror.h.
+
+use windows_core::HRESULT;
+
+/// A call into the CLR that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{call}: {}", words(*hresult))]
+pub struct ClrError {
+    /// The API that failed.
+    pub call: &'static str,
+    /// What it answered.
+    pub hresult: HRESULT,
+}
+
+/// `S_FALSE`.
+pub const S_FALSE: HRESULT = HRESULT(1);
+/// `E_NOINTERFACE`.
+pub const E_NOINTERFACE: HRESULT = HRESULT(0x8000_4002_u32 as i32);
+/// `E_FAIL`.
+pub const E_FAIL: HRESULT = HRESULT(0x8000_4005_u32 as i32);
+/// `E_POINTER`.
+pub const E_POINTER: HRESULT = HRESULT(0x8000_4003_u32 as i32);
+/// `CLASS_E_CLASSNOTAVAILABLE`.
+pub const CLASS_E_CLASSNOTAVAILABLE: HRESULT = HRESULT(0x8004_0111_u32 as i32);
+/// `CLASS_E_NOAGGREGATION`.
+pub const CLASS_E_NOAGGREGATION: HRESULT = HRESULT(0x8004_0110_u32 as i32);
+/// `CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND`: there is nothing to revert.
+pub const CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND: HRESULT = HRESULT(0x8013_137D_u32 as i32);
+/// `CORPROF_E_PROFILER_CANCEL_ACTIVATION`: Initialize asks to be unloaded, without an error in the log.
+pub const CORPROF_E_PROFILER_CANCEL_ACTIVATION: HRESULT = HRESULT(0x8013_1375_u32 as i32);
+
+/// Turns an HRESULT into a result that names the call.
+pub fn check(call: &'static str, hresult: HRESULT) -> Result<(), ClrError> {
+    if hresult.is_ok() { Ok(()) } else { Err(ClrError { call, hresult }) }
+}
+
+/// What an HRESULT means, for people, always with its number.
+pub fn words(hresult: HRESULT) -> String {
+    let known = match hresult.0 as u32 {
+        0x8007_000E => "the process is out of memory (E_OUTOFMEMORY)",
+        0x8007_0057 => "the runtime rejected an argument (E_INVALIDARG)",
+        0x8000_4005 => "the runtime gave no reason (E_FAIL)",
+        0x8013_1350 => "the function has not been compiled yet (CORPROF_E_FUNCTION_NOT_COMPILED)",
+        0x8013_1351 => "the data is not complete yet (CORPROF_E_DATAINCOMPLETE)",
+        0x8013_1363 => "the runtime does not allow this call at this point (CORPROF_E_UNSUPPORTED_CALL_SEQUENCE)",
+        0x8013_1372 => "the flag cannot be set after the start (CORPROF_E_IMMUTABLE_FLAGS_SET)",
+        0x8013_137A => "the module is dynamic (CORPROF_E_MODULE_IS_DYNAMIC)",
+        0x8013_137C => "ReJIT is not enabled in this process (CORPROF_E_REJIT_NOT_ENABLED)",
+        0x8013_137D => "no recompilation stands for this function (CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND)",
+        0x8013_137E => "the function is in a collectible assembly (CORPROF_E_FUNCTION_IS_COLLECTIBLE)",
+        _ => return format!("HRESULT 0x{:08x}", hresult.0 as u32),
+    };
+    format!("{known}, HRESULT 0x{:08x}", hresult.0 as u32)
+}

@@ -1,0 +1,239 @@
+//! `IMetaDataImport2`: types, methods and names of one module, read-only.
+//!
+//! Enumerations and names are read into caller-owned buffers that are reused, since a catalogue reads a hundred
+//! thousand of them.
+
+use super::bindings::IMetaDataImport2;
+use super::hresult::{ClrError, check};
+use super::{text, wide};
+use std::cell::RefCell;
+use windows_core::{GUID, HRESULT, PCWSTR, PWSTR};
+
+/// Longest type or method name we read, UTF-16 units (ECMA-335 caps them at 1,023 UTF-8 bytes in practice).
+const NAME_UNITS: usize = 2048;
+/// Tokens fetched at a time.
+const BATCH: usize = 512;
+
+/// Read access to a module's metadata.
+pub struct Import {
+    import: IMetaDataImport2,
+    buffer: RefCell<Vec<u16>>,
+}
+
+/// A TypeDef row.
+#[derive(Clone, Debug)]
+pub struct TypeDef {
+    /// Name with namespace, as in metadata (without the enclosing type).
+    pub name: String,
+    /// `CorTypeAttr`.
+    pub flags: u32,
+}
+
+/// A MethodDef row. The signature points into the module's metadata.
+#[derive(Clone, Debug)]
+pub struct MethodDef {
+    /// Metadata name.
+    pub name: String,
+    /// `CorMethodAttr`.
+    pub attributes: u32,
+    /// `CorMethodImpl`.
+    pub impl_flags: u32,
+    /// Relative virtual address of the body; 0: none.
+    pub rva: u32,
+    /// The signature blob (ECMA-335 II.23.2.1).
+    pub signature: Vec<u8>,
+}
+
+impl Import {
+    pub(super) fn new(import: IMetaDataImport2) -> Import {
+        Import { import, buffer: RefCell::new(vec![0; NAME_UNITS]) }
+    }
+
+    /// The module version id (MVID).
+    pub fn mvid(&self) -> Result<GUID, ClrError> {
+        let mut mvid = GUID::zeroed();
+        let mut written = 0u32;
+        // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
+        check("GetScopeProps", unsafe { self.import.GetScopeProps(None, 0, &mut written, &mut mvid) })?;
+        Ok(mvid)
+    }
+
+    /// Every TypeDef token but `<Module>`.
+    pub fn type_defs(&self) -> Vec<u32> {
+        self.tokens(|handle, out, max, count| {
+            // SAFETY: the handle is ours until CloseEnum; `out` has room for `max` tokens.
+            unsafe { self.import.EnumTypeDefs(handle, out, max, count) }
+        })
+    }
+
+    /// MethodDef tokens of a type (`0x02000001` is `<Module>`: global functions).
+    pub fn methods_of(&self, type_def: u32) -> Vec<u32> {
+        self.tokens(|handle, out, max, count| {
+            // SAFETY: as in `type_defs`.
+            unsafe { self.import.EnumMethods(handle, type_def, out, max, count) }
+        })
+    }
+
+    /// TypeRef tokens.
+    pub fn type_refs(&self) -> Vec<u32> {
+        self.tokens(|handle, out, max, count| {
+            // SAFETY: as in `type_defs`.
+            unsafe { self.import.EnumTypeRefs(handle, out, max, count) }
+        })
+    }
+
+    fn tokens(&self, next: impl Fn(*mut *mut core::ffi::c_void, *mut u32, u32, *mut u32) -> HRESULT) -> Vec<u32> {
+        let mut all = Vec::new();
+        let mut batch = [0u32; BATCH];
+        let mut handle = std::ptr::null_mut();
+        loop {
+            let mut count = 0u32;
+            let hresult = next(&mut handle, batch.as_mut_ptr(), BATCH as u32, &mut count);
+            let got = batch.get(..count as usize).unwrap_or(&[]);
+            all.extend_from_slice(got);
+            if hresult.is_err() || got.is_empty() {
+                break;
+            }
+        }
+        if !handle.is_null() {
+            // SAFETY: the handle came from the enumeration above and is closed once.
+            unsafe { self.import.CloseEnum(handle) };
+        }
+        all
+    }
+
+    /// A TypeDef's name and flags.
+    pub fn type_def(&self, token: u32) -> Result<TypeDef, ClrError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let (mut written, mut flags, mut extends) = (0u32, 0u32, 0u32);
+        // SAFETY: the buffer has the length given; out pointers are live locals.
+        let hresult = unsafe {
+            self.import.GetTypeDefProps(
+                token,
+                Some(PWSTR(buffer.as_mut_ptr())),
+                buffer.len() as u32,
+                &mut written,
+                &mut flags,
+                &mut extends,
+            )
+        };
+        check("GetTypeDefProps", hresult)?;
+        Ok(TypeDef { name: text(&buffer, written), flags })
+    }
+
+    /// The type a nested TypeDef stands in; None for a top-level one.
+    pub fn enclosing(&self, token: u32) -> Option<u32> {
+        let mut enclosing = 0u32;
+        // SAFETY: the out pointer is a live local.
+        let hresult = unsafe { self.import.GetNestedClassProps(token, &mut enclosing) };
+        (hresult.is_ok() && enclosing & 0x00FF_FFFF != 0).then_some(enclosing)
+    }
+
+    /// A TypeRef's resolution scope and name.
+    pub fn type_ref(&self, token: u32) -> Result<(u32, String), ClrError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let (mut scope, mut written) = (0u32, 0u32);
+        // SAFETY: as in `type_def`.
+        let hresult = unsafe {
+            self.import.GetTypeRefProps(
+                token,
+                &mut scope,
+                Some(PWSTR(buffer.as_mut_ptr())),
+                buffer.len() as u32,
+                &mut written,
+            )
+        };
+        check("GetTypeRefProps", hresult)?;
+        Ok((scope, text(&buffer, written)))
+    }
+
+    /// A MethodDef's row.
+    pub fn method(&self, token: u32) -> Result<MethodDef, ClrError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) = (0, 0, 0, 0, 0, 0u32);
+        let mut blob = std::ptr::null_mut();
+        // SAFETY: the name buffer is non-null with its true length (a null length with a non-null buffer coincided
+        // with crashes on 8 and 9); the blob stays valid as long as the module and is copied below.
+        let signature = unsafe {
+            check(
+                "GetMethodProps",
+                self.import.GetMethodProps(
+                    token,
+                    &mut class,
+                    Some(PWSTR(buffer.as_mut_ptr())),
+                    buffer.len() as u32,
+                    &mut written,
+                    &mut attributes,
+                    &mut blob,
+                    &mut size,
+                    &mut rva,
+                    &mut impl_flags,
+                ),
+            )?;
+            if blob.is_null() { Vec::new() } else { std::slice::from_raw_parts(blob, size as usize).to_vec() }
+        };
+        Ok(MethodDef { name: text(&buffer, written), attributes, impl_flags, rva, signature })
+    }
+
+    /// The TypeDef a MethodDef belongs to.
+    pub fn declaring_type(&self, method: u32) -> Result<u32, ClrError> {
+        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) = (0, 0, 0, 0, 0, 0u32);
+        let mut blob = std::ptr::null_mut();
+        // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
+        let hresult = unsafe {
+            self.import.GetMethodProps(
+                method,
+                &mut class,
+                None,
+                0,
+                &mut written,
+                &mut attributes,
+                &mut blob,
+                &mut size,
+                &mut rva,
+                &mut impl_flags,
+            )
+        };
+        check("GetMethodProps", hresult)?;
+        Ok(class)
+    }
+
+    /// Names of the generic parameters of a type or method, in order.
+    pub fn generic_parameters(&self, owner: u32) -> Vec<String> {
+        let tokens = self.tokens(|handle, out, max, count| {
+            // SAFETY: as in `type_defs`.
+            unsafe { self.import.EnumGenericParams(handle, owner, out, max, count) }
+        });
+        let mut names: Vec<(u32, String)> = tokens.into_iter().filter_map(|t| self.generic_parameter(t)).collect();
+        names.sort_by_key(|(sequence, _)| *sequence);
+        names.into_iter().map(|(_, name)| name).collect()
+    }
+
+    fn generic_parameter(&self, token: u32) -> Option<(u32, String)> {
+        let mut buffer = self.buffer.borrow_mut();
+        let (mut sequence, mut flags, mut owner, mut reserved, mut written) = (0, 0, 0, 0, 0u32);
+        // SAFETY: as in `type_def`.
+        let hresult = unsafe {
+            self.import.GetGenericParamProps(
+                token,
+                &mut sequence,
+                &mut flags,
+                &mut owner,
+                &mut reserved,
+                Some(PWSTR(buffer.as_mut_ptr())),
+                buffer.len() as u32,
+                &mut written,
+            )
+        };
+        hresult.is_ok().then(|| (sequence, text(&buffer, written)))
+    }
+
+    /// The TypeDef with that full name, if the module defines it.
+    pub fn find_type_def(&self, name: &str) -> Option<u32> {
+        let name = wide(name);
+        let mut token = 0u32;
+        // SAFETY: the name is NUL-terminated and outlives the call.
+        let hresult = unsafe { self.import.FindTypeDefByName(PCWSTR(name.as_ptr()), 0, &mut token) };
+        hresult.is_ok().then_some(token)
+    }
+}

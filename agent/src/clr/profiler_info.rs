@@ -1,0 +1,282 @@
+//! `ICorProfilerInfo` and its successors, as far as this runtime answers them.
+
+use super::bindings::{
+    COR_PRF_DESKTOP_CLR, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC, ICorProfilerInfo,
+    ICorProfilerInfo4, ICorProfilerInfo5, ICorProfilerInfo7, IMetaDataEmit2, IMetaDataImport2,
+};
+use super::emit::Emitter;
+use super::hresult::{ClrError, check};
+use super::metadata::Import;
+use super::text;
+use windows_core::{HRESULT, IUnknown, Interface, PWSTR};
+
+/// `CorOpenFlags::ofRead`.
+const OF_READ: u32 = 0;
+/// `CorOpenFlags::ofWrite`.
+const OF_WRITE: u32 = 1;
+/// Longest path or name we read, UTF-16 units.
+const NAME_UNITS: usize = 2048;
+
+/// The profiling API, opened by capability: ReJIT (`ICorProfilerInfo4`) must be there, the rest may be.
+pub struct ProfilerInfo {
+    base: ICorProfilerInfo,
+    rejit: ICorProfilerInfo4,
+    masks: Option<ICorProfilerInfo5>,
+    apply: Option<ICorProfilerInfo7>,
+}
+
+// SAFETY: the profiling API documents ICorProfilerInfo* as free-threaded; the CLR's implementation keeps no
+// per-thread state in the object (profiling overview, "threading").
+unsafe impl Send for ProfilerInfo {}
+// SAFETY: as above.
+unsafe impl Sync for ProfilerInfo {}
+
+/// What `GetModuleInfo2` tells of a module.
+#[derive(Clone, Debug)]
+pub struct ModuleInfo {
+    /// Path of the file; may be empty.
+    pub path: String,
+    /// `AssemblyID`; None while the parent is unknown (`PROFILER_PARENT_UNKNOWN`).
+    pub assembly: Option<usize>,
+    /// Reflection.Emit.
+    pub dynamic: bool,
+    /// In a collectible AssemblyLoadContext or assembly.
+    pub collectible: bool,
+}
+
+/// The runtime as it names itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeInfo {
+    /// `COR_PRF_DESKTOP_CLR`.
+    pub framework: bool,
+    /// Major, minor, build, QFE.
+    pub version: [u16; 4],
+}
+
+impl ProfilerInfo {
+    /// Opens the interfaces of the object handed to `Initialize`.
+    pub fn open(unknown: &IUnknown) -> Result<ProfilerInfo, ClrError> {
+        let missing = |call| move |e: windows_core::Error| ClrError { call, hresult: e.code() };
+        Ok(ProfilerInfo {
+            base: unknown.cast().map_err(missing("ICorProfilerInfo"))?,
+            rejit: unknown.cast().map_err(missing("ICorProfilerInfo4"))?,
+            masks: unknown.cast().ok(),
+            apply: unknown.cast().ok(),
+        })
+    }
+
+    /// `SetEventMask`, or `SetEventMask2` where `high` asks for it.
+    pub fn set_event_mask(&self, low: u32, high: u32) -> Result<(), ClrError> {
+        // SAFETY: called inside Initialize, as the API demands; no pointers.
+        let hresult = unsafe {
+            match (&self.masks, high) {
+                (Some(masks), 1..) => masks.SetEventMask2(low, high),
+                _ => self.base.SetEventMask(low),
+            }
+        };
+        check("SetEventMask", hresult)
+    }
+
+    /// `ICorProfilerInfo3::GetRuntimeInformation`.
+    pub fn runtime(&self) -> Result<RuntimeInfo, ClrError> {
+        let (mut instance, mut kind) = (0u16, 0i32);
+        let mut version = [0u16; 4];
+        let [major, minor, build, qfe] = &mut version;
+        // SAFETY: every out pointer is a live local; a null name buffer of length 0 is allowed.
+        let hresult = unsafe {
+            self.rejit.GetRuntimeInformation(
+                &mut instance,
+                &mut kind,
+                major,
+                minor,
+                build,
+                qfe,
+                0,
+                std::ptr::null_mut(),
+                PWSTR::null(),
+            )
+        };
+        check("GetRuntimeInformation", hresult)?;
+        Ok(RuntimeInfo { framework: kind == COR_PRF_DESKTOP_CLR, version })
+    }
+
+    /// `GetModuleInfo2`.
+    pub fn module_info(&self, module_id: usize) -> Result<ModuleInfo, ClrError> {
+        let mut name = vec![0u16; NAME_UNITS];
+        let (mut base, mut written, mut assembly, mut flags) = (std::ptr::null_mut(), 0u32, 0usize, 0u32);
+        // SAFETY: the buffer has the length given; out pointers are live locals; the caller holds a ModuleID that
+        // has loaded and not yet finished unloading.
+        let hresult = unsafe {
+            self.rejit.GetModuleInfo2(
+                module_id,
+                &mut base,
+                name.len() as u32,
+                &mut written,
+                PWSTR(name.as_mut_ptr()),
+                &mut assembly,
+                &mut flags,
+            )
+        };
+        check("GetModuleInfo2", hresult)?;
+        Ok(ModuleInfo {
+            path: text(&name, written),
+            assembly: (assembly != 0 && assembly != usize::MAX).then_some(assembly),
+            dynamic: flags & COR_PRF_MODULE_DYNAMIC as u32 != 0,
+            collectible: flags & COR_PRF_MODULE_COLLECTIBLE as u32 != 0,
+        })
+    }
+
+    /// `GetAssemblyInfo`: simple name and AppDomainID.
+    pub fn assembly_info(&self, assembly_id: usize) -> Result<(String, usize), ClrError> {
+        let mut name = vec![0u16; NAME_UNITS];
+        let (mut written, mut domain, mut module) = (0u32, 0usize, 0usize);
+        // SAFETY: as in `module_info`.
+        let hresult = unsafe {
+            self.base.GetAssemblyInfo(
+                assembly_id,
+                name.len() as u32,
+                &mut written,
+                PWSTR(name.as_mut_ptr()),
+                &mut domain,
+                &mut module,
+            )
+        };
+        check("GetAssemblyInfo", hresult)?;
+        Ok((text(&name, written), domain))
+    }
+
+    /// `GetAppDomainInfo`: the friendly name. `CORPROF_E_DATAINCOMPLETE` while the domain is being made.
+    pub fn domain_name(&self, domain_id: usize) -> Result<String, ClrError> {
+        let mut name = vec![0u16; NAME_UNITS];
+        let (mut written, mut process) = (0u32, 0usize);
+        // SAFETY: as in `module_info`.
+        let hresult = unsafe {
+            self.base.GetAppDomainInfo(
+                domain_id,
+                name.len() as u32,
+                &mut written,
+                PWSTR(name.as_mut_ptr()),
+                &mut process,
+            )
+        };
+        check("GetAppDomainInfo", hresult)?;
+        Ok(text(&name, written))
+    }
+
+    /// `GetFunctionInfo2` without frame: ModuleID and MethodDef token of a FunctionID.
+    pub fn function_info(&self, function_id: usize) -> Result<(usize, u32), ClrError> {
+        let (mut class, mut module, mut token, mut args) = (0usize, 0usize, 0u32, 0u32);
+        // SAFETY: COR_PRF_FRAME_INFO may be null; no type arguments are asked for.
+        let hresult = unsafe {
+            self.rejit.GetFunctionInfo2(
+                function_id,
+                0,
+                &mut class,
+                &mut module,
+                &mut token,
+                0,
+                &mut args,
+                std::ptr::null_mut(),
+            )
+        };
+        check("GetFunctionInfo2", hresult)?;
+        Ok((module, token))
+    }
+
+    /// `GetILFunctionBody`: a copy of the original body, header and data sections included.
+    pub fn il_body(&self, module_id: usize, token: u32) -> Result<Vec<u8>, ClrError> {
+        let (mut header, mut size) = (std::ptr::null_mut::<u8>(), 0u32);
+        // SAFETY: out pointers are live locals. The bytes belong to the loaded image and stay as long as the module,
+        // which the caller keeps from unloading.
+        let bytes = unsafe {
+            check(
+                "GetILFunctionBody",
+                self.base.GetILFunctionBody(module_id, token, &mut header, &mut size),
+            )?;
+            if header.is_null() {
+                return Err(ClrError { call: "GetILFunctionBody", hresult: HRESULT(0x8000_4003_u32 as i32) });
+            }
+            std::slice::from_raw_parts(header, size as usize).to_vec()
+        };
+        Ok(bytes)
+    }
+
+    /// Read-only metadata of a module. Fails on resource modules and on those being torn down.
+    pub fn import(&self, module_id: usize) -> Result<Import, ClrError> {
+        let unknown = self.open_metadata(module_id, OF_READ, &IMetaDataImport2::IID)?;
+        // SAFETY: the object was asked for as IMetaDataImport2, so the pointer is one; ownership moves.
+        Ok(Import::new(unsafe { IMetaDataImport2::from_raw(unknown.into_raw()) }))
+    }
+
+    /// Write access to a module's metadata, for tokens the probe needs.
+    pub fn emitter(&self, module_id: usize) -> Result<Emitter, ClrError> {
+        let unknown = self.open_metadata(module_id, OF_READ | OF_WRITE, &IMetaDataEmit2::IID)?;
+        // SAFETY: as in `import`, for IMetaDataEmit2.
+        Ok(Emitter::new(unsafe { IMetaDataEmit2::from_raw(unknown.into_raw()) }))
+    }
+
+    fn open_metadata(
+        &self,
+        module_id: usize,
+        flags: u32,
+        iid: &windows_core::GUID,
+    ) -> Result<IUnknown, ClrError> {
+        // SAFETY: iid is a live reference; the result is an owned reference.
+        unsafe { self.base.GetModuleMetaData(module_id, flags, iid) }
+            .map_err(|e| ClrError { call: "GetModuleMetaData", hresult: e.code() })
+    }
+
+    /// `ICorProfilerInfo7::ApplyMetaData`, where the runtime has it (elsewhere additions need none).
+    pub fn apply_metadata(&self, module_id: usize) -> Result<(), ClrError> {
+        match &self.apply {
+            // SAFETY: the caller holds a loaded ModuleID.
+            Some(apply) => check("ApplyMetaData", unsafe { apply.ApplyMetaData(module_id) }),
+            None => Ok(()),
+        }
+    }
+
+    /// `RequestReJIT` of a batch. Must come from a native thread that never ran managed code; `ReJITError` may
+    /// arrive inside. `modules` and `tokens` have equal length.
+    pub fn request_rejit(&self, modules: &[usize], tokens: &[u32]) -> Result<(), ClrError> {
+        let count = modules.len().min(tokens.len()) as u32;
+        // SAFETY: both arrays hold at least `count` elements and outlive the call.
+        check("RequestReJIT", unsafe {
+            self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr())
+        })
+    }
+
+    /// `RequestRevert` of a batch: the answer as a whole and one HRESULT a method.
+    pub fn request_revert(&self, modules: &[usize], tokens: &[u32]) -> (Result<(), ClrError>, Vec<HRESULT>) {
+        let count = modules.len().min(tokens.len());
+        let mut status = vec![HRESULT(0); count];
+        // SAFETY: the three arrays hold `count` elements and outlive the call.
+        let hresult = unsafe {
+            self.rejit.RequestRevert(count as u32, modules.as_ptr(), tokens.as_ptr(), status.as_mut_ptr())
+        };
+        (check("RequestRevert", hresult), status)
+    }
+
+    /// `EnumModules`: ModuleIDs loaded now.
+    pub fn modules(&self) -> Vec<usize> {
+        // SAFETY: an owned enumerator; `Next` writes at most one id into a live local.
+        unsafe {
+            let Ok(all) = self.rejit.EnumModules() else { return Vec::new() };
+            let mut found = Vec::new();
+            let (mut id, mut fetched) = (0usize, 0u32);
+            while all.Next(1, &mut id, &mut fetched).is_ok() && fetched == 1 {
+                found.push(id);
+            }
+            found
+        }
+    }
+
+    /// Whether native code exists for a version of a function (`GetCodeInfo3`).
+    pub fn has_code(&self, function_id: usize, rejit_id: usize) -> bool {
+        let mut parts = 0u32;
+        // SAFETY: zero infos are asked for; the count is a live local.
+        let hresult = unsafe {
+            self.rejit.GetCodeInfo3(function_id, rejit_id, 0, &mut parts, std::ptr::null_mut())
+        };
+        hresult.is_ok() && parts > 0
+    }
+}

@@ -1,0 +1,255 @@
+//! `ICorProfilerCallback` to `ICorProfilerCallback11`. Every entry that does anything passes a guard first. The
+//! rest answer `S_OK`; most are never delivered under our event mask.
+//!
+//! The object holds nothing: all state is in [`Agent`], so that a callback after `Shutdown` finds it switched off.
+
+use crate::agent::{self, Agent};
+use crate::clr::bindings::*;
+use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
+use crate::guard::{guard, guard_always};
+use core::ffi::c_void;
+use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
+
+/// The callback object.
+#[implement(ICorProfilerCallback11)]
+pub struct Callback;
+
+/// Runs `body` on the active agent, within a guard.
+fn with(body: impl FnOnce(&'static Agent)) -> Result<()> {
+    guard((), || {
+        if let Some(agent) = agent::active() {
+            body(agent);
+        }
+    });
+    Ok(())
+}
+
+/// Callbacks we neither ask for nor need.
+macro_rules! ignored {
+    ($($name:ident($($argument:ty),*);)*) => {
+        $(fn $name(&self, $(_: $argument),*) -> Result<()> { Ok(()) })*
+    };
+}
+
+impl ICorProfilerCallback_Impl for Callback_Impl {
+    fn Initialize(&self, info: Ref<IUnknown>) -> Result<()> {
+        guard(Err(Error::from(E_FAIL)), || match info.as_ref() {
+            Some(info) => agent::start(info).map_err(|_| Error::from(CORPROF_E_PROFILER_CANCEL_ACTIVATION)),
+            None => Err(Error::from(E_FAIL)),
+        })
+    }
+
+    fn Shutdown(&self) -> Result<()> {
+        guard_always((), || {
+            if let Some(agent) = agent::active() {
+                agent.shutdown();
+            }
+        });
+        Ok(())
+    }
+
+    fn ModuleLoadFinished(&self, module: usize, status: HRESULT) -> Result<()> {
+        if status.is_err() {
+            return Ok(());
+        }
+        with(|agent| agent.module_loaded(module))
+    }
+
+    fn ModuleAttachedToAssembly(&self, module: usize, _assembly: usize) -> Result<()> {
+        with(|agent| agent.module_loaded(module))
+    }
+
+    fn ModuleUnloadStarted(&self, module: usize) -> Result<()> {
+        with(|agent| agent.module_unloading(module))
+    }
+
+    fn JITInlining(&self, _caller: usize, callee: usize) -> Result<BOOL> {
+        let allowed = guard(true, || agent::active().is_none_or(|agent| agent.may_inline(callee)));
+        Ok(allowed.into())
+    }
+
+    /// Precompiled code is always welcome: ReJIT replaces it where a dial asks for it.
+    fn JITCachedFunctionSearchStarted(&self, _function: usize) -> Result<BOOL> {
+        Ok(true.into())
+    }
+
+    ignored! {
+        AppDomainCreationStarted(usize);
+        AppDomainCreationFinished(usize, HRESULT);
+        AppDomainShutdownStarted(usize);
+        AppDomainShutdownFinished(usize, HRESULT);
+        AssemblyLoadStarted(usize);
+        AssemblyLoadFinished(usize, HRESULT);
+        AssemblyUnloadStarted(usize);
+        AssemblyUnloadFinished(usize, HRESULT);
+        ModuleLoadStarted(usize);
+        ModuleUnloadFinished(usize, HRESULT);
+        ClassLoadStarted(usize);
+        ClassLoadFinished(usize, HRESULT);
+        ClassUnloadStarted(usize);
+        ClassUnloadFinished(usize, HRESULT);
+        FunctionUnloadStarted(usize);
+        JITCompilationStarted(usize, BOOL);
+        JITCompilationFinished(usize, HRESULT, BOOL);
+        JITCachedFunctionSearchFinished(usize, COR_PRF_JIT_CACHE);
+        JITFunctionPitched(usize);
+        ThreadCreated(usize);
+        ThreadDestroyed(usize);
+        ThreadAssignedToOSThread(usize, u32);
+        RemotingClientInvocationStarted();
+        RemotingClientSendingMessage(*const GUID, BOOL);
+        RemotingClientReceivingReply(*const GUID, BOOL);
+        RemotingClientInvocationFinished();
+        RemotingServerReceivingMessage(*const GUID, BOOL);
+        RemotingServerInvocationStarted();
+        RemotingServerInvocationReturned();
+        RemotingServerSendingReply(*const GUID, BOOL);
+        UnmanagedToManagedTransition(usize, COR_PRF_TRANSITION_REASON);
+        ManagedToUnmanagedTransition(usize, COR_PRF_TRANSITION_REASON);
+        RuntimeSuspendStarted(COR_PRF_SUSPEND_REASON);
+        RuntimeSuspendFinished();
+        RuntimeSuspendAborted();
+        RuntimeResumeStarted();
+        RuntimeResumeFinished();
+        RuntimeThreadSuspended(usize);
+        RuntimeThreadResumed(usize);
+        MovedReferences(u32, *const usize, *const usize, *const u32);
+        ObjectAllocated(usize, usize);
+        ObjectsAllocatedByClass(u32, *const usize, *const u32);
+        ObjectReferences(usize, usize, u32, *const usize);
+        RootReferences(u32, *const usize);
+        ExceptionThrown(usize);
+        ExceptionSearchFunctionEnter(usize);
+        ExceptionSearchFunctionLeave();
+        ExceptionSearchFilterEnter(usize);
+        ExceptionSearchFilterLeave();
+        ExceptionSearchCatcherFound(usize);
+        ExceptionOSHandlerEnter(usize);
+        ExceptionOSHandlerLeave(usize);
+        ExceptionUnwindFunctionEnter(usize);
+        ExceptionUnwindFunctionLeave();
+        ExceptionUnwindFinallyEnter(usize);
+        ExceptionUnwindFinallyLeave();
+        ExceptionCatcherEnter(usize, usize);
+        ExceptionCatcherLeave();
+        COMClassicVTableCreated(usize, *const GUID, *const c_void, u32);
+        COMClassicVTableDestroyed(usize, *const GUID, *const c_void);
+        ExceptionCLRCatcherFound();
+        ExceptionCLRCatcherExecute();
+    }
+}
+
+impl ICorProfilerCallback2_Impl for Callback_Impl {
+    ignored! {
+        ThreadNameChanged(usize, u32, &PCWSTR);
+        GarbageCollectionStarted(i32, *const BOOL, COR_PRF_GC_REASON);
+        SurvivingReferences(u32, *const usize, *const u32);
+        GarbageCollectionFinished();
+        FinalizeableObjectQueued(u32, usize);
+        RootReferences2(u32, *const usize, *const COR_PRF_GC_ROOT_KIND, *const COR_PRF_GC_ROOT_FLAGS, *const usize);
+        HandleCreated(usize, usize);
+        HandleDestroyed(usize);
+    }
+}
+
+impl ICorProfilerCallback3_Impl for Callback_Impl {
+    /// Attaching is not offered yet; refusing here leaves the process as it was.
+    fn InitializeForAttach(&self, _: Ref<IUnknown>, _: *const c_void, _: u32) -> Result<()> {
+        Err(Error::from(CORPROF_E_PROFILER_CANCEL_ACTIVATION))
+    }
+
+    ignored! {
+        ProfilerAttachComplete();
+        ProfilerDetachSucceeded();
+    }
+}
+
+impl ICorProfilerCallback4_Impl for Callback_Impl {
+    fn ReJITCompilationStarted(&self, function: usize, rejit: usize, _safe_to_block: BOOL) -> Result<()> {
+        with(|agent| agent.rejit_started(function, rejit))
+    }
+
+    /// `S_FALSE` declines; a failure can make old runtimes ask for ever.
+    fn GetReJITParameters(
+        &self,
+        module: usize,
+        method: u32,
+        control: Ref<ICorProfilerFunctionControl>,
+    ) -> Result<()> {
+        let done = guard(false, || match (agent::active(), control.as_ref()) {
+            (Some(agent), Some(control)) => agent.rejit_parameters(module, method, control),
+            _ => true,
+        });
+        if done { Ok(()) } else { Err(Error::from(S_FALSE)) }
+    }
+
+    fn ReJITCompilationFinished(
+        &self,
+        function: usize,
+        rejit: usize,
+        status: HRESULT,
+        _safe_to_block: BOOL,
+    ) -> Result<()> {
+        with(|agent| agent.rejit_finished(function, rejit, status))
+    }
+
+    fn ReJITError(&self, module: usize, method: u32, _function: usize, status: HRESULT) -> Result<()> {
+        with(|agent| agent.rejit_error(module, method, status))
+    }
+
+    ignored! {
+        MovedReferences2(u32, *const usize, *const usize, *const usize);
+        SurvivingReferences2(u32, *const usize, *const usize);
+    }
+}
+
+impl ICorProfilerCallback5_Impl for Callback_Impl {
+    ignored! {
+        ConditionalWeakTableElementReferences(u32, *const usize, *const usize, *const usize);
+    }
+}
+
+impl ICorProfilerCallback6_Impl for Callback_Impl {
+    ignored! {
+        GetAssemblyReferences(&PCWSTR, Ref<ICorProfilerAssemblyReferenceProvider>);
+    }
+}
+
+impl ICorProfilerCallback7_Impl for Callback_Impl {
+    ignored! {
+        ModuleInMemorySymbolsUpdated(usize);
+    }
+}
+
+impl ICorProfilerCallback8_Impl for Callback_Impl {
+    ignored! {
+        DynamicMethodJITCompilationStarted(usize, BOOL, *const u8, u32);
+        DynamicMethodJITCompilationFinished(usize, HRESULT, BOOL);
+    }
+}
+
+impl ICorProfilerCallback9_Impl for Callback_Impl {
+    ignored! {
+        DynamicMethodUnloaded(usize);
+    }
+}
+
+impl ICorProfilerCallback10_Impl for Callback_Impl {
+    ignored! {
+        EventPipeEventDelivered(
+            usize, u32, u32, u32, *const u8, u32, *const u8, *const GUID, *const GUID, usize, u32, *const usize
+        );
+        EventPipeProviderCreated(usize);
+    }
+}
+
+impl ICorProfilerCallback11_Impl for Callback_Impl {
+    /// We change code, so we are the main profiler or none.
+    fn LoadAsNotificationOnly(&self, notification_only: *mut BOOL) -> Result<()> {
+        if !notification_only.is_null() {
+            // SAFETY: the CLR passes room for one BOOL; checked for null.
+            unsafe { *notification_only = false.into() };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! Everything a method can be refused for, decided before anything is asked of the CLR.
+#![forbid(unsafe_code)]
+
+use redial_protocol::reason::Reason;
+
+/// `CorMethodAttr::mdAbstract` (ECMA-335 II.23.1.10).
+const ABSTRACT: u32 = 0x0400;
+/// `CorMethodAttr::mdPinvokeImpl`.
+const PINVOKE: u32 = 0x2000;
+/// `CorMethodImpl::miCodeTypeMask` (II.23.1.11): IL is 0.
+const CODE_TYPE_MASK: u32 = 0x0003;
+/// `CorMethodImpl::miUnmanaged`.
+const UNMANAGED: u32 = 0x0004;
+/// `CorMethodImpl::miInternalCall`.
+const INTERNAL_CALL: u32 = 0x1000;
+/// `MethodImplOptions.Async` (.NET 11).
+const ASYNC: u32 = 0x2000;
+
+/// What eligibility is decided on.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// `CorMethodAttr`.
+    pub attributes: u32,
+    /// `CorMethodImpl`.
+    pub impl_flags: u32,
+    /// Relative virtual address; 0: no body.
+    pub rva: u32,
+    /// The module is Reflection.Emit's.
+    pub dynamic: bool,
+    /// The module can unload alone.
+    pub collectible: bool,
+    /// Full metadata name of the type.
+    pub type_name: &'a str,
+    /// Metadata name of the method.
+    pub method: &'a str,
+    /// Whether the module is the core library.
+    pub core_library: bool,
+    /// The runtime's major version (5, 8, 9, …; 2 and 3 for Core 2.1 and 3.1).
+    pub runtime_major: u16,
+}
+
+/// Refuses what must not be asked for; bodies themselves are looked at later.
+///
+/// # Errors
+/// The reason, when the method cannot be dialled.
+pub fn check(facts: &Facts) -> Result<(), Reason> {
+    if facts.attributes & PINVOKE != 0 {
+        return Err(Reason::PInvoke);
+    }
+    if facts.impl_flags & (CODE_TYPE_MASK | UNMANAGED | INTERNAL_CALL) != 0 {
+        return Err(Reason::RuntimeImplemented);
+    }
+    if facts.attributes & ABSTRACT != 0 || facts.rva == 0 {
+        return Err(Reason::NoBody);
+    }
+    if facts.dynamic {
+        return Err(Reason::Dynamic);
+    }
+    if facts.collectible {
+        return Err(Reason::Collectible);
+    }
+    if facts.impl_flags & ASYNC != 0 && facts.runtime_major >= 11 {
+        return Err(Reason::RuntimeAsync);
+    }
+    if facts.core_library && facts.runtime_major == 9 && is_jit_helper(facts.type_name, facts.method) {
+        return Err(Reason::RuntimeHelper);
+    }
+    Ok(())
+}
+
+/// Whether a refusal is mere absence of a body, which a wildcard counts and does not complain of.
+pub fn is_bodyless(reason: Reason) -> bool {
+    matches!(reason, Reason::NoBody | Reason::PInvoke | Reason::RuntimeImplemented)
+}
+
+/// JIT helpers of the core library that crash .NET 9 when recompiled (dotnet/runtime 112636, fixed in 10.0 by
+/// 117765). With these excluded no crash was seen.
+fn is_jit_helper(type_name: &str, method: &str) -> bool {
+    const TYPES: [&str; 8] = [
+        "System.Runtime.CompilerServices.CastHelpers",
+        "System.Buffer",
+        "System.Math",
+        "System.RuntimeTypeHandle",
+        "Internal.Runtime.CompilerHelpers",
+        "System.TypedReference",
+        "System.Threading.Monitor",
+        "System.Runtime.CompilerServices.RuntimeHelpers",
+    ];
+    let member = match type_name {
+        "System.SpanHelpers" => matches!(method, "Fill" | "ClearWithoutReferences" | "Memmove"),
+        "System.Array" => method == "Ctor",
+        "System.Threading.Thread" => method.starts_with("Poll"),
+        _ => type_name.contains("ThrowHelper") || type_name.starts_with("Internal.Runtime.CompilerHelpers."),
+    };
+    member || TYPES.contains(&type_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Facts = Facts {
+        attributes: 0,
+        impl_flags: 0,
+        rva: 0x2050,
+        dynamic: false,
+        collectible: false,
+        type_name: "Shop.Cart",
+        method: "Add",
+        core_library: false,
+        runtime_major: 8,
+    };
+
+    #[test]
+    fn each_reason_is_found() {
+        assert_eq!(check(&PLAIN), Ok(()));
+        let cases = [
+            (Facts { rva: 0, ..PLAIN }, Reason::NoBody),
+            (Facts { attributes: ABSTRACT, ..PLAIN }, Reason::NoBody),
+            (Facts { attributes: PINVOKE, rva: 0, ..PLAIN }, Reason::PInvoke),
+            (Facts { impl_flags: INTERNAL_CALL, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
+            (Facts { impl_flags: 0x3, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
+            (Facts { dynamic: true, ..PLAIN }, Reason::Dynamic),
+            (Facts { collectible: true, ..PLAIN }, Reason::Collectible),
+            (Facts { impl_flags: ASYNC, runtime_major: 11, ..PLAIN }, Reason::RuntimeAsync),
+        ];
+        for (facts, reason) in cases {
+            assert_eq!(check(&facts), Err(reason), "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn jit_helpers_are_refused_on_9_only() {
+        let helper = Facts { core_library: true, type_name: "System.Buffer", method: "Memmove", ..PLAIN };
+        assert_eq!(check(&helper), Ok(()));
+        assert_eq!(check(&Facts { runtime_major: 9, ..helper }), Err(Reason::RuntimeHelper));
+        assert_eq!(check(&Facts { runtime_major: 9, type_name: "System.String", ..helper }), Ok(()));
+    }
+}

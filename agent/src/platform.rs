@@ -1,0 +1,48 @@
+//! What the operating system must do for us inside somebody else's process: keep the library loaded, start threads
+//! that take no signals of the host's, name our ancestors.
+
+use redial_protocol::ids::ProcessKey;
+
+#[cfg(unix)]
+#[path = "platform/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "platform/windows.rs"]
+mod system;
+
+pub use system::pin_library;
+
+/// Stack of our threads, bytes. They do not recurse.
+const STACK: usize = 512 << 10;
+
+/// Starts a thread of ours: small stack, every signal left to the host's threads. False when the system refuses.
+pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> bool {
+    system::without_signals(|| {
+        std::thread::Builder::new().name(name.into()).stack_size(STACK).spawn(body).is_ok()
+    })
+}
+
+/// Deepest chain of parents followed.
+const MAX_ANCESTORS: usize = 64;
+
+/// The parent, its parent, and so on, as far as the system tells.
+pub fn ancestors() -> Vec<ProcessKey> {
+    let mut found = Vec::new();
+    let mut pid = std::process::id();
+    while found.len() < MAX_ANCESTORS {
+        let Some(parent) = system::parent_of(pid).filter(|parent| *parent != 0) else { break };
+        let Ok(key) = redial_protocol::process::key_of(parent) else { break };
+        found.push(key);
+        pid = parent;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_parent_is_the_first_ancestor() {
+        #[cfg(unix)]
+        assert_eq!(super::ancestors()[0].pid, std::os::unix::process::parent_id());
+    }
+}

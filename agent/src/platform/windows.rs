@@ -1,0 +1,50 @@
+//! Windows: module pinning and the process snapshot.
+
+use windows_sys::Win32::Foundation::{CloseHandle, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::System::Diagnostics::ToolHelp::{
+    CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
+};
+use windows_sys::Win32::System::LibraryLoader::{
+    GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, GET_MODULE_HANDLE_EX_FLAG_PIN, GetModuleHandleExW,
+};
+
+/// Keeps this library mapped for the life of the process.
+pub fn pin_library() {
+    let mut module = std::ptr::null_mut();
+    // SAFETY: with FROM_ADDRESS the second argument is any address inside the module; the out pointer is live.
+    unsafe {
+        GetModuleHandleExW(
+            GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+            pin_library as *const () as *const u16,
+            &mut module,
+        );
+    }
+}
+
+/// Windows has no signals to keep away.
+pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
+    body()
+}
+
+/// The parent of a process, from a snapshot of all.
+pub fn parent_of(pid: u32) -> Option<u32> {
+    // SAFETY: the snapshot is closed below; the entry carries its own size, as the API demands.
+    unsafe {
+        let snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+        if snapshot == INVALID_HANDLE_VALUE {
+            return None;
+        }
+        let mut entry: PROCESSENTRY32W = std::mem::zeroed();
+        entry.dwSize = size_of::<PROCESSENTRY32W>() as u32;
+        let mut more = Process32FirstW(snapshot, &mut entry) != 0;
+        let mut parent = None;
+        while more && parent.is_none() {
+            if entry.th32ProcessID == pid {
+                parent = Some(entry.th32ParentProcessID);
+            }
+            more = Process32NextW(snapshot, &mut entry) != 0;
+        }
+        CloseHandle(snapshot);
+        parent
+    }
+}

@@ -1,0 +1,166 @@
+//! Per-thread counter blocks. A block is one reservation of address space, a `u64` for every slot; its pages
+//! exist once touched. Only the thread that owns a block writes to it, so a count is a plain increment, exact and
+//! free of contention. When the thread dies its block keeps its numbers and goes to the next new thread, so the sum
+//! over all blocks is always the truth and nothing has to be folded at thread exit.
+//!
+//! Claiming a block takes no lock: blocks form a list that only grows, and a flag says whether one is owned.
+
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// Index of a dialled copy's counter in every block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// Slots there are: 2 MiB of address space a thread at most, 8 bytes a slot.
+pub const MAX_SLOTS: u32 = 1 << 18;
+
+/// One thread's counters.
+pub struct Block {
+    counters: *mut AtomicU64,
+    owned: AtomicBool,
+    next: *const Block,
+}
+
+static HEAD: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+/// Shared by threads that cannot own a block (memory refused, or past their own destructors): exact, but slow.
+static SHARED: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+
+impl Block {
+    /// Address of the first counter, for the leaf.
+    pub fn base(&self) -> *mut AtomicU64 {
+        self.counters
+    }
+
+    /// Gives the block to the next thread that asks. Its numbers stay.
+    pub fn release(&self) {
+        self.owned.store(false, Ordering::Release);
+    }
+
+    fn claim(&self) -> bool {
+        self.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+fn all() -> impl Iterator<Item = &'static Block> {
+    let mut at: *const Block = HEAD.load(Ordering::Acquire);
+    std::iter::from_fn(move || {
+        // SAFETY: list nodes are leaked boxes, published with Release and never freed.
+        let block = unsafe { at.as_ref() }?;
+        at = block.next;
+        Some(block)
+    })
+}
+
+/// A block for the calling thread: a recycled one, else a new one; None when the system refuses memory.
+pub fn acquire() -> Option<&'static Block> {
+    if let Some(block) = all().find(|block| block.claim()) {
+        return Some(block);
+    }
+    let counters = reserve()?;
+    let block = Box::leak(Box::new(Block { counters, owned: AtomicBool::new(true), next: std::ptr::null() }));
+    loop {
+        let head = HEAD.load(Ordering::Acquire);
+        block.next = head;
+        if HEAD.compare_exchange(head, block, Ordering::Release, Ordering::Relaxed).is_ok() {
+            BLOCKS.fetch_add(1, Ordering::Relaxed);
+            return Some(block);
+        }
+    }
+}
+
+/// Counts on behalf of a thread without a block.
+pub fn add_shared(slot: Slot) {
+    let mut base = SHARED.load(Ordering::Acquire);
+    if base.is_null() {
+        let Some(fresh) = reserve() else { return };
+        match SHARED.compare_exchange(std::ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => base = fresh,
+            Err(other) => {
+                release_reservation(fresh);
+                base = other;
+            }
+        }
+    }
+    if slot.0 < MAX_SLOTS {
+        // SAFETY: `base` is a live reservation of MAX_SLOTS counters and the slot is within it.
+        unsafe { &*base.add(slot.0 as usize) }.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Adds up each slot over every block, into `sums` (same length as `slots`). A count that happens during the call
+/// is in this sum or in the next one; none is lost.
+pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {
+    sums.clear();
+    sums.resize(slots.len(), 0);
+    let shared = SHARED.load(Ordering::Acquire);
+    let bases = all().map(|b| b.counters).chain((!shared.is_null()).then_some(shared));
+    for base in bases {
+        for (slot, sum) in slots.iter().zip(sums.iter_mut()) {
+            if slot.0 < MAX_SLOTS {
+                // SAFETY: every base is a live reservation of MAX_SLOTS counters; untouched pages read as zero.
+                *sum += unsafe { &*base.add(slot.0 as usize) }.load(Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Blocks made so far: at most one for each thread that was alive at the same time.
+pub fn count() -> usize {
+    BLOCKS.load(Ordering::Relaxed)
+}
+
+/// Bytes of counters that may have been touched with so many slots in use: whole pages, in every block.
+pub fn touched_bytes(slots: u64) -> usize {
+    const PAGE: usize = 4096;
+    count() * (slots as usize * size_of::<u64>()).div_ceil(PAGE) * PAGE
+}
+
+const RESERVATION: usize = MAX_SLOTS as usize * size_of::<AtomicU64>();
+
+#[cfg(unix)]
+fn reserve() -> Option<*mut AtomicU64> {
+    // SAFETY: an anonymous private mapping at an address of the system's choosing; zero-filled on first touch.
+    let address = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            RESERVATION,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if address == libc::MAP_FAILED {
+        return None;
+    }
+    // Transparent huge pages would make every thread's first count cost 2 MiB. Advice that is refused does no harm.
+    #[cfg(target_os = "linux")]
+    // SAFETY: the range was mapped just above.
+    unsafe {
+        libc::madvise(address, RESERVATION, libc::MADV_NOHUGEPAGE);
+    }
+    Some(address.cast())
+}
+
+#[cfg(unix)]
+fn release_reservation(base: *mut AtomicU64) {
+    // SAFETY: `base` came from `reserve` and was never published.
+    unsafe { libc::munmap(base.cast(), RESERVATION) };
+}
+
+#[cfg(windows)]
+fn reserve() -> Option<*mut AtomicU64> {
+    use windows_sys::Win32::System::Memory::{MEM_COMMIT, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc};
+    // SAFETY: a fresh committed region; Windows backs its pages on first touch and zero-fills them.
+    let address =
+        unsafe { VirtualAlloc(std::ptr::null(), RESERVATION, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE) };
+    (!address.is_null()).then_some(address.cast())
+}
+
+#[cfg(windows)]
+fn release_reservation(base: *mut AtomicU64) {
+    use windows_sys::Win32::System::Memory::{MEM_RELEASE, VirtualFree};
+    // SAFETY: `base` came from `reserve` and was never published.
+    unsafe { VirtualFree(base.cast(), 0, MEM_RELEASE) };
+}

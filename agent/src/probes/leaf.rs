@@ -1,0 +1,160 @@
+//! The native leaf that a counting body calls: `redial_count(slot_offset)`, C calling convention, one native
+//! integer (the slot's byte offset in a block), no result. It never blocks and takes no lock; the first call on a
+//! thread claims a block.
+//!
+//! On x86-64 Linux it is assembly with initial-exec thread-local storage (one load through `fs`), since
+//! `thread_local!` in a library loaded at run time goes through `__tls_get_addr` and a state check.
+
+use super::blocks::{self, Block, Slot};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Gives the thread's block back when the thread dies.
+struct Owner(&'static Block);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        set_base(std::ptr::null_mut());
+        self.0.release();
+    }
+}
+
+thread_local! {
+    static OWNER: std::cell::OnceCell<Option<Owner>> = const { std::cell::OnceCell::new() };
+}
+
+/// Address of the leaf, for the IL.
+pub fn address() -> usize {
+    redial_count as *const () as usize
+}
+
+/// The first count of a thread, and every count of one that cannot own a block.
+#[unsafe(no_mangle)]
+extern "C" fn redial_count_slow(slot_offset: usize) {
+    crate::guard::guard_always((), || {
+        let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
+        let base = OWNER
+            .try_with(|owner| owner.get_or_init(|| blocks::acquire().map(Owner)).as_ref().map(|o| o.0.base()))
+            .ok()
+            .flatten();
+        match base {
+            Some(base) if slot.0 < blocks::MAX_SLOTS => {
+                set_base(base);
+                // SAFETY: the block is this thread's own and holds MAX_SLOTS counters.
+                let counter = unsafe { &*base.add(slot.0 as usize) };
+                counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            }
+            _ => blocks::add_shared(slot),
+        }
+    });
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod native {
+    use std::sync::atomic::AtomicU64;
+
+    std::arch::global_asm!(
+        ".pushsection .tbss,\"awT\",@nobits",
+        ".p2align 3",
+        ".type redial_base, @object",
+        "redial_base: .zero 8",
+        ".size redial_base, 8",
+        ".popsection",
+        ".pushsection .text.redial_count,\"ax\",@progbits",
+        ".p2align 5",
+        ".globl redial_count",
+        ".type redial_count, @function",
+        "redial_count:",
+        "  mov rax, qword ptr [rip + redial_base@GOTTPOFF]",
+        "  mov rax, qword ptr fs:[rax]",
+        "  test rax, rax",
+        "  je 2f",
+        "  inc qword ptr [rax + rdi]",
+        "  ret",
+        "2: jmp {slow}",
+        ".size redial_count, . - redial_count",
+        ".globl redial_set_base",
+        ".type redial_set_base, @function",
+        "redial_set_base:",
+        "  mov rax, qword ptr [rip + redial_base@GOTTPOFF]",
+        "  mov qword ptr fs:[rax], rdi",
+        "  ret",
+        ".size redial_set_base, . - redial_set_base",
+        ".popsection",
+        slow = sym super::redial_count_slow,
+    );
+
+    unsafe extern "C" {
+        pub safe fn redial_count(slot_offset: usize);
+        pub safe fn redial_set_base(base: *mut AtomicU64);
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod native {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    thread_local! {
+        static BASE: Cell<*mut AtomicU64> = const { Cell::new(std::ptr::null_mut()) };
+    }
+
+    pub extern "C" fn redial_count(slot_offset: usize) {
+        let base = BASE.get();
+        if base.is_null() {
+            return super::redial_count_slow(slot_offset);
+        }
+        // SAFETY: a base set on this thread is its own block; the IL holds offsets of slots below MAX_SLOTS.
+        let counter = unsafe { &*base.byte_add(slot_offset) };
+        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    pub fn redial_set_base(base: *mut AtomicU64) {
+        BASE.set(base);
+    }
+}
+
+use native::{redial_count, redial_set_base as set_base};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact_over_threads_that_come_and_go() {
+        let slot = Slot(17);
+        let mut before = Vec::new();
+        blocks::sum(&[slot], &mut before);
+        for _ in 0..50 {
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| (0..1000).for_each(|_| redial_count(17 * 8)));
+                }
+            });
+        }
+        let mut after = Vec::new();
+        blocks::sum(&[slot], &mut after);
+        assert_eq!(after[0] - before[0], 50 * 8 * 1000);
+        assert!(blocks::count() <= 16, "dead threads' blocks are recycled, {} made", blocks::count());
+    }
+
+    #[test]
+    fn a_thread_past_its_destructors_still_counts() {
+        struct Late;
+        impl Drop for Late {
+            fn drop(&mut self) {
+                redial_count(19 * 8);
+            }
+        }
+        thread_local!(static LATE: Late = const { Late });
+        let slot = Slot(19);
+        let mut sums = Vec::new();
+        std::thread::spawn(|| {
+            LATE.with(|_| ());
+            redial_count(19 * 8);
+        })
+        .join()
+        .unwrap();
+        blocks::sum(&[slot], &mut sums);
+        assert_eq!(sums[0], 2);
+    }
+}

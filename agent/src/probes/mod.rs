@@ -1,0 +1,7 @@
+//! The probes: slots of counters, the native leaf that instrumented bodies call, and the IL that calls it.
+//! Knows nothing of modules, methods or dials.
+
+pub mod blocks;
+pub mod form;
+pub mod leaf;
+pub mod tokens;

@@ -1,0 +1,93 @@
+//! What the ReJIT thread is asked to do. Host threads only ever put something in; sessions may wait for the answer.
+
+use crate::catalogue::Module;
+use crate::planner::{Owner, SessionId};
+use crate::sync::lock;
+use crossbeam_channel::Sender;
+use redial_protocol::message::{DialReport, Order, Refusal};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Orders of one command.
+pub struct Turn {
+    /// Later ones win.
+    pub orders: Vec<Order>,
+    /// How long they stand.
+    pub owner: Owner,
+    /// Keep orders that match nothing yet.
+    pub later: bool,
+    /// Where the answer goes.
+    pub answer: Sender<TurnResult>,
+}
+
+/// The answer to a [`Turn`].
+pub type TurnResult = Result<DialReport, Refusal>;
+
+/// One thing to do.
+pub enum Job {
+    /// Turn dials.
+    Turn(Turn),
+    /// A module has loaded; the gate opens once its standing orders are asked for.
+    Loaded(Arc<Module>, Option<Arc<Gate>>),
+    /// A session ended: what it held goes.
+    SessionEnded(SessionId),
+    /// Every dial off; answers how many copies were reverted and how many could not be.
+    AllOff(Option<Sender<(u64, u64)>>),
+    /// A body of this row does not compile.
+    Bad(redial_protocol::ids::RowId),
+}
+
+/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (one turn each at a time), rows.
+#[derive(Default)]
+pub struct Inbox {
+    jobs: Mutex<VecDeque<Job>>,
+    arrived: Condvar,
+}
+
+impl Inbox {
+    /// Puts a job in. Never blocks beyond a short lock.
+    pub fn put(&self, job: Job) {
+        lock(&self.jobs).push_back(job);
+        self.arrived.notify_one();
+    }
+
+    /// Everything that waits, oldest first; empty when `timeout` passes first.
+    pub fn take(&self, timeout: Duration) -> Vec<Job> {
+        let jobs = lock(&self.jobs);
+        let (mut jobs, _) = self
+            .arrived
+            .wait_timeout_while(jobs, timeout, |jobs| jobs.is_empty())
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        jobs.drain(..).collect()
+    }
+}
+
+/// What a host thread waits at when a module loads that a standing order may match: the one bounded wait.
+#[derive(Default)]
+pub struct Gate {
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    /// Lets the waiting thread go on.
+    pub fn open(&self) {
+        *lock(&self.open) = true;
+        self.opened.notify_all();
+    }
+
+    /// Waits; false when `longest` passed first.
+    pub fn wait(&self, longest: Duration) -> bool {
+        let deadline = Instant::now() + longest;
+        let mut open = lock(&self.open);
+        while !*open {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            open = self.opened.wait_timeout(open, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+        true
+    }
+}

@@ -1,0 +1,336 @@
+//! The ledger: every copy that is or was dialled, with wanted and actual, and the ring of what changed.
+//!
+//! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
+
+use super::row::Row;
+use crate::catalogue::Module;
+use crate::catalogue::names::MethodNames;
+use crate::planner::Owner;
+use crate::probes::blocks::{self, Slot};
+use crate::sync::lock;
+use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::message::Transition;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use windows_core::HRESULT;
+
+/// Transitions kept for sessions that have not read them yet; a session that falls further behind is told how many
+/// it missed and sees the rows' present state.
+const RING: usize = 16_384;
+
+/// Rows there may be: what is refused under `*` in a large program included.
+pub const MAX_ROWS: usize = 400_000;
+
+/// The table with its lock and its signal.
+pub struct Ledger {
+    book: Mutex<Book>,
+    changed: Condvar,
+    started: Instant,
+}
+
+/// What the lock guards.
+#[derive(Default)]
+pub struct Book {
+    rows: Vec<Row>,
+    by_copy: HashMap<(ModuleKey, u32), RowId>,
+    /// Rows of loaded modules by what callbacks bring: ModuleID and token.
+    live: HashMap<(usize, u32), RowId>,
+    ring: VecDeque<Transition>,
+    /// Number of the ring's first entry.
+    ring_first: u64,
+    free_slots: Vec<Slot>,
+    next_slot: u32,
+    compilations: u64,
+    stopping: bool,
+}
+
+/// What a finished compilation means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing to do.
+    Fine,
+    /// That body does not compile: revert and quarantine the row.
+    Bad(RowId),
+}
+
+impl Ledger {
+    /// An empty ledger.
+    pub fn new() -> Ledger {
+        Ledger { book: Mutex::default(), changed: Condvar::new(), started: Instant::now() }
+    }
+
+    /// Milliseconds of the agent's monotonic clock.
+    pub fn now_ms(&self) -> u64 {
+        self.started.elapsed().as_millis() as u64
+    }
+
+    /// Locks the table. Keep it short.
+    pub fn book(&self) -> MutexGuard<'_, Book> {
+        lock(&self.book)
+    }
+
+    /// Locks the table and tells waiting sessions afterwards that something changed.
+    pub fn change<T>(&self, body: impl FnOnce(&mut Book, u64) -> T) -> T {
+        let now = self.now_ms();
+        let result = body(&mut self.book(), now);
+        self.changed.notify_all();
+        result
+    }
+
+    /// Waits until the ring passes `seen`, the agent stops, or `timeout`.
+    pub fn wait(&self, seen: u64, timeout: Duration) {
+        let book = self.book();
+        let nothing_new = |book: &mut Book| book.ring_end() <= seen && !book.stopping;
+        let _guard = self
+            .changed
+            .wait_timeout_while(book, timeout, nothing_new)
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+    }
+
+    /// Tells everyone who waits that the agent stops.
+    pub fn stop(&self) {
+        self.change(|book, _| book.stopping = true);
+    }
+}
+
+impl Book {
+    /// Whether the agent stops.
+    pub fn stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// Every row, in order of [`RowId`].
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// A row.
+    pub fn row(&self, id: RowId) -> Option<&Row> {
+        self.rows.get(id.0 as usize)
+    }
+
+    /// A row, to change.
+    pub fn row_mut(&mut self, id: RowId) -> Option<&mut Row> {
+        self.rows.get_mut(id.0 as usize)
+    }
+
+    /// Compilations of our bodies so far, all versions and tiers.
+    pub fn compilations(&self) -> u64 {
+        self.compilations
+    }
+
+    /// The row of a copy, made when new. None when [`MAX_ROWS`] stand.
+    pub fn row_of(
+        &mut self,
+        module: &Arc<Module>,
+        token: u32,
+        names: impl FnOnce() -> MethodNames,
+    ) -> Option<RowId> {
+        if let Some(id) = self.by_copy.get(&(module.key, token)) {
+            return Some(*id);
+        }
+        if self.rows.len() >= MAX_ROWS {
+            return None;
+        }
+        let id = RowId(self.rows.len() as u32);
+        self.rows.push(Row::new(id, Arc::clone(module), token, names()));
+        self.by_copy.insert((module.key, token), id);
+        self.live.insert((module.id(), token), id);
+        Some(id)
+    }
+
+    /// The row a callback means.
+    pub fn find(&self, module_id: usize, token: u32) -> Option<RowId> {
+        self.live.get(&(module_id, token)).copied()
+    }
+
+    /// Gives a row its counters. False when the budget is used up.
+    pub fn give_slot(&mut self, id: RowId) -> bool {
+        let Some(row) = self.rows.get(id.0 as usize) else { return false };
+        if row.slot.is_some() {
+            return true;
+        }
+        let slot = match self.free_slots.pop() {
+            Some(slot) => slot,
+            None if self.next_slot < blocks::MAX_SLOTS => {
+                self.next_slot += 1;
+                Slot(self.next_slot - 1)
+            }
+            None => return false,
+        };
+        // A fresh slot has never been counted in; a recycled one starts from what it holds.
+        let start = calls_of(slot);
+        if let Some(row) = self.rows.get_mut(id.0 as usize) {
+            row.slot = Some(slot);
+            row.slot_start = start;
+        }
+        true
+    }
+
+    /// Slots in use.
+    pub fn slots_used(&self) -> u64 {
+        u64::from(self.next_slot) - self.free_slots.len() as u64
+    }
+
+    /// Puts a row's present state into the ring.
+    pub fn announce(&mut self, id: RowId, now: u64) {
+        let Some(transition) = self.row(id).map(|row| row.transition(now)) else { return };
+        if self.ring.len() >= RING {
+            self.ring.pop_front();
+            self.ring_first += 1;
+        }
+        self.ring.push_back(transition);
+    }
+
+    /// Number the next transition will have.
+    pub fn ring_end(&self) -> u64 {
+        self.ring_first + self.ring.len() as u64
+    }
+
+    /// Transitions from number `seen` on, at most `limit`, and how many were lost before them.
+    pub fn transitions(&self, seen: u64, limit: usize) -> (Vec<Transition>, u64) {
+        let lost = self.ring_first.saturating_sub(seen);
+        let skip = seen.saturating_sub(self.ring_first) as usize;
+        (self.ring.iter().skip(skip).take(limit).cloned().collect(), lost)
+    }
+
+    /// A body goes to the CLR for this copy: answers its row's slot offset in bytes, or None to leave the method as
+    /// it is (an inliner that was asked along, or a copy turned off meanwhile).
+    pub fn hand_over(&mut self, module_id: usize, token: u32) -> Option<(RowId, usize)> {
+        let id = self.find(module_id, token)?;
+        let row = self.row_mut(id)?;
+        if row.wanted == Level::Off || !(row.requesting || row.is_on()) {
+            return None;
+        }
+        let offset = row.slot?.0 as usize * size_of::<u64>();
+        if !row.handed {
+            row.handed = true;
+            row.bodies += 1;
+        }
+        Some((id, offset))
+    }
+
+    /// `ReJITCompilationStarted`. The same version being started while it is open means that it never finished.
+    pub fn started(&mut self, module_id: usize, token: u32, id: InstanceId) -> Verdict {
+        let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
+        let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
+        if !row.handed {
+            return Verdict::Fine;
+        }
+        let Some(compiled) = row.instance(id) else { return Verdict::Fine };
+        if compiled.open.is_some() {
+            return Verdict::Bad(row_id);
+        }
+        compiled.open = Some(Instant::now());
+        Verdict::Fine
+    }
+
+    /// `ReJITCompilationFinished`.
+    pub fn finished(&mut self, module_id: usize, token: u32, id: InstanceId, status: HRESULT, now: u64) -> Verdict {
+        let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
+        let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
+        let bodies = row.bodies;
+        let Some(compiled) = row.instance(id) else { return Verdict::Fine };
+        compiled.open = None;
+        if status.is_err() {
+            compiled.state = State::Failed;
+            return Verdict::Bad(row_id);
+        }
+        let current = compiled.version == bodies;
+        compiled.state = State::Off;
+        if current && row.handed && (row.requesting || row.is_on()) {
+            row.supersede(id, bodies);
+            if row.requesting {
+                row.early = true;
+            } else {
+                self.go_live(row_id, now);
+            }
+        }
+        self.compilations += 1;
+        Verdict::Fine
+    }
+
+    /// The newest body is in use. Says so once a version.
+    pub fn go_live(&mut self, id: RowId, now: u64) {
+        let Some(row) = self.row_mut(id) else { return };
+        if row.state == State::Live && row.live_version == Some(row.bodies) {
+            return;
+        }
+        row.state = State::Live;
+        row.live_version = Some(row.bodies);
+        self.announce(id, now);
+    }
+
+    /// Rows with a compilation open longer than `age`, and the instances concerned.
+    pub fn open_since(&self, age: Duration) -> Vec<(RowId, InstanceId)> {
+        self.rows
+            .iter()
+            .flat_map(|row| row.instances.iter().map(move |compiled| (row.id, compiled)))
+            .filter(|(_, compiled)| compiled.open.is_some_and(|since| since.elapsed() > age))
+            .map(|(id, compiled)| (id, compiled.id))
+            .collect()
+    }
+
+    /// Whether any compilation is open.
+    pub fn any_open(&self) -> bool {
+        self.rows.iter().any(|row| row.instances.iter().any(|compiled| compiled.open.is_some()))
+    }
+
+    /// Marks a row failed or refused.
+    pub fn fail(&mut self, id: RowId, state: State, reason: Reason, hresult: u32, now: u64) {
+        if let Some(row) = self.row_mut(id) {
+            row.state = state;
+            row.live_version = None;
+            row.reason = Some((reason, hresult));
+            row.retire_instances();
+            self.announce(id, now);
+        }
+    }
+
+    /// A module unloads: its rows are lost, their slots go back.
+    pub fn lose(&mut self, key: ModuleKey, now: u64) {
+        let lost: Vec<RowId> =
+            self.rows.iter().filter(|row| row.module.key == key).map(|row| row.id).collect();
+        for id in lost {
+            let Some(row) = self.rows.get_mut(id.0 as usize) else { continue };
+            if let Some(slot) = row.slot {
+                row.final_calls = row.calls(calls_of(slot));
+                row.slot = None;
+                self.free_slots.push(slot);
+            }
+            row.state = State::Lost;
+            row.wanted = Level::Off;
+            row.live_version = None;
+            row.reason = Some((Reason::Unloaded, 0));
+            row.retire_instances();
+            self.live.remove(&(key.module_id as usize, row.token));
+            self.announce(id, now);
+        }
+    }
+
+    /// Copies on, and how many of them by kept and by held orders.
+    pub fn totals(&self) -> (u64, u64, u64) {
+        let on = self.rows.iter().filter(|row| row.is_on());
+        on.fold((0, 0, 0), |(live, kept, held), row| match row.owner {
+            Some(Owner::Held(_)) => (live + 1, kept, held + 1),
+            _ => (live + 1, kept + 1, held),
+        })
+    }
+
+    /// Bytes of the table, an estimate.
+    pub fn bytes(&self) -> usize {
+        let names: usize = self.rows.iter().map(|r| r.names.method.len() + r.names.signature.len()).sum();
+        let instances: usize = self.rows.iter().map(|r| r.instances.len() * size_of::<super::row::Compiled>()).sum();
+        self.rows.len() * (size_of::<Row>() + 96) + names + instances + self.ring.len() * size_of::<Transition>()
+    }
+}
+
+fn calls_of(slot: Slot) -> u64 {
+    let mut sums = Vec::new();
+    blocks::sum(&[slot], &mut sums);
+    sums.first().copied().unwrap_or(0)
+}

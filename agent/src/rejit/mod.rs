@@ -1,0 +1,13 @@
+//! Turning dials: the ledger of copies, the inbox, and the one thread that calls `RequestReJIT` and
+//! `RequestRevert`. That thread is native, never runs managed code, and holds no lock of ours across those calls
+//! (`ReJITError` arrives inside them).
+
+pub mod inbox;
+pub mod ledger;
+pub mod request;
+pub mod row;
+pub mod scan;
+pub mod thread;
+
+pub use inbox::{Gate, Inbox, Job, Turn, TurnResult};
+pub use ledger::Ledger;

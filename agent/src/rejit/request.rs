@@ -1,0 +1,157 @@
+//! `RequestReJIT` and `RequestRevert` for rows whose actual differs from what is wanted, one batch each.
+
+use crate::agent::Agent;
+use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
+use crate::planner::Orders;
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// Brings these rows in line with the orders.
+pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>) {
+    let (mut up, mut down) = (Vec::new(), Vec::new());
+    agent.ledger.change(|book, now| {
+        for id in rows {
+            let Some(row) = book.row_mut(*id) else { continue };
+            row.orders.retain(|seq| orders.stands(*seq));
+            let (wanted, owner) = orders.wanted(&row.orders);
+            row.owner = owner;
+            if row.state == State::Refused && wanted == Level::Off {
+                // The refusal answered a wish that no longer stands.
+                row.state = State::Off;
+                row.reason = None;
+            }
+            let changed = std::mem::replace(&mut row.wanted, wanted) != wanted;
+            match (wanted > Level::Off && row.is_dialable(), row.is_on()) {
+                (true, false) => up.push(*id),
+                (false, true) => down.push(*id),
+                _ if changed => book.announce(*id, now),
+                _ => {}
+            }
+        }
+    });
+    revert(agent, &down);
+    request(agent, up);
+}
+
+/// Asks the CLR to recompile these rows with our body.
+fn request(agent: &Agent, mut rows: Vec<RowId>) {
+    rows.retain(|id| prepare(agent, *id));
+    if rows.is_empty() {
+        return;
+    }
+    let (modules, tokens) = ids(agent, &rows);
+    match agent.info.request_rejit(&modules, &tokens) {
+        Ok(()) => accepted(agent, &rows),
+        // One bad copy fails a batch as a whole: find it, so that the others are turned all the same.
+        Err(_) => {
+            for id in rows {
+                let (module, token) = ids(agent, &[id]);
+                match agent.info.request_rejit(&module, &token) {
+                    Ok(()) => accepted(agent, &[id]),
+                    Err(e) => refused(agent, id, Reason::Hresult, e.hresult.0 as u32),
+                }
+            }
+        }
+    }
+}
+
+/// Everything a body needs before the CLR may ask for it: the call site's token, counters, the inlining veto.
+fn prepare(agent: &Agent, id: RowId) -> bool {
+    let Some((module, token)) = agent.ledger.book().row(id).map(|row| (row.module.clone(), row.token)) else {
+        return false;
+    };
+    if let Err(e) = agent.call_site(&module) {
+        refused(agent, id, Reason::Metadata, e.hresult.0 as u32);
+        return false;
+    }
+    let inlined_before = agent.inlining.veto(module.id(), token);
+    let slot = agent.ledger.change(|book, _| {
+        if !book.give_slot(id) {
+            return false;
+        }
+        if let Some(row) = book.row_mut(id) {
+            row.inlined_before = inlined_before;
+            row.reason = None;
+            row.handed = false;
+            row.early = false;
+            row.requesting = true;
+        }
+        true
+    });
+    if !slot {
+        refused(agent, id, Reason::Budget, 0);
+    }
+    slot
+}
+
+fn accepted(agent: &Agent, rows: &[RowId]) {
+    agent.ledger.change(|book, now| {
+        for id in rows {
+            let Some(row) = book.row_mut(*id) else { continue };
+            row.requesting = false;
+            row.turned = Some(Instant::now());
+            // ReJITError may have come inside the request.
+            if !row.is_dialable() {
+                continue;
+            }
+            row.state = State::Asked;
+            let early = row.early;
+            book.announce(*id, now);
+            if early {
+                book.go_live(*id, now);
+            }
+        }
+    });
+}
+
+fn refused(agent: &Agent, id: RowId, reason: Reason, hresult: u32) {
+    let state = if reason == Reason::Hresult { State::Failed } else { State::Refused };
+    let copy = agent.ledger.change(|book, now| {
+        book.fail(id, state, reason, hresult, now);
+        let row = book.row_mut(id)?;
+        row.requesting = false;
+        Some((row.module.id(), row.token))
+    });
+    if let Some((module, token)) = copy {
+        agent.inlining.allow(module, token);
+    }
+}
+
+/// Brings back the original IL of these rows.
+pub fn revert(agent: &Agent, rows: &[RowId]) {
+    if rows.is_empty() {
+        return;
+    }
+    let (modules, tokens) = ids(agent, rows);
+    let (whole, each) = agent.info.request_revert(&modules, &tokens);
+    agent.ledger.change(|book, now| {
+        for (id, status) in rows.iter().zip(each) {
+            let Some(row) = book.row_mut(*id) else { continue };
+            row.turned = Some(Instant::now());
+            let nothing_stood = status == CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
+            if (whole.is_ok() && status.is_ok()) || nothing_stood {
+                row.state = State::Off;
+                row.live_version = None;
+                row.handed = false;
+                row.retire_instances();
+                book.announce(*id, now);
+            } else {
+                let hresult = whole.err().map_or(status, |e| e.hresult);
+                row.reason = Some((Reason::Hresult, hresult.0 as u32));
+                book.announce(*id, now);
+            }
+        }
+    });
+    for (module, token) in modules.into_iter().zip(tokens) {
+        agent.inlining.allow(module, token);
+    }
+}
+
+fn ids(agent: &Agent, rows: &[RowId]) -> (Vec<usize>, Vec<u32>) {
+    let book = agent.ledger.book();
+    rows.iter().filter_map(|id| book.row(*id)).map(|row| (row.module.id(), row.token)).unzip()
+}

@@ -1,0 +1,219 @@
+//! One row of the ledger: a copy, what is wanted of it and what the runtime does.
+
+use crate::catalogue::Module;
+use crate::catalogue::names::MethodNames;
+use crate::planner::{OrderSeq, Owner};
+use crate::probes::blocks::Slot;
+use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::message::{Instance, StatusRow, Transition};
+use redial_protocol::pattern::Pattern;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Instances listed for one copy; a generic method in a large program may have thousands.
+const MAX_INSTANCES: usize = 256;
+
+/// A compiled instance of ours.
+#[derive(Clone, Copy, Debug)]
+pub struct Compiled {
+    /// (FunctionID, ReJITID).
+    pub id: InstanceId,
+    /// Our body it was compiled from.
+    pub version: u32,
+    /// Asked while compiling, live, off, failed.
+    pub state: State,
+    /// Since when a compilation has been started and not finished.
+    pub open: Option<Instant>,
+}
+
+/// A copy that is or was dialled (or refused).
+pub struct Row {
+    /// Its index.
+    pub id: RowId,
+    /// Its module.
+    pub module: Arc<Module>,
+    /// MethodDef token.
+    pub token: u32,
+    /// What it is called.
+    pub names: MethodNames,
+    /// Orders that match it.
+    pub orders: Vec<OrderSeq>,
+    /// What the user asked for.
+    pub wanted: Level,
+    /// How long the order that decides stands.
+    pub owner: Option<Owner>,
+    /// What the runtime does.
+    pub state: State,
+    /// Bodies handed to the CLR so far.
+    pub bodies: u32,
+    /// Whether a body was handed over since the last request.
+    pub handed: bool,
+    /// A request of ours is on its way into the CLR; its acceptance is not known yet.
+    pub requesting: bool,
+    /// Compiled while `requesting`: goes live as soon as the acceptance is known.
+    pub early: bool,
+    /// Our live body.
+    pub live_version: Option<u32>,
+    /// Compiled instances.
+    pub instances: Vec<Compiled>,
+    /// Why refused or failed, with the HRESULT or 0.
+    pub reason: Option<(Reason, u32)>,
+    /// Its counters; none before the first turn and after unload.
+    pub slot: Option<Slot>,
+    /// The slot's sum when it was given, or the final count once it is gone.
+    pub slot_start: u64,
+    /// Calls counted when the slot was given back.
+    pub final_calls: u64,
+    /// When it was last turned.
+    pub turned: Option<Instant>,
+    /// Compiled callers that had it inlined when it was first dialled.
+    pub inlined_before: u32,
+}
+
+impl Row {
+    /// A new row, off.
+    pub fn new(id: RowId, module: Arc<Module>, token: u32, names: MethodNames) -> Row {
+        Row {
+            id,
+            module,
+            token,
+            names,
+            orders: Vec::new(),
+            wanted: Level::Off,
+            owner: None,
+            state: State::Off,
+            bodies: 0,
+            handed: false,
+            requesting: false,
+            early: false,
+            live_version: None,
+            instances: Vec::new(),
+            reason: None,
+            slot: None,
+            slot_start: 0,
+            final_calls: 0,
+            turned: None,
+            inlined_before: 0,
+        }
+    }
+
+    /// Whether a turn may ask the CLR for it: refused, failed and lost copies stay as they are.
+    pub fn is_dialable(&self) -> bool {
+        !matches!(self.state, State::Refused | State::Failed | State::Lost)
+    }
+
+    /// Whether a request of ours stands with the CLR.
+    pub fn is_on(&self) -> bool {
+        matches!(self.state, State::Asked | State::Live)
+    }
+
+    /// The copy.
+    pub fn copy(&self) -> CopyKey {
+        CopyKey { module: self.module.key, token: MethodToken(self.token) }
+    }
+
+    /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
+    pub fn full_name(&self) -> String {
+        format!("{}!{}{}", self.module.name, self.names.method, self.names.signature)
+    }
+
+    /// Whether a pattern means this copy.
+    pub fn matches(&self, pattern: &Pattern) -> bool {
+        pattern.matches_assembly(&self.module.name)
+            && match pattern.token() {
+                Some(token) => token == self.token,
+                None => self.names.match_pattern(pattern),
+            }
+    }
+
+    /// Calls, given the slot's present sum.
+    pub fn calls(&self, sum: u64) -> u64 {
+        match self.slot {
+            Some(_) => sum.saturating_sub(self.slot_start),
+            None => self.final_calls,
+        }
+    }
+
+    /// The instance with these ids, made when new. None when the list is full.
+    pub fn instance(&mut self, id: InstanceId) -> Option<&mut Compiled> {
+        if let Some(at) = self.instances.iter().position(|compiled| compiled.id == id) {
+            return self.instances.get_mut(at);
+        }
+        if self.instances.len() >= MAX_INSTANCES {
+            let stale = self.instances.iter().position(|c| c.state == State::Off && c.open.is_none())?;
+            self.instances.remove(stale);
+        }
+        self.instances.push(Compiled { id, version: self.bodies, state: State::Asked, open: None });
+        self.instances.last_mut()
+    }
+
+    /// Marks the instance `id` as the one called now; those of older bodies no longer are.
+    pub fn supersede(&mut self, id: InstanceId, version: u32) {
+        for other in &mut self.instances {
+            if other.id == id {
+                other.state = State::Live;
+            } else if other.version < version && other.state == State::Live {
+                other.state = State::Off;
+            }
+        }
+    }
+
+    /// Marks every instance of ours as no longer called.
+    pub fn retire_instances(&mut self) {
+        for compiled in &mut self.instances {
+            if compiled.state != State::Failed {
+                compiled.state = State::Off;
+            }
+        }
+    }
+
+    /// Why it is refused, failed, or what is missing from its count, as a sentence.
+    pub fn note(&self) -> Option<String> {
+        match self.reason {
+            Some((Reason::Hresult, hresult)) => {
+                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
+                Some(format!("{}: {words}", Reason::Hresult.sentence()))
+            }
+            Some((reason, _)) => Some(reason.sentence().to_owned()),
+            None if self.inlined_before > 0 && self.wanted > Level::Off => Some(format!(
+                "already inlined into {} compiled caller{}; calls from there are not counted",
+                self.inlined_before,
+                if self.inlined_before == 1 { "" } else { "s" }
+            )),
+            None => None,
+        }
+    }
+
+    /// The row as it travels.
+    pub fn status(&self, domain: String, calls: u64) -> StatusRow {
+        StatusRow {
+            row: self.id,
+            copy: self.copy(),
+            method: self.names.method.clone(),
+            signature: self.names.signature.clone(),
+            module: self.module.name.clone(),
+            domain,
+            wanted: self.wanted,
+            state: self.state,
+            version: self.live_version,
+            instances: self.instances.iter().map(|c| Instance { id: c.id, state: c.state }).collect(),
+            note: self.note(),
+            calls,
+        }
+    }
+
+    /// The row's present state as a transition.
+    pub fn transition(&self, t_ms: u64) -> Transition {
+        Transition {
+            row: self.id,
+            t_ms,
+            wanted: self.wanted,
+            state: self.state,
+            version: self.live_version,
+            note: self.note(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Finds the copies that orders mean in a module and enters them in the ledger, refused ones included.
+
+use crate::agent::Agent;
+use crate::catalogue::Module;
+use crate::catalogue::methods::{Found, matching};
+use crate::catalogue::names::ModuleNames;
+use crate::clr::metadata::Import;
+use crate::eligibility::{self, Facts};
+use crate::il;
+use crate::planner::{OrderSeq, Standing};
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a scan found, over all modules so far.
+#[derive(Default)]
+pub struct Scan {
+    /// Rows matched, each with whether a pattern without wildcard named it.
+    pub rows: BTreeMap<RowId, bool>,
+    /// Copies without a body that only wildcards matched.
+    pub bodyless: u64,
+    /// Matches per order.
+    pub per_order: BTreeMap<OrderSeq, u64>,
+    /// Matches that found no room in the ledger.
+    pub no_room: u64,
+}
+
+/// Adds what `orders` match in `module`. Reads metadata only; asks the CLR for nothing.
+pub fn scan(agent: &Agent, module: &Arc<Module>, orders: &[&Standing], found: &mut Scan) {
+    if orders.is_empty() {
+        return;
+    }
+    let patterns: Vec<_> = orders.iter().map(|standing| &*standing.pattern).collect();
+    module.with_metadata(&agent.info, |import| {
+        let names = ModuleNames::default();
+        matching(import, &names, &patterns, |method, hits| {
+            let matched: Vec<&Standing> = hits.iter().filter_map(|hit| orders.get(*hit).copied()).collect();
+            enter(agent, module, import, &names, method, &matched, found);
+            ControlFlow::Continue(())
+        });
+    });
+}
+
+fn enter(
+    agent: &Agent,
+    module: &Arc<Module>,
+    import: &Import,
+    names: &ModuleNames,
+    method: &Found,
+    orders: &[&Standing],
+    found: &mut Scan,
+) {
+    for standing in orders {
+        *found.per_order.entry(standing.seq).or_default() += 1;
+    }
+    let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
+    let refusal = refuse(agent, module, method);
+    if !by_name && refusal.is_some_and(eligibility::is_bodyless) {
+        found.bodyless += 1;
+        return;
+    }
+    let known = agent.ledger.book().find(module.id(), method.token);
+    // The names are made before the lock is taken: they read metadata.
+    let fresh = known.is_none().then(|| names.display(import, method));
+    let id = agent.ledger.change(|book, now| {
+        let id = match (known, fresh) {
+            (Some(id), _) => id,
+            (None, Some(names)) => book.row_of(module, method.token, || names)?,
+            (None, None) => return None,
+        };
+        let row = book.row_mut(id)?;
+        for standing in orders {
+            if !row.orders.contains(&standing.seq) {
+                row.orders.push(standing.seq);
+            }
+        }
+        let wants = orders.iter().any(|standing| standing.order.level > Level::Off);
+        if let (Some(reason), true, true) = (refusal, row.is_dialable(), wants) {
+            book.fail(id, State::Refused, reason, 0, now);
+        }
+        Some(id)
+    });
+    match id {
+        Some(id) => *found.rows.entry(id).or_default() |= by_name,
+        None => found.no_room += 1,
+    }
+}
+
+/// Why a method cannot be dialled, its body included.
+fn refuse(agent: &Agent, module: &Module, method: &Found) -> Option<Reason> {
+    let facts = Facts {
+        attributes: method.method.attributes,
+        impl_flags: method.method.impl_flags,
+        rva: method.method.rva,
+        dynamic: module.dynamic,
+        collectible: module.collectible,
+        type_name: method.type_name,
+        method: &method.method.name,
+        core_library: agent.is_core_library(module),
+        runtime_major: agent.runtime.major,
+    };
+    if let Err(reason) = eligibility::check(&facts) {
+        return Some(reason);
+    }
+    match agent.info.il_body(module.id(), method.token) {
+        Err(_) => Some(Reason::NoBody),
+        Ok(body) if il::decode(&body).is_err() => Some(Reason::BadIl),
+        Ok(_) => None,
+    }
+}

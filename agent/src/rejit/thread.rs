@@ -1,0 +1,289 @@
+//! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
+
+use super::inbox::{Gate, Job, Turn, TurnResult};
+use super::request;
+use super::scan::{Scan, scan};
+use crate::agent::Agent;
+use crate::catalogue::Module;
+use crate::planner::{OrderSeq, Orders, Owner, SessionId, Standing};
+use crossbeam_channel::Sender;
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_REFUSALS;
+use redial_protocol::message::{DialReport, Refusal, RefusedMethod};
+use redial_protocol::pattern::Pattern;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Turns of a copy closer together than this are merged: each recompilation costs memory the CLR keeps.
+const MERGE: Duration = Duration::from_millis(50);
+/// How often the thread looks after open compilations when nothing else happens.
+const WATCH: Duration = Duration::from_secs(1);
+/// A compilation open longer than this, with no code to show for it, did not succeed.
+const GIVEN_UP: Duration = Duration::from_secs(5);
+
+/// A turn whose copies were turned a moment ago.
+struct Deferred {
+    rows: BTreeSet<RowId>,
+    due: Instant,
+    finish: Option<(Finish, Sender<TurnResult>)>,
+}
+
+/// What a turn's answer is made from.
+struct Finish {
+    found: Scan,
+    warnings: Vec<String>,
+}
+
+/// State of the thread.
+pub struct Worker {
+    agent: &'static Agent,
+    orders: Orders,
+    deferred: Vec<Deferred>,
+}
+
+impl Worker {
+    /// A worker with the orders that stand from the start.
+    pub fn new(agent: &'static Agent, orders: Orders) -> Worker {
+        Worker { agent, orders, deferred: Vec::new() }
+    }
+
+    /// Runs until the process ends. A fault of ours costs the job at hand, not the thread.
+    pub fn run(mut self) {
+        loop {
+            let timeout = self.next_due().map_or(WATCH, |due| due.saturating_duration_since(Instant::now()));
+            let jobs = self.agent.inbox.take(timeout.min(WATCH));
+            crate::guard::guard_always((), || self.work(jobs));
+            if crate::guard::killed() {
+                self.all_off();
+            }
+        }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.deferred.iter().map(|d| d.due).min()
+    }
+
+    fn work(&mut self, jobs: Vec<Job>) {
+        let idle = jobs.is_empty();
+        let mut affected = BTreeSet::new();
+        let mut gates: Vec<Arc<Gate>> = Vec::new();
+        let mut turns = Vec::new();
+        for job in jobs {
+            match job {
+                Job::Turn(turn) => {
+                    let answer = turn.answer.clone();
+                    match self.take_in(turn) {
+                        Ok(finish) => turns.push((finish, answer)),
+                        // A session that no longer listens needs no answer.
+                        Err(refusal) => drop(answer.try_send(Err(refusal))),
+                    }
+                }
+                Job::Loaded(module, gate) => {
+                    affected.extend(self.scan_one(&module).rows.into_keys());
+                    gates.extend(gate);
+                }
+                Job::SessionEnded(session) => affected.extend(self.end_session(session)),
+                Job::AllOff(answer) => {
+                    let counts = self.all_off();
+                    if let Some(answer) = answer {
+                        let _ = answer.try_send(counts);
+                    }
+                }
+                Job::Bad(row) => self.withdraw(row),
+            }
+        }
+        self.apply(&affected);
+        gates.iter().for_each(|gate| gate.open());
+        for (finish, answer) in turns {
+            self.carry_out(finish, answer);
+        }
+        self.resume_deferred();
+        if idle {
+            self.look_after_open_compilations();
+        }
+        self.publish();
+    }
+
+    /// Parses a turn, enters its orders and finds what they match.
+    fn take_in(&mut self, turn: Turn) -> Result<Finish, Refusal> {
+        let mut parsed = Vec::with_capacity(turn.orders.len());
+        for order in turn.orders {
+            if order.level > self.agent.max_level() {
+                let sentence = format!(
+                    "level {} is not offered by this agent, which offers up to {}",
+                    order.level,
+                    self.agent.max_level()
+                );
+                return Err(Refusal::Unsupported(sentence));
+            }
+            let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+            parsed.push((Arc::new(pattern), order));
+        }
+        let mut seqs = Vec::with_capacity(parsed.len());
+        for (pattern, order) in parsed {
+            match self.orders.add(pattern, order, turn.owner) {
+                Ok(seq) => seqs.push(seq),
+                Err(too_many) => {
+                    seqs.iter().for_each(|seq| self.orders.remove(*seq));
+                    return Err(Refusal::OverLimit(too_many.to_string()));
+                }
+            }
+        }
+        self.publish();
+        let found = self.scan_all(&seqs);
+        let mut warnings = Vec::new();
+        if !turn.later {
+            let nothing = found.per_order.is_empty();
+            let suggestions = if nothing { self.suggestions(&seqs) } else { Vec::new() };
+            for seq in seqs.iter().filter(|seq| !found.per_order.contains_key(seq)) {
+                if let Some(order) = self.orders.get(*seq) {
+                    warnings.push(format!("nothing matches {} yet; it was not set", order.order.pattern));
+                }
+                self.orders.remove(*seq);
+            }
+            if nothing {
+                return Err(Refusal::NothingMatched { suggestions });
+            }
+        }
+        Ok(Finish { found, warnings })
+    }
+
+    fn suggestions(&self, seqs: &[OrderSeq]) -> Vec<String> {
+        let first = seqs.first().and_then(|seq| self.orders.get(*seq));
+        first.map(|standing| crate::catalogue::suggest::nearest(self.agent, &standing.pattern)).unwrap_or_default()
+    }
+
+    fn scan_all(&self, seqs: &[OrderSeq]) -> Scan {
+        let mut found = Scan::default();
+        for module in self.agent.modules.all() {
+            let orders: Vec<&Standing> =
+                self.orders.for_assembly(&module.name).filter(|s| seqs.contains(&s.seq)).collect();
+            scan(self.agent, &module, &orders, &mut found);
+        }
+        found
+    }
+
+    fn scan_one(&self, module: &Arc<Module>) -> Scan {
+        let mut found = Scan::default();
+        let orders: Vec<&Standing> = self.orders.for_assembly(&module.name).collect();
+        scan(self.agent, module, &orders, &mut found);
+        found
+    }
+
+    /// Turns what a turn found, at once or, where its copies were turned a moment ago, a moment later.
+    fn carry_out(&mut self, finish: Finish, answer: Sender<TurnResult>) {
+        let rows: BTreeSet<RowId> = finish.found.rows.keys().copied().collect();
+        let latest = {
+            let book = self.agent.ledger.book();
+            let wants = |id: &&RowId| book.row(**id).is_some_and(|row| self.orders.wanted(&row.orders).0 != row.wanted);
+            rows.iter().filter(wants).filter_map(|id| book.row(*id)?.turned).max()
+        };
+        match latest.map(|turned| turned + MERGE) {
+            Some(due) if due > Instant::now() => {
+                self.deferred.push(Deferred { rows, due, finish: Some((finish, answer)) });
+            }
+            _ => {
+                self.apply(&rows);
+                drop(answer.try_send(Ok(self.report(finish))));
+            }
+        }
+    }
+
+    fn resume_deferred(&mut self) {
+        let now = Instant::now();
+        let (due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.deferred).into_iter().partition(|deferred| deferred.due <= now);
+        self.deferred = later;
+        let rows: BTreeSet<RowId> = due.iter().flat_map(|deferred| deferred.rows.iter().copied()).collect();
+        self.apply(&rows);
+        for (finish, answer) in due.into_iter().filter_map(|deferred| deferred.finish) {
+            drop(answer.try_send(Ok(self.report(finish))));
+        }
+    }
+
+    /// Brings the CLR in line with the orders for these rows.
+    fn apply(&mut self, rows: &BTreeSet<RowId>) {
+        if !rows.is_empty() {
+            request::apply(self.agent, &self.orders, rows);
+        }
+    }
+
+    fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {
+        if !self.orders.end_session(session) {
+            return BTreeSet::new();
+        }
+        let book = self.agent.ledger.book();
+        book.rows().iter().filter(|row| row.owner == Some(Owner::Held(session))).map(|row| row.id).collect()
+    }
+
+    /// Clears every order; answers how many copies were reverted and how many are still on.
+    fn all_off(&mut self) -> (u64, u64) {
+        self.orders.clear();
+        self.publish();
+        let on = |agent: &Agent| -> BTreeSet<RowId> {
+            agent.ledger.book().rows().iter().filter(|row| row.is_on()).map(|row| row.id).collect()
+        };
+        let before = on(self.agent);
+        let every: BTreeSet<RowId> = self.agent.ledger.book().rows().iter().map(|row| row.id).collect();
+        self.apply(&every);
+        for (finish, answer) in std::mem::take(&mut self.deferred).into_iter().filter_map(|d| d.finish) {
+            drop(answer.try_send(Ok(self.report(finish))));
+        }
+        let remaining = on(self.agent).len() as u64;
+        (before.len() as u64 - remaining.min(before.len() as u64), remaining)
+    }
+
+    /// Reverts a row whose body does not compile, and keeps it from being tried again.
+    fn withdraw(&mut self, id: RowId) {
+        request::revert(self.agent, &[id]);
+        self.agent.ledger.change(|book, now| book.fail(id, State::Failed, Reason::Quarantined, 0, now));
+    }
+
+    fn look_after_open_compilations(&mut self) {
+        let open = self.agent.ledger.book().open_since(GIVEN_UP);
+        for (row, instance) in open {
+            if !self.agent.info.has_code(instance.function_id as usize, instance.rejit_id as usize) {
+                self.withdraw(row);
+            }
+        }
+    }
+
+    /// Makes the patterns known to host threads, which ask whether a loading module may match.
+    fn publish(&mut self) {
+        self.orders.tidy();
+        self.agent.publish_patterns(&self.orders);
+    }
+
+    fn report(&self, finish: Finish) -> DialReport {
+        let book = self.agent.ledger.book();
+        let mut report = DialReport {
+            matched: finish.found.rows.len() as u64 + finish.found.bodyless + finish.found.no_room,
+            bodyless: finish.found.bodyless,
+            warnings: finish.warnings,
+            ..DialReport::default()
+        };
+        let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
+        for row in finish.found.rows.keys().filter_map(|id| book.row(*id)) {
+            let (wanted, _) = self.orders.wanted(&row.orders);
+            let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
+            if done {
+                report.accepted += 1;
+                continue;
+            }
+            let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
+            *reasons.entry(reason).or_default() += 1;
+            if report.refused.len() < MAX_REFUSALS {
+                report.refused.push(RefusedMethod { method: row.full_name(), reason, hresult });
+            }
+        }
+        if finish.found.no_room > 0 {
+            reasons.insert(Reason::Budget, finish.found.no_room);
+        }
+        report.refused_by_reason = reasons.into_iter().collect();
+        report
+    }
+}

@@ -1,0 +1,76 @@
+//! Which runtime this is: for vetoes, and for people. Capabilities are asked for, never guessed from versions.
+
+use crate::clr::{ClrError, ProfilerInfo};
+
+/// File names of core libraries.
+pub const CORE_LIBRARIES: [&str; 2] = ["System.Private.CoreLib.dll", "mscorlib.dll"];
+
+/// What the runtime says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// .NET Framework (clr.dll).
+    pub framework: bool,
+    /// Major version as people count it: 2 (Core 2.1), 3, 5, 8, … or 4 for .NET Framework.
+    pub major: u16,
+    /// The version in words, `8.0.31`.
+    pub version: String,
+}
+
+impl Runtime {
+    /// Asks the runtime. CoreCLR before 5.0 calls itself 4.0; there the folder of the runtime's own library
+    /// (`shared/Microsoft.NETCore.App/3.1.23`) tells more.
+    ///
+    /// # Errors
+    /// When the API does not answer.
+    pub fn detect(info: &ProfilerInfo) -> Result<Runtime, ClrError> {
+        let told = info.runtime()?;
+        let [major, minor, build, _] = told.version;
+        let plain = Runtime { framework: told.framework, major, version: format!("{major}.{minor}.{build}") };
+        if told.framework || major >= 5 {
+            return Ok(plain);
+        }
+        Ok(loaded_version().unwrap_or(plain))
+    }
+}
+
+#[cfg(unix)]
+fn loaded_version() -> Option<Runtime> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let line = maps.lines().find(|line| line.ends_with("/libcoreclr.so"))?;
+    version_in(line)
+}
+
+#[cfg(windows)]
+fn loaded_version() -> Option<Runtime> {
+    use windows_sys::Win32::System::LibraryLoader::{GetModuleFileNameW, GetModuleHandleW};
+    let name: Vec<u16> = "coreclr.dll".encode_utf16().chain([0]).collect();
+    let mut path = [0u16; 1024];
+    // SAFETY: the name is NUL-terminated; the buffer has the length given.
+    let length = unsafe {
+        let module = GetModuleHandleW(name.as_ptr());
+        if module.is_null() {
+            return None;
+        }
+        GetModuleFileNameW(module, path.as_mut_ptr(), path.len() as u32)
+    };
+    version_in(&String::from_utf16_lossy(path.get(..length as usize)?).replace('\\', "/"))
+}
+
+/// The version folder a runtime library stands in.
+fn version_in(path: &str) -> Option<Runtime> {
+    let version = path.rsplit('/').nth(1)?;
+    let major = version.split('.').next()?.parse().ok()?;
+    Some(Runtime { framework: false, major, version: version.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_tells_the_version() {
+        let found = version_in("7f00-7f01 r--p 0 0 0 /usr/share/dotnet/shared/Microsoft.NETCore.App/3.1.23/libcoreclr.so");
+        assert_eq!(found, Some(Runtime { framework: false, major: 3, version: "3.1.23".into() }));
+        assert_eq!(version_in("/opt/app/libcoreclr.so"), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! What each command does and answers.
+
+use super::pages;
+use super::session::Session;
+use super::subscription::Subscription;
+use crate::planner::{Owner, SessionId};
+use crate::probes::blocks;
+use crate::rejit::{Job, Turn};
+use redial_protocol::level::Level;
+use redial_protocol::limits::{MAX_ORDERS, MAX_PATTERN};
+use redial_protocol::message::{AgentStatus, Budget, Command, Event, Order, Refusal, Reply};
+use redial_protocol::pattern::Pattern;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Longest wait for the CLR to take a turn before the session is told that it hangs.
+const TURN_WAIT: Duration = Duration::from_secs(30);
+/// Shortest interval between folds.
+const MIN_INTERVAL_MS: u32 = 10;
+/// Bytes the CLR keeps for a recompilation of a small method (measured 1.2–1.5 KiB).
+const CLR_BYTES_PER_COMPILATION: u64 = 1400;
+
+impl Session {
+    /// Carries out a command. False ends the session.
+    pub(super) fn obey(&mut self, id: u32, command: Command) -> bool {
+        let reply = match command {
+            Command::Modules => {
+                let (domains, modules) = self.agent.modules.rows(&self.agent.info);
+                Reply::Modules { domains, modules }
+            }
+            Command::Methods { pattern, limit } => match self.methods(id, pattern.as_deref(), limit) {
+                Ok(reply) => reply,
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            Command::RequestReJit { orders, later, take, held } => {
+                let owner = if held { Owner::Held(self.id) } else { Owner::Kept };
+                self.turn(orders, owner, later, take)
+            }
+            Command::RequestRevert { patterns, take } => {
+                let off = |pattern| Order { pattern, level: Level::Off, domain: None, copy: None };
+                self.turn(patterns.into_iter().map(off).collect(), Owner::Kept, false, take)
+            }
+            Command::Status { pattern } => match parse(pattern.as_deref()) {
+                Ok(pattern) => self.status(id, pattern),
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            Command::AgentStatus => Reply::AgentStatus(self.agent_status()),
+            Command::Subscribe { pattern, interval_ms } => match parse(pattern.as_deref()) {
+                Ok(pattern) => self.subscribe(pattern, interval_ms),
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            Command::Unsubscribe => {
+                self.unsubscribe();
+                Reply::Done
+            }
+            Command::ReleaseControl => {
+                self.agent.server.control.release(self.id);
+                Reply::Done
+            }
+            Command::Ping => Reply::Done,
+        };
+        self.send(Event::Reply { id, reply })
+    }
+
+    fn methods(&self, id: u32, text: Option<&str>, limit: u64) -> Result<Reply, Refusal> {
+        let pattern = match parse(text)? {
+            Some(pattern) => pattern,
+            None => Pattern::parse("*").map_err(|e| Refusal::BadPattern(e.to_string()))?,
+        };
+        let matched =
+            pages::methods(self.agent, &pattern, limit, |page| self.send(Event::Methods { id, page }));
+        let suggestions = match matched {
+            0 => crate::catalogue::suggest::nearest(self.agent, &pattern),
+            _ => Vec::new(),
+        };
+        Ok(Reply::Methods { matched, suggestions })
+    }
+
+    fn turn(&mut self, orders: Vec<Order>, owner: Owner, later: bool, take: bool) -> Reply {
+        if let Err(refusal) = check_orders(&orders) {
+            return Reply::Refused(refusal);
+        }
+        let control = &self.agent.server.control;
+        if let Err(holder) = control.acquire(self.id, &self.who(), take) {
+            return Reply::Refused(Refusal::ControlHeld(holder));
+        }
+        let lines: Vec<Order> = orders.clone();
+        let (answer, wait) = crossbeam_channel::bounded(1);
+        self.agent.inbox.put(Job::Turn(Turn { orders, owner, later, answer }));
+        let reply = match wait.recv_timeout(TURN_WAIT) {
+            Ok(Ok(report)) => {
+                lines.iter().for_each(|order| self.agent.server.audit.note(self.user(), &self.who().program, order));
+                self.holds |= owner == Owner::Held(self.id);
+                Reply::Dialled(report)
+            }
+            Ok(Err(refusal)) => Reply::Refused(refusal),
+            Err(_) => Reply::Refused(Refusal::AgentOff(
+                "the runtime has not answered RequestReJIT for 30 seconds; the dial may still take effect".into(),
+            )),
+        };
+        if !self.holds {
+            control.release(self.id);
+        }
+        reply
+    }
+
+    fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
+        let wanted = |row: &crate::rejit::row::Row| pattern.as_ref().is_none_or(|pattern| row.matches(pattern));
+        let rows = pages::rows(self.agent, wanted, |rows, _| self.send(Event::Rows { id: Some(id), rows }));
+        Reply::Status { rows }
+    }
+
+    fn agent_status(&self) -> AgentStatus {
+        let agent = self.agent;
+        let book = agent.ledger.book();
+        let (live, kept, held) = book.totals();
+        let compilations = book.compilations();
+        let mut remains = Vec::new();
+        if compilations > 0 {
+            remains.push(format!(
+                "the runtime keeps about {} KiB for {compilations} recompilations until their AppDomain unloads",
+                compilations * CLR_BYTES_PER_COMPILATION / 1024
+            ));
+        }
+        if live > 0 {
+            remains.push("callers compiled while a dial stands keep their call to it instead of inlining".into());
+        }
+        AgentStatus {
+            control: agent.server.control.holder(),
+            held,
+            kept,
+            memory_bytes: (book.bytes() + agent.inlining.bytes() + blocks::touched_bytes(book.slots_used())) as u64,
+            budgets: vec![
+                budget("dialled methods", book.slots_used(), u64::from(blocks::MAX_SLOTS)),
+                budget("ledger rows", book.rows().len() as u64, crate::rejit::ledger::MAX_ROWS as u64),
+            ],
+            clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
+            missed_deadlines: agent.missed_deadlines.load(Ordering::Relaxed),
+            guard_trips: crate::guard::trips(),
+            audit: agent.server.audit.entries(),
+            remains,
+        }
+    }
+
+    fn subscribe(&mut self, pattern: Option<Pattern>, interval_ms: u32) -> Reply {
+        self.unsubscribe();
+        let stop = Arc::new(AtomicBool::new(false));
+        let interval = Duration::from_millis(u64::from(interval_ms.max(MIN_INTERVAL_MS)));
+        let mut subscription =
+            Subscription::new(self.agent, Arc::clone(&self.outbox), Arc::clone(&stop), pattern, interval);
+        self.agent.server.subscribed();
+        if !subscription.begin() || !crate::platform::spawn("redial-watch", move || subscription.run()) {
+            self.agent.server.unsubscribed(false);
+            return Reply::Refused(Refusal::AgentOff("the watching thread could not be started".into()));
+        }
+        self.watching = Some(stop);
+        Reply::Done
+    }
+}
+
+/// Facts for Hello and Status.
+pub(super) fn clr_kept_bytes(compilations: u64) -> u64 {
+    compilations * CLR_BYTES_PER_COMPILATION
+}
+
+fn budget(name: &str, used: u64, limit: u64) -> Budget {
+    Budget { name: name.into(), used, limit }
+}
+
+fn parse(text: Option<&str>) -> Result<Option<Pattern>, Refusal> {
+    text.map(|text| Pattern::parse(text).map_err(|e| Refusal::BadPattern(e.to_string()))).transpose()
+}
+
+fn check_orders(orders: &[Order]) -> Result<(), Refusal> {
+    if orders.is_empty() {
+        return Err(Refusal::BadPattern("no order was given".into()));
+    }
+    if orders.len() > MAX_ORDERS {
+        return Err(Refusal::OverLimit(format!("{} orders in one command; the limit is {MAX_ORDERS}", orders.len())));
+    }
+    for order in orders {
+        if order.pattern.len() > MAX_PATTERN {
+            return Err(Refusal::OverLimit(format!("a pattern is longer than {MAX_PATTERN} bytes")));
+        }
+        if order.domain.is_some() || order.copy.is_some() {
+            return Err(Refusal::Unsupported("this agent does not scope dials to a domain or a copy yet".into()));
+        }
+        Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+    }
+    Ok(())
+}
+
+/// A session's end, for the orders it held.
+pub(super) fn forget(agent: &'static crate::agent::Agent, session: SessionId) {
+    agent.inbox.put(Job::SessionEnded(session));
+    agent.server.control.release(session);
+}

@@ -1,0 +1,37 @@
+//! Who turned what: a ring of the latest turns.
+#![forbid(unsafe_code)]
+
+use crate::sync::lock;
+use redial_protocol::limits::AUDIT_ENTRIES;
+use redial_protocol::message::{AuditEntry, Order};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The ring.
+#[derive(Debug, Default)]
+pub struct Audit {
+    entries: Mutex<VecDeque<AuditEntry>>,
+}
+
+impl Audit {
+    /// Notes one order.
+    pub fn note(&self, user: &str, program: &str, order: &Order) {
+        self.note_text(user, program, redial_protocol::dialset::print_order(order));
+    }
+
+    /// Notes something that is no order (`all off`).
+    pub fn note_text(&self, user: &str, program: &str, order: String) {
+        let t_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        let mut entries = lock(&self.entries);
+        if entries.len() >= AUDIT_ENTRIES {
+            entries.pop_front();
+        }
+        entries.push_back(AuditEntry { t_unix_ms, user: user.into(), program: program.into(), order });
+    }
+
+    /// The entries, oldest first.
+    pub fn entries(&self) -> Vec<AuditEntry> {
+        lock(&self.entries).iter().cloned().collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! Frames of one session that wait to be written: answers and pages, bounded in bytes. Live numbers never queue;
+//! `subscription` makes them when there is room.
+#![forbid(unsafe_code)]
+
+use crate::sync::lock;
+use redial_protocol::limits::MAX_OUTBOX;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Longest a session's reader waits for room; a peer that takes nothing for this long is cut off.
+const STUCK: Duration = Duration::from_secs(10);
+
+/// The queue.
+#[derive(Default)]
+pub struct Outbox {
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    frames: VecDeque<Vec<u8>>,
+    bytes: usize,
+    writing: bool,
+    closed: bool,
+}
+
+/// What the writer finds.
+pub enum Next {
+    /// A frame to write.
+    Frame(Vec<u8>),
+    /// Nothing came in time.
+    Nothing,
+    /// The session is over.
+    Closed,
+}
+
+impl Outbox {
+    /// Queues a frame, waiting for room. False when the session is over or the peer takes nothing.
+    pub fn put(&self, frame: Vec<u8>) -> bool {
+        let deadline = Instant::now() + STUCK;
+        let mut state = lock(&self.state);
+        while !state.closed && state.bytes > 0 && state.bytes + frame.len() > MAX_OUTBOX {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.moved.wait_timeout(state, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+        if state.closed {
+            return false;
+        }
+        state.bytes += frame.len();
+        state.frames.push_back(frame);
+        self.moved.notify_all();
+        true
+    }
+
+    /// The next frame, waiting at most `timeout`.
+    pub fn next(&self, timeout: Duration) -> Next {
+        let mut state = lock(&self.state);
+        state.writing = false;
+        self.moved.notify_all();
+        let waited = self.moved.wait_timeout_while(state, timeout, |s| s.frames.is_empty() && !s.closed);
+        let mut state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        match state.frames.pop_front() {
+            Some(frame) => {
+                state.bytes -= frame.len();
+                state.writing = true;
+                self.moved.notify_all();
+                Next::Frame(frame)
+            }
+            None if state.closed => Next::Closed,
+            None => Next::Nothing,
+        }
+    }
+
+    /// Ends the session for writer and reader.
+    pub fn close(&self) {
+        lock(&self.state).closed = true;
+        self.moved.notify_all();
+    }
+
+    /// Whether so much waits that live numbers should not be added to it.
+    pub fn is_backed_up(&self) -> bool {
+        lock(&self.state).bytes > MAX_OUTBOX / 4
+    }
+
+    /// Waits until all is written; false when the session ends or `longest` passes first.
+    pub fn drain(&self, longest: Duration) -> bool {
+        let state = lock(&self.state);
+        let busy = |s: &mut State| (s.writing || !s.frames.is_empty()) && !s.closed;
+        let waited = self.moved.wait_timeout_while(state, longest, busy);
+        let state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        !state.writing && state.frames.is_empty() && !state.closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_larger_than_the_bound_passes_when_it_is_alone() {
+        let outbox = Outbox::default();
+        assert!(outbox.put(vec![0; MAX_OUTBOX + 1]));
+        assert!(matches!(outbox.next(Duration::ZERO), Next::Frame(_)));
+        assert!(matches!(outbox.next(Duration::ZERO), Next::Nothing));
+        outbox.close();
+        assert!(!outbox.put(vec![1]));
+        assert!(matches!(outbox.next(Duration::ZERO), Next::Closed));
+    }
+}

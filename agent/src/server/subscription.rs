@@ -1,0 +1,179 @@
+//! A watcher's thread: sends rows, transitions and counter deltas of one session as they change. It keeps what it
+//! sent last, so a slow peer delays numbers and never loses them; what is dropped are only updates in between.
+
+use super::outbox::Outbox;
+use super::pages;
+use crate::agent::Agent;
+use crate::probes::blocks::{self, Slot};
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::ids::RowId;
+use redial_protocol::message::{Event, Holder};
+use redial_protocol::packet::FromAgent;
+use redial_protocol::pattern::Pattern;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Transitions in one go.
+const MAX_TRANSITIONS: usize = 512;
+/// Longest the thread lingers at shutdown for its last frames.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// What one session watches.
+pub struct Subscription {
+    agent: &'static Agent,
+    outbox: Arc<Outbox>,
+    stop: Arc<AtomicBool>,
+    pattern: Option<Pattern>,
+    interval: Duration,
+    /// Calls last sent, by row; a row is in it once its `StatusRow` was sent.
+    sent: HashMap<RowId, u64>,
+    rows_seen: usize,
+    ring_seen: u64,
+    control_seen: u64,
+    dropped: u64,
+}
+
+impl Subscription {
+    /// A subscription; `pattern` absent means every row.
+    pub fn new(
+        agent: &'static Agent,
+        outbox: Arc<Outbox>,
+        stop: Arc<AtomicBool>,
+        pattern: Option<Pattern>,
+        interval: Duration,
+    ) -> Subscription {
+        let ring_seen = agent.ledger.book().ring_end();
+        Subscription {
+            agent,
+            outbox,
+            stop,
+            pattern,
+            interval,
+            sent: HashMap::new(),
+            rows_seen: 0,
+            ring_seen,
+            control_seen: agent.server.control.changes(),
+            dropped: 0,
+        }
+    }
+
+    /// Sends the rows there are. Call once before [`Subscription::run`].
+    pub fn begin(&mut self) -> bool {
+        self.new_rows()
+    }
+
+    /// Runs until the session ends, it is stopped, or the process ends.
+    pub fn run(mut self) {
+        let mut next_fold = Instant::now() + self.interval;
+        while !self.stop.load(Ordering::Acquire) {
+            let left = next_fold.saturating_duration_since(Instant::now());
+            self.agent.ledger.wait(self.ring_seen, left);
+            let stopping = self.agent.ledger.book().stopping();
+            let fold = stopping || Instant::now() >= next_fold;
+            if fold {
+                next_fold = Instant::now() + self.interval;
+            }
+            if self.outbox.is_backed_up() && !stopping {
+                self.dropped += u64::from(fold);
+                std::thread::sleep(self.interval.min(Duration::from_millis(10)));
+                continue;
+            }
+            let alive = self.new_rows() && self.transitions() && self.control() && (!fold || self.counters());
+            if stopping {
+                let served = alive && self.send(Event::Goodbye) && self.outbox.drain(LAST_WORDS);
+                self.agent.server.unsubscribed(served);
+                return;
+            }
+            if !alive {
+                break;
+            }
+        }
+        self.agent.server.unsubscribed(false);
+    }
+
+    fn send(&self, event: Event) -> bool {
+        FromAgent::Event(event).to_frame().is_ok_and(|frame| self.outbox.put(frame))
+    }
+
+    /// Rows that are new, or whose first page this is. Rows are only ever added at the end.
+    fn new_rows(&mut self) -> bool {
+        let total = self.agent.ledger.book().rows().len();
+        if total == self.rows_seen {
+            return true;
+        }
+        let from = self.rows_seen as u32;
+        let mut alive = true;
+        let mut calls_sent = Vec::new();
+        {
+            let pattern = self.pattern.as_ref();
+            let wanted = |row: &crate::rejit::row::Row| {
+                row.id.0 >= from && pattern.is_none_or(|pattern| row.matches(pattern))
+            };
+            pages::rows(self.agent, wanted, |rows, calls| {
+                calls_sent.extend_from_slice(calls);
+                alive = self.send(Event::Rows { id: None, rows });
+                alive
+            });
+        }
+        self.sent.extend(calls_sent);
+        self.rows_seen = total;
+        alive
+    }
+
+    fn transitions(&mut self) -> bool {
+        loop {
+            let (transitions, lost) = self.agent.ledger.book().transitions(self.ring_seen, MAX_TRANSITIONS);
+            self.ring_seen += lost + transitions.len() as u64;
+            self.dropped += lost;
+            if lost > 0 {
+                // What was missed is replaced by the present state of every row.
+                self.rows_seen = 0;
+                if !self.new_rows() {
+                    return false;
+                }
+            }
+            if transitions.is_empty() {
+                return true;
+            }
+            for transition in transitions {
+                if self.sent.contains_key(&transition.row) && !self.send(Event::Transition(transition)) {
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn control(&mut self) -> bool {
+        let changes = self.agent.server.control.changes();
+        if changes == self.control_seen {
+            return true;
+        }
+        self.control_seen = changes;
+        let holder: Option<Holder> = self.agent.server.control.holder();
+        self.send(Event::Control(holder))
+    }
+
+    fn counters(&mut self) -> bool {
+        let watched: Vec<(RowId, Slot, u64)> = {
+            let book = self.agent.ledger.book();
+            let rows = book.rows().iter().filter(|row| self.sent.contains_key(&row.id));
+            rows.filter_map(|row| Some((row.id, row.slot?, row.slot_start))).collect()
+        };
+        let slots: Vec<Slot> = watched.iter().map(|(_, slot, _)| *slot).collect();
+        let mut sums = Vec::new();
+        blocks::sum(&slots, &mut sums);
+        let mut delta = CounterDelta { t_ms: self.agent.age_ms(), ..CounterDelta::default() };
+        for ((row, _, start), sum) in watched.into_iter().zip(sums) {
+            let calls = sum.saturating_sub(start);
+            let Some(sent) = self.sent.get_mut(&row) else { continue };
+            if calls > *sent {
+                delta.rows.push(row);
+                delta.calls.push(calls - *sent);
+                *sent = calls;
+            }
+        }
+        self.send(Event::Counters { delta, dropped: self.dropped })
+    }
+}

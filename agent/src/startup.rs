@@ -1,0 +1,215 @@
+//! What the environment asks of the agent, read once at `Initialize`. A malformed variable makes the agent inert:
+//! when in doubt it stays out of the way.
+#![forbid(unsafe_code)]
+
+use crate::planner::{Orders, Owner};
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::level::Level;
+use redial_protocol::limits::{FRAME_DEADLINE_MS, SESSION_SILENCE_MS};
+use redial_protocol::pattern::Pattern;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Largest orders file read, bytes.
+const MAX_ORDERS_FILE: u64 = 4 << 20;
+
+/// What to do in this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Highest level anyone may ask for (`REDIAL_MAX_LEVEL`).
+    pub max_level: Level,
+    /// Dial set to read before anything loads (`REDIAL_ORDERS`).
+    pub orders: Option<PathBuf>,
+    /// The launcher (`REDIAL_LAUNCHER`, `pid:start`).
+    pub launcher: Option<ProcessKey>,
+    /// Active anywhere below the launcher, not only in its child (`REDIAL_CHILDREN`).
+    pub children: bool,
+    /// Keep the JIT from inlining anything (`REDIAL_NO_INLINING`).
+    pub no_inlining: bool,
+    /// Wait at shutdown for a controller to take the last numbers (`REDIAL_REPORT`).
+    pub report: bool,
+    /// Silence after which a session that holds dials is taken for dead (`REDIAL_SILENCE_MS`, for tests).
+    pub silence: Duration,
+    /// Time in which a frame that has begun must end (`REDIAL_FRAME_MS`, for tests).
+    pub frame_deadline: Duration,
+    /// File that tells the launcher whether the agent is active (`REDIAL_MARK`).
+    pub mark: Option<PathBuf>,
+}
+
+/// Why the agent stays inert.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Inert {
+    /// `REDIAL_DISABLE`.
+    #[error("REDIAL_DISABLE is set")]
+    Disabled,
+    /// A variable that cannot be understood.
+    #[error("{name} is '{value}', which is not {wanted}")]
+    Malformed {
+        /// The variable.
+        name: &'static str,
+        /// What it holds.
+        value: String,
+        /// What it should hold.
+        wanted: &'static str,
+    },
+    /// `REDIAL_ORDERS` cannot be followed.
+    #[error("REDIAL_ORDERS ({}) cannot be followed: {problem}", path.display())]
+    Orders {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Not the process the launcher started.
+    #[error("this process was not started by `redial run` itself (--children includes its children)")]
+    NotLaunched,
+}
+
+impl Settings {
+    /// Reads the settings through `lookup` (the environment, or a test's).
+    ///
+    /// # Errors
+    /// [`Inert`] when the agent is switched off or a variable is malformed.
+    pub fn read(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Inert> {
+        let word = |name: &'static str| lookup(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned());
+        if flag("REDIAL_DISABLE", word("REDIAL_DISABLE"))? {
+            return Err(Inert::Disabled);
+        }
+        Ok(Settings {
+            max_level: max_level(word("REDIAL_MAX_LEVEL"))?,
+            orders: lookup("REDIAL_ORDERS").filter(|v| !v.is_empty()).map(PathBuf::from),
+            launcher: launcher(word("REDIAL_LAUNCHER"))?,
+            children: flag("REDIAL_CHILDREN", word("REDIAL_CHILDREN"))?,
+            no_inlining: flag("REDIAL_NO_INLINING", word("REDIAL_NO_INLINING"))?,
+            report: flag("REDIAL_REPORT", word("REDIAL_REPORT"))?,
+            silence: milliseconds("REDIAL_SILENCE_MS", word("REDIAL_SILENCE_MS"), SESSION_SILENCE_MS)?,
+            frame_deadline: milliseconds("REDIAL_FRAME_MS", word("REDIAL_FRAME_MS"), FRAME_DEADLINE_MS)?,
+            mark: lookup("REDIAL_MARK").filter(|v| !v.is_empty()).map(PathBuf::from),
+        })
+    }
+
+    /// Whether the agent is to be active in a process with these ancestors (parent first).
+    pub fn wanted_below(&self, ancestors: impl IntoIterator<Item = ProcessKey>) -> bool {
+        let Some(launcher) = self.launcher else { return true };
+        let near = if self.children { usize::MAX } else { 1 };
+        ancestors.into_iter().take(near).any(|ancestor| ancestor == launcher)
+    }
+}
+
+fn flag(name: &'static str, value: Option<String>) -> Result<bool, Inert> {
+    match value.as_deref() {
+        None | Some("0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(other) => Err(Inert::Malformed { name, value: other.to_owned(), wanted: "0 or 1" }),
+    }
+}
+
+fn milliseconds(name: &'static str, value: Option<String>, default: u64) -> Result<Duration, Inert> {
+    let Some(value) = value else { return Ok(Duration::from_millis(default)) };
+    match value.parse() {
+        Ok(ms) => Ok(Duration::from_millis(ms)),
+        Err(_) => Err(Inert::Malformed { name, value, wanted: "a number of milliseconds" }),
+    }
+}
+
+fn max_level(value: Option<String>) -> Result<Level, Inert> {
+    let Some(value) = value else { return Ok(Level::Trace) };
+    Level::from_word(&value).ok_or(Inert::Malformed {
+        name: "REDIAL_MAX_LEVEL",
+        value,
+        wanted: "one of off, count, time, trace",
+    })
+}
+
+fn launcher(value: Option<String>) -> Result<Option<ProcessKey>, Inert> {
+    let Some(value) = value else { return Ok(None) };
+    let parsed = value
+        .split_once(':')
+        .and_then(|(pid, start)| Some(ProcessKey { pid: pid.parse().ok()?, start: start.parse().ok()? }));
+    match parsed {
+        Some(key) => Ok(Some(key)),
+        None => Err(Inert::Malformed { name: "REDIAL_LAUNCHER", value, wanted: "PID:START" }),
+    }
+}
+
+/// Reads `REDIAL_ORDERS`: the dials that stand before anything loads.
+///
+/// # Errors
+/// When the file cannot be read, is too large, is no dial set, or asks for more than `max_level`.
+pub fn read_orders(path: &Path, max_level: Level) -> Result<Orders, Inert> {
+    let malformed = |wanted: String| Inert::Orders { path: path.to_owned(), problem: wanted };
+    let size = std::fs::metadata(path).map_err(|e| malformed(e.to_string()))?.len();
+    if size > MAX_ORDERS_FILE {
+        return Err(malformed(format!("it is {size} bytes long; the limit is {MAX_ORDERS_FILE}")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| malformed(e.to_string()))?;
+    let mut orders = Orders::default();
+    for order in redial_protocol::dialset::parse(&text).map_err(|e| malformed(e.to_string()))? {
+        if order.level > max_level {
+            let sentence = format!("it asks for {}, and this agent offers up to {max_level}", order.level);
+            return Err(malformed(sentence));
+        }
+        let pattern = Pattern::parse(&order.pattern).map_err(|e| malformed(e.to_string()))?;
+        orders.add(Arc::new(pattern), order, Owner::Kept).map_err(|e| malformed(e.to_string()))?;
+    }
+    Ok(orders)
+}
+
+/// Tells the launcher, through its mark file, whether the agent is active here. Only a process it may be about
+/// writes: a file that is gone stays gone.
+pub fn leave_mark(path: &Path, result: &Result<ProcessKey, crate::agent::StartError>) {
+    use std::io::Write;
+    let line = match result {
+        Ok(process) => format!("loaded {} {}\n", process.pid, process.start),
+        Err(reason) => format!("inert {reason}\n"),
+    };
+    // The launcher treats a missing word as "not known", so a failed write loses nothing of the host's.
+    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path) {
+        drop(file.write_all(line.as_bytes()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Settings, Inert> {
+        Settings::read(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v)))
+    }
+
+    #[test]
+    fn nothing_set_means_active() {
+        let settings = with(&[]).unwrap();
+        assert_eq!(settings.max_level, Level::Trace);
+        assert!(settings.wanted_below([]));
+    }
+
+    #[test]
+    fn malformed_variables_make_it_inert_and_are_named() {
+        for (name, value) in [
+            ("REDIAL_DISABLE", "yes"),
+            ("REDIAL_MAX_LEVEL", "counts"),
+            ("REDIAL_LAUNCHER", "12"),
+            ("REDIAL_LAUNCHER", "a:b"),
+            ("REDIAL_CHILDREN", "on"),
+        ] {
+            let sentence = with(&[(name, value)]).unwrap_err().to_string();
+            assert!(sentence.contains(name) && sentence.contains(value), "{sentence}");
+        }
+        assert_eq!(with(&[("REDIAL_DISABLE", "1")]), Err(Inert::Disabled));
+    }
+
+    #[test]
+    fn only_the_launched_process_is_active_unless_children_are_asked_for() {
+        let (launcher, shell) = (ProcessKey { pid: 7, start: 70 }, ProcessKey { pid: 8, start: 80 });
+        let only = with(&[("REDIAL_LAUNCHER", "7:70")]).unwrap();
+        assert!(only.wanted_below([launcher]));
+        assert!(!only.wanted_below([shell, launcher]), "a grandchild stays inert");
+        assert!(!only.wanted_below([ProcessKey { pid: 7, start: 71 }]), "a reused pid is somebody else");
+        let all = with(&[("REDIAL_LAUNCHER", "7:70"), ("REDIAL_CHILDREN", "1")]).unwrap();
+        assert!(all.wanted_below([shell, launcher]));
+        assert!(!all.wanted_below([shell]));
+    }
+}
