@@ -1,0 +1,157 @@
+//! `redial methods`: the methods of a process, each as the pattern that names exactly it.
+
+use super::{arguments, modules};
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::link::error::{LinkError, nothing_matched};
+use crate::link::session::Page;
+use crate::output::json::MethodJson;
+use crate::output::{Out, sentence, words};
+use redial_protocol::catalogue::{MethodPage, ModuleRow};
+use redial_protocol::ids::ModuleKey;
+use redial_protocol::message::{Command, Reply};
+use std::collections::HashMap;
+
+/// Lists methods.
+pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
+    if let Some(pattern) = &arguments.pattern {
+        arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    }
+    let mut session = connect::open(arguments.pid, "redial methods")?;
+    let mut pages = Vec::new();
+    let command = Command::Methods { pattern: arguments.pattern.clone(), limit: arguments.limit };
+    let reply = session.ask(command, &mut |page| {
+        if let Page::Methods(page) = page {
+            pages.push(page);
+        }
+    })?;
+    let Reply::Methods { matched, suggestions } = reply else { return Err(session.wrong_reply().into()) };
+    // After the methods, so that the modules of all of them are known.
+    let (_, modules) = modules::ask(&mut session)?;
+    let names = Names::new(&modules);
+    let broken = || LinkError::Garbled { pid: arguments.pid, why: "a page of methods is torn".to_owned() };
+    let mut out = Out::new();
+    let shown = if arguments.json {
+        print_json(&mut out, arguments.pid, &pages, &names)?
+    } else {
+        print_lines(&mut out, arguments.pid, &pages, &names)?
+    };
+    out.flush()?;
+    let sent: u64 = pages.iter().map(|page| page.token.len() as u64).sum();
+    if shown != sent {
+        return Err(broken().into());
+    }
+    if matched == 0 {
+        return match &arguments.pattern {
+            Some(_) => Err(Failure::new(Exit::NothingMatched, nothing_matched(&suggestions))),
+            None => Ok(Exit::Done),
+        };
+    }
+    if shown < matched {
+        let matched = words::count(matched, "method", "methods");
+        sentence(format!("{} of {matched} listed; --limit N lists more", words::grouped(shown)));
+    }
+    Ok(Exit::Done)
+}
+
+/// Assembly names by module.
+struct Names<'a>(HashMap<ModuleKey, &'a str>);
+
+impl<'a> Names<'a> {
+    fn new(modules: &'a [ModuleRow]) -> Self {
+        Names(modules.iter().map(|module| (module.key, module.name.as_str())).collect())
+    }
+
+    /// A module may have been unloaded since its methods were sent.
+    fn of(&self, key: ModuleKey) -> &'a str {
+        self.0.get(&key).copied().unwrap_or("(unloaded)")
+    }
+}
+
+fn print_lines(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
+    let mut shown = 0;
+    for_each(pid, pages, names, |method| {
+        shown += 1;
+        let name = format!("{}!{}{}", method.module, method.method, method.signature);
+        out.line(&format!("{}  {}", method.token, crate::output::table::printable(&name)))
+    })?;
+    Ok(shown)
+}
+
+fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
+    // One array, written as it goes: a million methods need no second copy in memory.
+    let mut shown = 0;
+    out.text("[")?;
+    for_each(pid, pages, names, |method| {
+        out.text(if shown == 0 { "" } else { ",\n" })?;
+        shown += 1;
+        let text = serde_json::to_string(&method)
+            .map_err(|error| Failure::new(Exit::Failed, format!("cannot write JSON: {error}")))?;
+        out.text(&text)
+    })?;
+    out.line("]")?;
+    Ok(shown)
+}
+
+fn for_each(
+    pid: u32,
+    pages: &[MethodPage],
+    names: &Names<'_>,
+    mut each: impl FnMut(MethodJson<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for page in pages {
+        for index in 0..page.token.len() {
+            let Some(method) = MethodJson::of(pid, page, index, |key| names.of(key)) else { break };
+            each(method)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn page() -> MethodPage {
+        let mut page = MethodPage {
+            modules: vec![ModuleKey { module_id: 0x7f10, generation: 2 }],
+            module: vec![0, 0],
+            token: vec![0x0600_0012, 0x0600_0013],
+            type_index: vec![0, 0],
+            ..MethodPage::default()
+        };
+        page.type_names.push("Shop.Box<T>");
+        for (name, signature) in [("Put<U>", "(T, U)"), (".ctor", "()")] {
+            page.name.push(name);
+            page.signature.push(signature);
+        }
+        page
+    }
+
+    #[test]
+    fn rows_have_the_documented_fields() {
+        let page = page();
+        let row = MethodJson::of(9, &page, 0, |_| "Shop").expect("a whole row");
+        assert_eq!(
+            serde_json::to_value(row).expect("JSON"),
+            json!({
+                "pid": 9, "module": "Shop", "module_id": "0x7f10", "token": "0x06000012",
+                "method": "Shop.Box<T>.Put<U>", "signature": "(T, U)",
+            })
+        );
+    }
+
+    #[test]
+    fn a_torn_page_ends_early_and_is_noticed() {
+        let mut page = page();
+        page.signature = Default::default();
+        let mut seen = 0;
+        for_each(9, &[page], &Names::new(&[]), |_| {
+            seen += 1;
+            Ok(())
+        })
+        .expect("no output, no failure");
+        assert_eq!(seen, 0);
+    }
+}

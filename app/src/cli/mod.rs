@@ -1,0 +1,66 @@
+//! The command line: one file a command. Each turns arguments into requests and replies into text, and says with
+//! its exit code what came of it.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod dial;
+mod doctor;
+mod methods;
+mod modules;
+mod off;
+mod ps;
+mod run;
+mod status;
+mod watch;
+
+use crate::exit::{Exit, Failure, RUN_FAILED};
+use crate::output;
+use arguments::{Arguments, Command};
+use clap::{CommandFactory, Parser};
+
+/// Runs the program with its arguments; the exit code.
+pub fn main() -> i32 {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return wrong_usage(&error),
+    };
+    let Some(command) = arguments.command else {
+        let _ = Arguments::command().print_long_help();
+        return Exit::Done.code();
+    };
+    let outcome = match command {
+        Command::Run(arguments) => return run::run(&arguments),
+        Command::Ps(arguments) => ps::run(&arguments),
+        Command::Modules(arguments) => modules::run(&arguments),
+        Command::Methods(arguments) => methods::run(&arguments),
+        Command::Dial(arguments) => dial::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
+        Command::Off(arguments) => off::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+    };
+    code(outcome)
+}
+
+/// Says a failure on stderr; the exit code.
+fn code(outcome: Result<Exit, Failure>) -> i32 {
+    match outcome {
+        Ok(exit) => exit.code(),
+        Err(failure) => {
+            if matches!(failure, Failure::Sentence { .. }) {
+                output::sentence(&failure);
+            }
+            failure.exit().code()
+        }
+    }
+}
+
+/// Prints what clap has to say: help and versions are no errors; `run` keeps the codes below 125 for its child.
+fn wrong_usage(error: &clap::Error) -> i32 {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return Exit::Done.code();
+    }
+    let is_run = std::env::args_os().nth(1).is_some_and(|command| command == "run");
+    if is_run { RUN_FAILED } else { Exit::Usage.code() }
+}

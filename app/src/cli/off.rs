@@ -1,0 +1,46 @@
+//! `redial off`: every dial off, confirmed by the agent. Works with an agent of any version.
+
+use super::arguments;
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::output::json::OffJson;
+use crate::output::{Out, words};
+
+/// Turns everything off.
+pub fn run(arguments: &arguments::Off) -> Result<Exit, Failure> {
+    let mut session = connect::open(arguments.pid, "redial off")?;
+    let (reverted, remaining) = session.all_off()?;
+    let mut out = Out::new();
+    if arguments.json {
+        out.json(&OffJson { pid: arguments.pid, reverted, remaining })?;
+    } else {
+        out.line(&said(reverted, remaining))?;
+    }
+    out.flush()?;
+    Ok(if remaining == 0 { Exit::Done } else { Exit::Partly })
+}
+
+fn said(reverted: u64, remaining: u64) -> String {
+    let copies = |number| words::count(number, "copy", "copies");
+    match (reverted, remaining) {
+        (0, 0) => "no dial was on".to_owned(),
+        (reverted, 0) => format!("every dial is off: {} reverted to the original IL", copies(reverted)),
+        (reverted, remaining) => format!(
+            "{} reverted to the original IL, {} not (see `redial status`)",
+            copies(reverted),
+            copies(remaining)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_is_said_in_numbers() {
+        assert_eq!(said(0, 0), "no dial was on");
+        assert_eq!(said(1, 0), "every dial is off: 1 copy reverted to the original IL");
+        assert!(said(2, 1).starts_with("2 copies reverted to the original IL, 1 copy not"));
+    }
+}

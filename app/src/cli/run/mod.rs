@@ -1,0 +1,177 @@
+//! `redial run`: starts a program with the agent in it, stays out of its way, and ends with its code.
+
+mod collect;
+mod report;
+
+use super::arguments;
+use crate::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
+use crate::link::launch::{self, Files, Mark, Wishes};
+use crate::link::library;
+use crate::output::{sentence, words};
+use crate::signals::Forwarding;
+use collect::{Collected, Collector};
+use redial_protocol::message::Order;
+use redial_protocol::{dialset, process};
+use report::{Report, ReportFile};
+use std::io;
+use std::process::{Command, ExitStatus};
+
+/// A failure of our own, with its code and sentence.
+struct Failed(i32, String);
+
+impl Failed {
+    fn own(text: impl Into<String>) -> Failed {
+        Failed(RUN_FAILED, text.into())
+    }
+}
+
+/// Runs the command; the exit code.
+pub fn run(arguments: &arguments::Run) -> i32 {
+    match start_and_wait(arguments) {
+        Ok(code) => code,
+        Err(Failed(code, text)) => {
+            sentence(text);
+            code
+        }
+    }
+}
+
+fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
+    let wishes = Wishes {
+        orders: orders(&arguments.dials)?,
+        children: arguments.children,
+        no_inlining: arguments.no_inlining,
+        report: arguments.report.is_some(),
+    };
+    let agent = library::find_here().map_err(|error| Failed::own(error.to_string()))?;
+    library::check(&agent).map_err(Failed::own)?;
+    let report = arguments.report.as_deref().map(ReportFile::create).transpose();
+    let report = report.map_err(|error| Failed::own(format!("the report cannot be written: {error}")))?;
+    let files = Files::create(&wishes)
+        .map_err(|error| Failed::own(format!("the dial set cannot be written for the agent: {error}")))?;
+    let launcher = process::own_key().map_err(|error| Failed::own(error.to_string()))?;
+    if let Some((variable, value)) = launch::other_profiler(|name| std::env::var_os(name)) {
+        sentence(format!(
+            "{variable} names another profiler ({}); a process can have only one, and for this run it is Redial's",
+            value.to_string_lossy()
+        ));
+    }
+    let Some((program, rest)) = arguments.command.split_first() else {
+        return Err(Failed::own("there is no command to run"));
+    };
+    let mut command = Command::new(program);
+    command.args(rest);
+    launch::prepare(&mut command, &agent, &wishes, launcher, &files);
+
+    let forwarding = Forwarding::begin();
+    let mut child = command.spawn().map_err(|error| not_started(&program.to_string_lossy(), &error))?;
+    forwarding.to(&child);
+    let collector = report.is_some().then(|| Collector::start(child.id(), files.mark().to_owned()));
+    let status = forwarding.wait(&mut child).map_err(|error| Failed::own(format!("cannot wait: {error}")))?;
+    let code = code(status);
+    let processes = collector.map(Collector::finish);
+    // The files are needed until here: what the agents noted last is read at the very end.
+    let marks = std::fs::read_to_string(files.mark()).map(|text| launch::marks(&text)).unwrap_or_default();
+    drop(files);
+    let reached = processes.iter().flatten().any(Collected::was_reached);
+    if let Some(text) = not_loaded(&program.to_string_lossy(), &marks).filter(|_| !reached) {
+        sentence(text);
+    }
+    if let (Some(report), Some(processes)) = (report, processes) {
+        let name = report.path().display().to_string();
+        let content = Report::new(child.id(), &arguments.command, code, &processes);
+        report
+            .write(&content)
+            .map_err(|error| Failed::own(format!("the report {name} cannot be written: {error}")))?;
+    }
+    Ok(code)
+}
+
+fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
+    let order = |dial: &String| {
+        dialset::parse_dial_option(dial).map_err(|error| Failed::own(format!("bad --dial '{dial}': {error}")))
+    };
+    dials.iter().map(order).collect()
+}
+
+fn not_started(program: &str, error: &io::Error) -> Failed {
+    match error.kind() {
+        io::ErrorKind::NotFound => Failed(RUN_NOT_FOUND, format!("{program}: command not found")),
+        _ => Failed(RUN_NOT_EXECUTABLE, format!("{program} cannot be executed: {error}")),
+    }
+}
+
+/// The child's code, or 128 and the signal that ended it.
+fn code(status: ExitStatus) -> i32 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return 128 + signal;
+    }
+    status.code().unwrap_or(RUN_FAILED)
+}
+
+/// The sentence for a child in which no agent worked.
+fn not_loaded(program: &str, marks: &[Mark]) -> Option<String> {
+    if marks.iter().any(|mark| matches!(mark, Mark::Loaded(_))) {
+        return None;
+    }
+    let reasons: Vec<&str> = marks
+        .iter()
+        .filter_map(|mark| match mark {
+            Mark::Inert(reason) => Some(reason.as_str()),
+            Mark::Loaded(_) => None,
+        })
+        .collect();
+    Some(match reasons.first() {
+        Some(reason) => format!("{program} ran without dials: the agent stayed inert, because {}", words::one_line(reason)),
+        None => format!(
+            "{program} never loaded the agent: is it a .NET program? (One that it starts gets the agent with --children)"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_protocol::ids::ProcessKey;
+    use redial_protocol::level::Level;
+
+    #[test]
+    fn dial_options_become_orders_or_sentences() {
+        let dials = |list: &[&str]| orders(&list.iter().map(|dial| (*dial).to_owned()).collect::<Vec<_>>());
+        let Ok(parsed) = dials(&["Shop!Shop.Cart.*=count", "Shop.op_Equality.X = off"]) else { panic!("two orders") };
+        assert_eq!(parsed[0], arguments::order("Shop!Shop.Cart.*", Level::Count));
+        assert_eq!(parsed[1].level, Level::Off);
+        for bad in ["Shop.Cart.*", "=count", "Shop.Cart.Add=loud", "Shop.Cart.Add(=count"] {
+            let Err(Failed(code, text)) = dials(&[bad]) else { panic!("{bad} is no order") };
+            assert_eq!(code, 125, "{text}");
+            assert!(text.contains('\''), "the sentence quotes it: {text}");
+        }
+    }
+
+    #[test]
+    fn commands_that_cannot_start_have_the_shells_codes() {
+        let started = |program: &str| Command::new(program).spawn().map(drop);
+        let error = started("/nonexistent/redial-test").expect_err("it is not there");
+        assert_eq!(not_started("x", &error).0, 127);
+        let error = started(if cfg!(windows) { "C:\\Windows" } else { "/" }).expect_err("a folder");
+        assert_eq!(not_started("x", &error).0, 126);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn codes_are_the_childs_or_its_signals() {
+        let status = |script: &str| Command::new("sh").args(["-c", script]).status().expect("sh");
+        assert_eq!(code(status("exit 42")), 42);
+        assert_eq!(code(status("kill -9 $$")), 137);
+    }
+
+    #[test]
+    fn a_child_without_a_working_agent_is_told() {
+        let loaded = Mark::Loaded(ProcessKey { pid: 1, start: 1 });
+        let inert = Mark::Inert("REDIAL_DISABLE is set".into());
+        assert_eq!(not_loaded("x", &[inert.clone(), loaded]), None);
+        assert!(not_loaded("x", &[inert]).is_some_and(|text| text.ends_with("because REDIAL_DISABLE is set")));
+        assert!(not_loaded("ls", &[]).is_some_and(|text| text.starts_with("ls never loaded the agent")));
+    }
+}

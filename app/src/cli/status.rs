@@ -1,0 +1,251 @@
+//! `redial status`: every copy that is or was dialled, and with `--agent` the agent's account of itself.
+
+use super::arguments;
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::link::session::{Page, Session};
+use crate::model::dials::{Dial, Dials};
+use crate::output::json::{AgentJson, DialJson};
+use crate::output::table::{Table, number, text, wide};
+use crate::output::{Out, terminal_columns, words};
+use redial_protocol::message::{AgentStatus, Command, Reply};
+
+/// Shows the status.
+pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
+    if let Some(pattern) = &arguments.pattern {
+        arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    }
+    let mut session = connect::open(arguments.pid, "redial status")?;
+    let mut out = Out::new();
+    let exit = match arguments.agent {
+        true => agent(&mut session, arguments, &mut out)?,
+        false => copies(&mut session, arguments, &mut out)?,
+    };
+    out.flush()?;
+    Ok(exit)
+}
+
+fn agent(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
+    let status = ask_agent(session)?;
+    if arguments.json {
+        out.json(&AgentJson::new(arguments.pid, &status))?;
+    } else {
+        for line in agent_lines(&status, session.facts().live) {
+            out.line(&line)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
+    match session.ask(Command::AgentStatus, &mut |_| {})? {
+        Reply::AgentStatus(status) => Ok(status),
+        _ => Err(session.wrong_reply().into()),
+    }
+}
+
+fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
+    let mut dials = Dials::default();
+    let command = Command::Status { pattern: arguments.pattern.clone() };
+    let reply = session.ask(command, &mut |page| {
+        if let Page::Rows(rows) = page {
+            dials.rows(rows);
+        }
+    })?;
+    if !matches!(reply, Reply::Status { .. }) {
+        return Err(session.wrong_reply().into());
+    }
+    if arguments.json {
+        let rows: Vec<DialJson<'_>> = dials.iter().map(|dial| DialJson::new(arguments.pid, dial)).collect();
+        out.json(&rows)?;
+    } else {
+        let status = ask_agent(session)?;
+        for line in copies_lines(&dials, &status, terminal_columns()) {
+            out.line(&line)?;
+        }
+    }
+    match &arguments.pattern {
+        Some(pattern) if dials.len() == 0 => {
+            out.flush()?;
+            Err(Failure::new(Exit::NothingMatched, format!("no dialled method matches '{pattern}'")))
+        }
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if dials.len() > 0 {
+        let noted = dials.iter().any(|dial| dial.row.note.is_some());
+        let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE"), wide("METHOD")];
+        headings.extend(noted.then(|| wide("REASON")));
+        let mut table = Table::new(&headings);
+        for dial in dials.screen(usize::MAX) {
+            let row = &dial.row;
+            table.row(vec![
+                words::grouped(row.calls),
+                row.wanted.to_string(),
+                state(dial),
+                name(dial),
+                row.note.clone().unwrap_or_default(),
+            ]);
+        }
+        lines.extend(table.lines(columns));
+        lines.push(String::new());
+    } else {
+        lines.push("no method is or was dialled".to_owned());
+    }
+    lines.push(control_line(status));
+    lines.push(kept_line(status));
+    lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
+    lines
+}
+
+/// The state with the version that is live: `live v2`.
+pub fn state(dial: &Dial) -> String {
+    match dial.row.version {
+        Some(version) => format!("{} v{version}", dial.row.state),
+        None => dial.row.state.to_string(),
+    }
+}
+
+/// The pattern that names the method.
+pub fn name(dial: &Dial) -> String {
+    format!("{}!{}{}", dial.row.module, dial.row.method, dial.row.signature)
+}
+
+fn control_line(status: &AgentStatus) -> String {
+    match &status.control {
+        Some(holder) => {
+            format!("control: {} (pid {})", words::one_line(&holder.program), holder.pid)
+        }
+        None => "control: free".to_owned(),
+    }
+}
+
+fn kept_line(status: &AgentStatus) -> String {
+    format!(
+        "dialled: {} kept, {} held; kept by the runtime for recompilations: about {}",
+        words::grouped(status.kept),
+        words::grouped(status.held),
+        words::bytes(status.clr_kept_bytes)
+    )
+}
+
+fn agent_lines(status: &AgentStatus, live: u64) -> Vec<String> {
+    let mut lines = vec![
+        control_line(status),
+        kept_line(status),
+        format!("live: {}", words::count(live, "copy", "copies")),
+        format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
+    ];
+    for budget in &status.budgets {
+        let name = words::one_line(&budget.name);
+        lines.push(format!("budget {name}: {} of {}", words::grouped(budget.used), words::grouped(budget.limit)));
+    }
+    lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
+    lines.push(format!("faults caught: {}", words::grouped(status.guard_trips)));
+    lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
+    if !status.audit.is_empty() {
+        lines.push(String::new());
+        let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), text("ORDER")]);
+        for entry in &status.audit {
+            let who = if entry.user.is_empty() { "(launcher)".to_owned() } else { entry.user.clone() };
+            table.row(vec![words::utc(entry.t_unix_ms), who, entry.program.clone(), entry.order.clone()]);
+        }
+        lines.extend(table.lines(None));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dials::tests::row;
+    use redial_protocol::ids::InstanceId;
+    use redial_protocol::message::{AuditEntry, Budget, Holder, Instance};
+    use redial_protocol::state::State;
+    use serde_json::json;
+
+    fn agent_status() -> AgentStatus {
+        AgentStatus {
+            control: Some(Holder { pid: 7, program: "redial app".into() }),
+            held: 0,
+            kept: 2,
+            memory_bytes: 3 << 20,
+            budgets: vec![Budget { name: "slots".into(), used: 2, limit: 65_536 }],
+            clr_kept_bytes: 2_500,
+            missed_deadlines: 0,
+            guard_trips: 0,
+            audit: vec![AuditEntry {
+                t_unix_ms: 0,
+                user: String::new(),
+                program: "redial run".into(),
+                order: "Shop.Cart.* = count".into(),
+            }],
+            remains: vec!["1 caller was inlined".into()],
+        }
+    }
+
+    fn dials() -> Dials {
+        let mut live = row(0, "Shop.Cart.Add", 1234);
+        live.state = State::Live;
+        live.version = Some(2);
+        live.instances =
+            vec![Instance { id: InstanceId { function_id: 0x7f00, rejit_id: 3 }, state: State::Live }];
+        let mut refused = row(1, "Shop.Cart.Native", 0);
+        refused.state = State::Refused;
+        refused.note = Some("it is a P/Invoke".into());
+        let mut dials = Dials::default();
+        dials.rows(vec![live, refused]);
+        dials
+    }
+
+    #[test]
+    fn rows_have_every_documented_field() {
+        let dials = dials();
+        let rows: Vec<_> = dials.iter().map(|dial| DialJson::new(9, dial)).collect();
+        let rows = serde_json::to_value(rows).expect("JSON");
+        assert_eq!(
+            rows[0],
+            json!({
+                "pid": 9, "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "module_id": "0x7f001000",
+                "token": "0x06000001", "domain": "clrhost", "wanted": "count", "state": "live", "version": 2,
+                "instances": [{"function_id": "0x7f00", "rejit_id": "0x3", "state": "live"}], "reason": null,
+                "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null,
+                "self_ns": null, "p50_ns": null, "p90_ns": null, "p99_ns": null, "max_ns": null,
+            })
+        );
+        assert_eq!(rows[1]["reason"], "it is a P/Invoke");
+        assert_eq!(rows[1]["version"], json!(null));
+    }
+
+    #[test]
+    fn the_table_says_wanted_and_actual() {
+        let lines = copies_lines(&dials(), &agent_status(), None);
+        assert_eq!(
+            lines,
+            [
+                "CALLS  WANTED  STATE    METHOD                   REASON",
+                "1,234  count   live v2  Shop!Shop.Cart.Add()",
+                "    0  count   refused  Shop!Shop.Cart.Native()  it is a P/Invoke",
+                "",
+                "control: redial app (pid 7)",
+                "dialled: 2 kept, 0 held; kept by the runtime for recompilations: about 2.44 KiB",
+                "1 caller was inlined",
+            ]
+        );
+        let narrow = copies_lines(&dials(), &agent_status(), Some(60));
+        assert!(narrow[..3].iter().all(|line| line.chars().count() <= 60), "{narrow:#?}");
+    }
+
+    #[test]
+    fn the_agents_account_has_the_documented_fields() {
+        let value = serde_json::to_value(AgentJson::new(9, &agent_status())).expect("JSON");
+        for field in ["control", "kept", "held", "memory", "budgets", "clr_kept_bytes", "audit", "pid"] {
+            assert!(value.get(field).is_some(), "{field} is missing in {value}");
+        }
+        assert_eq!(value["audit"][0]["order"], "Shop.Cart.* = count");
+        assert!(agent_lines(&agent_status(), 2).iter().any(|line| line.contains("(launcher)")));
+    }
+}

@@ -1,0 +1,101 @@
+//! A look into a program file for the exported symbol that tells a single-file .NET program: `DotNetRuntimeInfo`
+//! (CoreCLR linked in) or `DotNetRuntimeDebugHeader` (compiled ahead of time). Reads the dynamic string table
+//! only; a file that is not 64-bit little-endian ELF has none.
+#![forbid(unsafe_code)]
+
+use super::runtime::Kind;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// String tables of real programs are well below this; a larger one is not read.
+const MAX_STRINGS: u64 = 8 << 20;
+const SHT_DYNSYM: u32 = 11;
+
+/// The runtime linked into a program file, if one is.
+pub fn linked_runtime(path: &Path) -> Option<Kind> {
+    let file = File::open(path).ok()?;
+    let strings = dynamic_strings(|offset, buffer| file.read_exact_at(buffer, offset).ok())?;
+    let has = |name: &[u8]| strings.split(|byte| *byte == 0).any(|string| string == name);
+    if has(b"DotNetRuntimeInfo") {
+        Some(Kind::CoreClr)
+    } else if has(b"DotNetRuntimeDebugHeader") {
+        Some(Kind::NativeAot)
+    } else {
+        None
+    }
+}
+
+/// The string table of `.dynsym` (System V ABI, "Section Header": e_shoff at 0x28, e_shentsize at 0x3a, e_shnum at
+/// 0x3c; in a section header sh_type at 4, sh_offset at 0x18, sh_size at 0x20, sh_link at 0x28).
+fn dynamic_strings(read: impl Fn(u64, &mut [u8]) -> Option<()>) -> Option<Vec<u8>> {
+    let mut header = [0u8; 64];
+    read(0, &mut header)?;
+    if !header.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let table = u64_at(&header, 0x28)?;
+    let (size, count) = (u64::from(u16_at(&header, 0x3a)?), u64::from(u16_at(&header, 0x3c)?));
+    if size < 64 {
+        return None;
+    }
+    let section = |index: u64| -> Option<[u8; 64]> {
+        let mut section = [0u8; 64];
+        read(table.checked_add(size.checked_mul(index)?)?, &mut section)?;
+        Some(section)
+    };
+    let symbols = (0..count).filter_map(section).find(|section| u32_at(section, 4) == Some(SHT_DYNSYM))?;
+    let names = section(u64::from(u32_at(&symbols, 0x28)?))?;
+    let (offset, length) = (u64_at(&names, 0x18)?, u64_at(&names, 0x20)?);
+    if length > MAX_STRINGS {
+        return None;
+    }
+    let mut strings = vec![0u8; usize::try_from(length).ok()?];
+    read(offset, &mut strings)?;
+    Some(strings)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings_of(bytes: &[u8]) -> Option<Vec<u8>> {
+        dynamic_strings(|offset, buffer| {
+            let start = usize::try_from(offset).ok()?;
+            buffer.copy_from_slice(bytes.get(start..start.checked_add(buffer.len())?)?);
+            Some(())
+        })
+    }
+
+    #[test]
+    fn a_real_program_has_its_imports_in_the_table() {
+        let program = std::fs::read(std::env::current_exe().expect("this program has a path")).expect("readable");
+        let strings = strings_of(&program).expect("this test program is a dynamic ELF");
+        assert!(strings.split(|byte| *byte == 0).any(|name| name == b"malloc"));
+        assert_eq!(linked_runtime(&std::env::current_exe().expect("path")), None, "this is no .NET program");
+    }
+
+    #[test]
+    fn broken_files_are_no_programs() {
+        let program = std::fs::read(std::env::current_exe().expect("path")).expect("readable");
+        assert_eq!(strings_of(b"#!/bin/sh\n"), None);
+        for length in [0, 5, 63, 64, 200] {
+            assert_eq!(strings_of(&program[..length]), None, "{length} bytes");
+        }
+        let mut wild = program[..4096].to_vec();
+        wild[0x28..0x30].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(strings_of(&wild), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! Which processes there are and which .NET runtime each has, told by the libraries it has mapped. Everything
+//! here only looks; nothing is loaded, stopped or changed.
+
+pub mod group;
+pub mod runtime;
+
+#[cfg(unix)]
+mod diagnostics;
+#[cfg(unix)]
+mod elf;
+#[cfg(unix)]
+#[path = "linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
+
+use runtime::Runtime;
+
+/// A process as `ps` shows it.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Process id, as this machine sees it.
+    pub pid: u32,
+    /// File name of the program; where that may not be read, the kernel's short name.
+    pub name: String,
+    /// The user it runs as.
+    pub user: Option<String>,
+    /// The service, container or application pool it belongs to.
+    pub group: Option<String>,
+    /// The command line; absent where it may not be read or is empty.
+    pub command: Option<String>,
+    /// Its runtime.
+    pub runtime: Found,
+}
+
+/// What was found out about a process's runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It has one.
+    Runtime(Runtime),
+    /// It has none.
+    None,
+    /// It could not be looked at.
+    Unknown {
+        /// Why, as a sentence without a final period.
+        why: String,
+        /// Whether something else (its name, a diagnostics socket) speaks for .NET.
+        likely: bool,
+    },
+}
+
+/// Every process there is, by ascending pid. Those that end meanwhile are left out.
+pub fn all() -> std::io::Result<Vec<Process>> {
+    let mut processes = system::all()?;
+    processes.sort_by_key(|process| process.pid);
+    Ok(processes)
+}
+
+/// One process; None when there is none with that pid.
+pub fn one(pid: u32) -> Option<Process> {
+    system::one(pid)
+}
+
+/// Whether a process with that pid runs (one that has exited but was not yet waited for does not).
+pub fn runs(pid: u32) -> bool {
+    system::runs(pid)
+}

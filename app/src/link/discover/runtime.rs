@@ -1,0 +1,147 @@
+//! Runtimes, recognised by the names of mapped files. Pure.
+#![forbid(unsafe_code)]
+
+/// What kind of runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// .NET Core and .NET 5+.
+    CoreClr,
+    /// .NET Framework.
+    Framework,
+    /// Compiled ahead of time, without a JIT.
+    NativeAot,
+    /// Mono.
+    Mono,
+}
+
+impl Kind {
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::CoreClr => "coreclr",
+            Kind::Framework => "framework",
+            Kind::NativeAot => "nativeaot",
+            Kind::Mono => "mono",
+        }
+    }
+
+    /// Why the agent can never be loaded into it; None where it can.
+    pub fn obstacle(self) -> Option<&'static str> {
+        match self {
+            Kind::CoreClr | Kind::Framework => None,
+            Kind::NativeAot => Some("it was compiled ahead of time and has no JIT to recompile methods"),
+            Kind::Mono => Some("it runs on Mono, which has no ICorProfiler interface"),
+        }
+    }
+}
+
+/// A runtime in a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// Its kind.
+    pub kind: Kind,
+    /// `8.0.31`, as far as it can be told from outside.
+    pub version: Option<String>,
+}
+
+/// Runtimes the tests of this project run on, as `major.minor`.
+const TESTED: [&str; 4] = ["2.1", "3.1", "8.0", "10.0"];
+
+/// Whether Redial is tested on a version (`8.0.31`) of a kind (its word).
+pub fn tested(kind: &str, version: &str) -> bool {
+    let mut parts = version.splitn(3, '.');
+    let major_minor = [parts.next().unwrap_or_default(), parts.next().unwrap_or_default()].join(".");
+    kind == Kind::CoreClr.word() && TESTED.contains(&major_minor.as_str())
+}
+
+/// The files mapped into a process, from the text of its `/proc/PID/maps` (proc(5): six columns, the last the
+/// path, which may hold blanks).
+pub fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
+    maps.lines().filter_map(|line| {
+        let path = line.get(line.find('/')?..)?;
+        Some(path.strip_suffix(" (deleted)").unwrap_or(path))
+    })
+}
+
+/// The runtime a set of mapped files is a sign of.
+pub fn recognise<'a>(files: impl Iterator<Item = &'a str>) -> Option<Runtime> {
+    let mut mono = None;
+    for path in files {
+        let (folder, file) = path.rsplit_once(['/', '\\']).unwrap_or(("", path));
+        let last = folder.rsplit(['/', '\\']).next().unwrap_or_default();
+        match file.to_ascii_lowercase().as_str() {
+            "libcoreclr.so" | "coreclr.dll" => {
+                return Some(Runtime { kind: Kind::CoreClr, version: version_of(last) });
+            }
+            "clr.dll" | "mscorwks.dll" => {
+                let version = last.strip_prefix(['v', 'V']).and_then(version_of);
+                return Some(Runtime { kind: Kind::Framework, version });
+            }
+            name if name.starts_with("libmonosgen-") || name.starts_with("mono-2.0-") || name == "mono-sgen" => {
+                mono = Some(Runtime { kind: Kind::Mono, version: None });
+            }
+            _ => {}
+        }
+    }
+    mono
+}
+
+/// A folder name that is a version: `8.0.31`, `10.0.0-rc.1.25451.107`.
+fn version_of(folder: &str) -> Option<String> {
+    let numbers = folder.split(['-', '+']).next().unwrap_or_default();
+    let mut parts = numbers.split('.');
+    let whole = parts.clone().count() >= 2 && parts.all(|part| !part.is_empty() && part.parse::<u32>().is_ok());
+    whole.then(|| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+55d0c0a00000-55d0c0a10000 r--p 00000000 08:01 1311 /usr/share/dotnet/dotnet
+7f1d28000000-7f1d28021000 rw-p 00000000 00:00 0
+7f1d30000000-7f1d30100000 r-xp 00001000 08:01 99 /usr/share/dot net/shared/Microsoft.NETCore.App/8.0.31/libcoreclr.so (deleted)
+7ffd1c5e0000-7ffd1c601000 rw-p 00000000 00:00 0                          [stack]
+";
+
+    fn found(path: &str) -> Option<Runtime> {
+        recognise([path].into_iter())
+    }
+
+    #[test]
+    fn coreclr_is_told_with_its_version_from_maps() {
+        let runtime = recognise(mapped_files(MAPS)).expect("there is one");
+        assert_eq!(runtime, Runtime { kind: Kind::CoreClr, version: Some("8.0.31".into()) });
+    }
+
+    #[test]
+    fn paths_without_a_version_and_other_runtimes() {
+        let kind_and_version = |path| found(path).map(|runtime| (runtime.kind, runtime.version));
+        assert_eq!(kind_and_version("/opt/shop/libcoreclr.so"), Some((Kind::CoreClr, None)));
+        assert_eq!(
+            kind_and_version(r"C:\Program Files\dotnet\shared\Microsoft.NETCore.App\10.0.0-rc.1.25451.107\CoreCLR.dll"),
+            Some((Kind::CoreClr, Some("10.0.0-rc.1.25451.107".into())))
+        );
+        assert_eq!(
+            kind_and_version(r"C:\Windows\Microsoft.NET\Framework64\v4.0.30319\clr.dll"),
+            Some((Kind::Framework, Some("4.0.30319".into())))
+        );
+        assert_eq!(kind_and_version("/usr/lib/libmonosgen-2.0.so.1"), Some((Kind::Mono, None)));
+        assert_eq!(found("/usr/lib/x86_64-linux-gnu/libc.so.6"), None);
+        assert_eq!(found("/tmp/libcoreclr.so.d/libother.so"), None);
+    }
+
+    #[test]
+    fn versions_are_numbers_with_dots() {
+        for word in ["", "8", "8.", "lib.so", "8.x", ".8"] {
+            assert_eq!(version_of(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_tests_run_on_is_called_tested() {
+        assert!(tested("coreclr", "8.0.31") && tested("coreclr", "2.1.30") && tested("coreclr", "10.0.11"));
+        assert!(!tested("coreclr", "9.0.1") && !tested("framework", "8.0.1") && !tested("coreclr", "1.0"));
+    }
+}

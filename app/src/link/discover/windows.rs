@@ -1,0 +1,130 @@
+//! Processes of Windows: sysinfo for the list, the Tool Help functions for the modules of each.
+
+use super::runtime;
+use super::{Found, Process, group};
+use redial_protocol::process;
+use std::io;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
+
+pub(super) fn all() -> io::Result<Vec<Process>> {
+    let system = refreshed(ProcessesToUpdate::All)?;
+    Ok(system.processes().values().map(describe).collect())
+}
+
+pub(super) fn one(pid: u32) -> Option<Process> {
+    let system = refreshed(ProcessesToUpdate::Some(&[Pid::from_u32(pid)])).ok()?;
+    system.process(Pid::from_u32(pid)).map(describe)
+}
+
+pub(super) fn runs(pid: u32) -> bool {
+    // A process that may not be asked runs all the same.
+    !matches!(process::key_of(pid), Err(process::ProcessError::NoSuchProcess { .. }))
+}
+
+fn refreshed(which: ProcessesToUpdate<'_>) -> io::Result<System> {
+    let mut system = System::new().map_err(|error| io::Error::other(format!("{error:?}")))?;
+    let what = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always).with_exe(UpdateKind::Always);
+    system.refresh_processes_specifics(which, true, what);
+    Ok(system)
+}
+
+fn describe(found: &sysinfo::Process) -> Process {
+    let pid = found.pid().as_u32();
+    let name = found.name().to_string_lossy().into_owned();
+    let arguments: Vec<String> = found.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let runtime = match modules::files(pid) {
+        Ok(files) => runtime::recognise(files.iter().map(String::as_str)).map_or(Found::None, Found::Runtime),
+        Err(error) => {
+            let likely = name.eq_ignore_ascii_case("dotnet.exe") || name.eq_ignore_ascii_case("w3wp.exe");
+            Found::Unknown { why: format!("its modules cannot be listed: {error}"), likely }
+        }
+    };
+    Process {
+        pid,
+        user: process::owner_of(pid).ok().map(|owner| owner.to_string()),
+        group: group::from_worker_command(&name, &arguments),
+        command: Some(arguments.join(" ")).filter(|command| !command.is_empty()),
+        runtime,
+        name,
+    }
+}
+
+/// The modules of a process (Tool Help Library, tlhelp32.h).
+mod modules {
+    use std::ffi::c_void;
+    use std::io;
+
+    type Handle = *mut c_void;
+    const SNAP_MODULE: u32 = 0x8;
+    const SNAP_MODULE32: u32 = 0x10;
+    const ERROR_BAD_LENGTH: i32 = 24;
+    const INVALID: Handle = usize::MAX as Handle;
+
+    /// MODULEENTRY32W.
+    #[repr(C)]
+    struct Entry {
+        size: u32,
+        module_id: u32,
+        process_id: u32,
+        global_usage: u32,
+        process_usage: u32,
+        base: *mut u8,
+        base_size: u32,
+        module: Handle,
+        name: [u16; 256],
+        path: [u16; 260],
+    }
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn CreateToolhelp32Snapshot(flags: u32, process: u32) -> Handle;
+        fn Module32FirstW(snapshot: Handle, entry: *mut Entry) -> i32;
+        fn Module32NextW(snapshot: Handle, entry: *mut Entry) -> i32;
+        fn CloseHandle(handle: Handle) -> i32;
+    }
+
+    /// Paths of all modules loaded in a process.
+    pub fn files(pid: u32) -> io::Result<Vec<String>> {
+        let snapshot = snapshot(pid)?;
+        // SAFETY: all-zero is a valid Entry: integers, arrays of them and pointers that are never followed.
+        let mut entry: Entry = unsafe { std::mem::zeroed() };
+        entry.size = size_of::<Entry>() as u32;
+        let mut files = Vec::new();
+        // SAFETY: the snapshot is open, and entry is a MODULEENTRY32W with its size filled in.
+        let mut more = unsafe { Module32FirstW(snapshot, &mut entry) };
+        while more != 0 {
+            let end = entry.path.iter().position(|unit| *unit == 0).unwrap_or(entry.path.len());
+            files.push(String::from_utf16_lossy(&entry.path[..end]));
+            // SAFETY: as above.
+            more = unsafe { Module32NextW(snapshot, &mut entry) };
+        }
+        // SAFETY: the snapshot is open and not used again.
+        unsafe { CloseHandle(snapshot) };
+        Ok(files)
+    }
+
+    fn snapshot(pid: u32) -> io::Result<Handle> {
+        // The function fails with ERROR_BAD_LENGTH while the process loads modules, and is then to be called again.
+        for _ in 0..8 {
+            // SAFETY: takes two numbers; a pid that is gone is an error.
+            let snapshot = unsafe { CreateToolhelp32Snapshot(SNAP_MODULE | SNAP_MODULE32, pid) };
+            if snapshot != INVALID {
+                return Ok(snapshot);
+            }
+            let error = io::Error::last_os_error();
+            if error.raw_os_error() != Some(ERROR_BAD_LENGTH) {
+                return Err(error);
+            }
+        }
+        Err(io::Error::other("its list of modules keeps changing"))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn this_process_has_kernel32_mapped() {
+            let files = super::files(std::process::id()).expect("own modules");
+            assert!(files.iter().any(|file| file.to_ascii_lowercase().ends_with("kernel32.dll")), "{files:?}");
+        }
+    }
+}

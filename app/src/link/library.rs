@@ -1,0 +1,159 @@
+//! Where the agent library is, and whether it fits this machine.
+#![forbid(unsafe_code)]
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// File name of the agent library.
+pub const FILE: &str = if cfg!(windows) { "redial_agent.dll" } else { "libredial_agent.so" };
+/// The variable that names it.
+pub const VARIABLE: &str = "REDIAL_AGENT";
+
+/// The library was not found.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LibraryError {
+    /// The variable names something that is not there.
+    #[error("{VARIABLE} names {0}, which is not a file")]
+    Named(PathBuf),
+    /// It is in none of the places.
+    #[error("the agent library {FILE} was not found (looked in {}); set {VARIABLE} to its path", listed(.0))]
+    NotFound(Vec<PathBuf>),
+}
+
+fn listed(folders: &[PathBuf]) -> String {
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    if folders.is_empty() { "no folder".to_owned() } else { folders.join(", ") }
+}
+
+/// Finds the library: `named` (the value of `REDIAL_AGENT`) and nothing else if it is given, else beside the
+/// program, else in the build folder the program lies in. The path is absolute.
+pub fn find(named: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf, LibraryError> {
+    if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
+        return match path.is_file() {
+            true => Ok(std::path::absolute(&path).unwrap_or(path)),
+            false => Err(LibraryError::Named(path)),
+        };
+    }
+    let folders = folders(program);
+    let found = folders.iter().map(|folder| folder.join(FILE)).find(|path| path.is_file());
+    found.ok_or(LibraryError::NotFound(folders))
+}
+
+/// Finds it from this process's own environment and place.
+pub fn find_here() -> Result<PathBuf, LibraryError> {
+    let program = std::env::current_exe().ok();
+    find(std::env::var_os(VARIABLE).map(PathBuf::from), program.as_deref())
+}
+
+fn folders(program: Option<&Path>) -> Vec<PathBuf> {
+    let Some(beside) = program.and_then(Path::parent) else { return Vec::new() };
+    let mut folders = vec![beside.to_owned()];
+    // A test's own program lies in target/PROFILE/deps.
+    if beside.file_name().is_some_and(|name| name == "deps") {
+        folders.extend(beside.parent().map(Path::to_owned));
+    } else {
+        folders.push(beside.join("deps"));
+    }
+    folders
+}
+
+/// Checks that a file is a shared library for this machine, by its header. The sentence says what it is instead.
+pub fn check(path: &Path) -> Result<(), String> {
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    file.take(4096).read_to_end(&mut head).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let machine = if cfg!(windows) { pe_machine(&head) } else { elf_machine(&head) };
+    match machine {
+        None => Err(format!("{} is not a shared library of this system", path.display())),
+        Some(machine) if Some(machine) == own_machine() => Ok(()),
+        Some(machine) => Err(format!("{} is built for another processor (machine {machine:#x})", path.display())),
+    }
+}
+
+/// e_machine of a shared object (System V ABI: e_type 3 at 16, e_machine at 18).
+fn elf_machine(head: &[u8]) -> Option<u16> {
+    let shared = head.starts_with(b"\x7fELF\x02\x01") && head.get(16..18)? == [3, 0];
+    shared.then(|| u16_at(head, 18))?
+}
+
+/// Machine of a DLL (PE format: e_lfanew at 0x3c, "PE\0\0", Machine, and IMAGE_FILE_DLL 0x2000 at 18 after it).
+fn pe_machine(head: &[u8]) -> Option<u16> {
+    let at = usize::from(u16_at(head, 0x3c)?);
+    let library = head.starts_with(b"MZ") && head.get(at..at + 4)? == b"PE\0\0" && u16_at(head, at + 22)? & 0x2000 != 0;
+    library.then(|| u16_at(head, at + 4))?
+}
+
+fn own_machine() -> Option<u16> {
+    match (std::env::consts::ARCH, cfg!(windows)) {
+        ("x86_64", false) => Some(62),
+        ("aarch64", false) => Some(183),
+        ("x86_64", true) => Some(0x8664),
+        ("aarch64", true) => Some(0xaa64),
+        _ => None,
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("redial-library-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("deps")).expect("folder");
+        folder
+    }
+
+    #[test]
+    fn the_variable_wins_and_is_not_guessed_around() {
+        let folder = folder("named");
+        std::fs::write(folder.join(FILE), "").expect("file");
+        let program = folder.join("redial");
+        let other = folder.join("other.so");
+        assert_eq!(find(Some(other.clone()), Some(&program)), Err(LibraryError::Named(other.clone())));
+        std::fs::write(&other, "").expect("file");
+        assert_eq!(find(Some(other.clone()), Some(&program)), Ok(other));
+        assert_eq!(find(Some(PathBuf::new()), Some(&program)), Ok(folder.join(FILE)), "empty is absent");
+        std::fs::remove_dir_all(folder).expect("cleaned");
+    }
+
+    #[test]
+    fn beside_the_program_else_in_the_build_folder_else_a_sentence() {
+        let folder = folder("places");
+        let program = folder.join("redial");
+        let error = find(None, Some(&program)).expect_err("nothing is there");
+        assert!(error.to_string().contains(&folder.display().to_string()), "{error}");
+        let built = folder.join("deps").join(FILE);
+        std::fs::write(&built, "").expect("file");
+        assert_eq!(find(None, Some(&program)), Ok(built));
+        let beside = folder.join(FILE);
+        std::fs::write(&beside, "").expect("file");
+        assert_eq!(find(None, Some(&program)), Ok(beside.clone()));
+        std::fs::remove_file(folder.join("deps").join(FILE)).expect("removed");
+        assert_eq!(find(None, Some(&folder.join("deps/test"))), Ok(beside), "a test's program");
+        std::fs::remove_dir_all(folder).expect("cleaned");
+    }
+
+    #[test]
+    fn headers_tell_libraries_of_this_machine() {
+        let mut elf = vec![0u8; 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (elf[16], elf[18]) = (3, 62);
+        assert_eq!(elf_machine(&elf), Some(62));
+        elf[16] = 2;
+        assert_eq!(elf_machine(&elf), None, "a program is no library");
+        let mut pe = vec![0u8; 0x80];
+        pe[..2].copy_from_slice(b"MZ");
+        pe[0x3c] = 0x40;
+        pe[0x40..0x46].copy_from_slice(b"PE\0\0\x64\x86");
+        pe[0x57] = 0x20;
+        assert_eq!(pe_machine(&pe), Some(0x8664));
+        for length in 0..0x58 {
+            assert_eq!(pe_machine(&pe[..length]), None, "{length} bytes");
+        }
+        assert_eq!((elf_machine(b"\x7fELF"), elf_machine(b"")), (None, None));
+    }
+}

@@ -1,0 +1,77 @@
+//! The thread that reads what an agent sends. It hands over whole packets; the bound of the channel makes a slow
+//! consumer slow the reading, so that the agent drops (and counts) updates instead of us growing.
+#![forbid(unsafe_code)]
+
+use redial_protocol::frame::FrameReader;
+use redial_protocol::packet::FromAgent;
+use std::io::Read;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Packets waiting to be taken; a packet is at most `MAX_FRAME`, usually some hundred bytes.
+const WAITING: usize = 64;
+const READ_AT_ONCE: usize = 64 << 10;
+
+/// What arrives in the channel.
+#[derive(Debug)]
+pub enum Incoming {
+    /// A packet.
+    Packet(FromAgent),
+    /// The connection ended; nothing follows.
+    Closed {
+        /// What the operating system said, if it said anything.
+        why: Option<String>,
+    },
+    /// Bytes that are no packet; the connection was given up.
+    Garbled(String),
+    /// The user asked to stop.
+    Interrupted,
+}
+
+/// Starts reading. The thread ends with the connection, or when the receiver is gone.
+pub fn start(mut from: impl Read + Send + 'static) -> std::io::Result<(SyncSender<Incoming>, Receiver<Incoming>)> {
+    let (sender, receiver) = sync_channel(WAITING);
+    let to = sender.clone();
+    std::thread::Builder::new().name("link reader".into()).spawn(move || {
+        let last = read(&mut from, &to);
+        let _ = to.send(last);
+    })?;
+    Ok((sender, receiver))
+}
+
+fn read(from: &mut impl Read, to: &SyncSender<Incoming>) -> Incoming {
+    let mut frames = FrameReader::new();
+    let mut buffer = vec![0u8; READ_AT_ONCE];
+    loop {
+        let length = match from.read(&mut buffer) {
+            Ok(0) if frames.mid_frame() => return Incoming::Closed { why: Some("in the middle of a message".into()) },
+            Ok(0) => return Incoming::Closed { why: None },
+            Ok(length) => length,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Incoming::Closed { why: reason(&error) },
+        };
+        frames.push(buffer.get(..length).unwrap_or_default());
+        loop {
+            let body = match frames.next() {
+                Ok(Some(body)) => body,
+                Ok(None) => break,
+                Err(error) => return Incoming::Garbled(error.to_string()),
+            };
+            let packet = match FromAgent::from_body(&body) {
+                Ok(packet) => packet,
+                Err(error) => return Incoming::Garbled(error.to_string()),
+            };
+            if to.send(Incoming::Packet(packet)).is_err() {
+                return Incoming::Closed { why: None };
+            }
+        }
+    }
+}
+
+/// A reset is how the end of a process looks when it left bytes unread.
+fn reason(error: &std::io::Error) -> Option<String> {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected, UnexpectedEof};
+    match error.kind() {
+        BrokenPipe | ConnectionReset | NotConnected | UnexpectedEof => None,
+        _ => Some(error.to_string()),
+    }
+}

@@ -1,0 +1,172 @@
+//! One conversation with an agent: hello, requests with their replies, and the event stream.
+#![forbid(unsafe_code)]
+
+use super::error::LinkError;
+use super::wire::{PING_ID, Wire};
+use redial_protocol::PROTOCOL_VERSION;
+use redial_protocol::catalogue::MethodPage;
+use redial_protocol::frozen::{AgentFacts, ClientHello};
+use redial_protocol::message::{Command, Event, Reply, Request, StatusRow};
+use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::transport::Connection;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// An agent says hello from a thread that waits for nothing; a process stopped in a debugger never does.
+const HELLO_PATIENCE: Duration = Duration::from_secs(5);
+/// Dialling a whole large program may wait for the runtime to suspend; more than this is a hang.
+const REPLY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A page that belongs to the request being answered.
+#[derive(Debug)]
+pub enum Page {
+    /// Methods.
+    Methods(MethodPage),
+    /// Ledger rows.
+    Rows(Vec<StatusRow>),
+}
+
+/// A connected agent that said hello.
+pub struct Session {
+    wire: Wire,
+    facts: AgentFacts,
+    /// Events that arrived while a reply was awaited.
+    queued: VecDeque<Event>,
+    last_id: u32,
+}
+
+impl Session {
+    /// Says hello as `program` ("redial dial") over a fresh connection to process `pid`.
+    pub fn open(pid: u32, connection: Connection, program: &str) -> Result<Session, LinkError> {
+        let mut wire = Wire::new(pid, connection)?;
+        wire.send(&FromController::Hello(ClientHello {
+            protocol: PROTOCOL_VERSION,
+            program: program.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+        }))?;
+        match wire.packet(Some(Instant::now() + HELLO_PATIENCE))? {
+            Some(FromAgent::Hello(facts)) => {
+                Ok(Session { wire, facts, queued: VecDeque::new(), last_id: PING_ID })
+            }
+            Some(_) => Err(wire.garbled("its first message is no hello")),
+            None => Err(LinkError::Silent { pid, seconds: HELLO_PATIENCE.as_secs() }),
+        }
+    }
+
+    /// What the agent said of itself in its hello.
+    pub fn facts(&self) -> &AgentFacts {
+        &self.facts
+    }
+
+    /// The process at the other end.
+    pub fn pid(&self) -> u32 {
+        self.wire.pid()
+    }
+
+    /// Sends a command and waits for its reply; pages that belong to it go to `page`, all other events wait for
+    /// `next`. A refusal is an error.
+    pub fn ask(&mut self, command: Command, page: &mut dyn FnMut(Page)) -> Result<Reply, LinkError> {
+        if self.facts.protocol != PROTOCOL_VERSION {
+            return Err(LinkError::Version {
+                pid: self.pid(),
+                agent_version: self.facts.agent_version.clone(),
+                agent_protocol: self.facts.protocol,
+            });
+        }
+        self.last_id = self.last_id.checked_add(1).unwrap_or(PING_ID + 1);
+        let id = self.last_id;
+        self.wire.send(&FromController::Request(Request { id, command }))?;
+        loop {
+            // Every page is a sign of life.
+            match self.wire.packet(Some(Instant::now() + REPLY_PATIENCE))? {
+                Some(FromAgent::Event(Event::Reply { id: of, reply })) if of == id => {
+                    return match reply {
+                        Reply::Refused(refusal) => Err(LinkError::Refused(refusal)),
+                        reply => Ok(reply),
+                    };
+                }
+                Some(FromAgent::Event(Event::Methods { id: of, page: methods })) if of == id => {
+                    page(Page::Methods(methods));
+                }
+                Some(FromAgent::Event(Event::Rows { id: Some(of), rows })) if of == id => page(Page::Rows(rows)),
+                Some(FromAgent::Event(event)) => self.queue(event),
+                Some(FromAgent::VersionRefused { agent_protocol, agent_version, .. }) => {
+                    return Err(LinkError::Version { pid: self.pid(), agent_version, agent_protocol });
+                }
+                Some(_) => return Err(self.unasked()),
+                None => return Err(self.silent()),
+            }
+        }
+    }
+
+    /// Sends a command whose only answer is that it was done.
+    pub fn tell(&mut self, command: Command) -> Result<(), LinkError> {
+        match self.ask(command, &mut |_| {})? {
+            Reply::Done => Ok(()),
+            _ => Err(self.wrong_reply()),
+        }
+    }
+
+    /// Turns every dial off; the numbers of copies reverted and of those that could not be. Works with an agent of
+    /// any version.
+    pub fn all_off(&mut self) -> Result<(u64, u64), LinkError> {
+        self.wire.send(&FromController::AllOff)?;
+        let deadline = Instant::now() + REPLY_PATIENCE;
+        loop {
+            match self.wire.packet(Some(deadline))? {
+                Some(FromAgent::AllOffDone { reverted, remaining }) => return Ok((reverted, remaining)),
+                Some(FromAgent::Event(event)) => self.queue(event),
+                Some(_) => return Err(self.unasked()),
+                None => return Err(self.silent()),
+            }
+        }
+    }
+
+    /// The next event; None when `deadline` passed first.
+    pub fn next(&mut self, deadline: Option<Instant>) -> Result<Option<Event>, LinkError> {
+        loop {
+            if let Some(event) = self.queued.pop_front() {
+                return Ok(Some(event));
+            }
+            match self.wire.packet(deadline)? {
+                Some(FromAgent::Event(event)) => self.queue(event),
+                Some(_) => return Err(self.unasked()),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Pings from now on; see `Wire::keep_alive`.
+    pub fn keep_alive(&mut self) -> Result<(), LinkError> {
+        self.wire.keep_alive()
+    }
+
+    /// Something that makes a waiting `next` or `ask` end with `Interrupted`, callable from any thread.
+    pub fn interrupter(&self) -> impl Fn() + Send + 'static {
+        self.wire.interrupter()
+    }
+
+    /// The error for a reply that is not the command's.
+    pub fn wrong_reply(&self) -> LinkError {
+        self.wire.garbled("the reply is of another command")
+    }
+
+    fn queue(&mut self, event: Event) {
+        if !matches!(event, Event::Reply { id: PING_ID, .. }) {
+            self.queued.push_back(event);
+        }
+    }
+
+    fn silent(&self) -> LinkError {
+        LinkError::Silent { pid: self.pid(), seconds: REPLY_PATIENCE.as_secs() }
+    }
+
+    fn unasked(&self) -> LinkError {
+        self.wire.garbled("it answered something that was not asked")
+    }
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

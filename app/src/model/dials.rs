@@ -1,0 +1,267 @@
+//! The dialled copies of one process: rows, transitions and counters folded into one table.
+
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::ids::RowId;
+use redial_protocol::message::{Event, StatusRow, Transition};
+use std::collections::BTreeMap;
+
+/// One dialled copy with its rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dial {
+    /// The row as the agent last said it; `calls` is kept up to date by counter deltas.
+    pub row: StatusRow,
+    /// Calls a second over the last fold; None until one fold has a predecessor to be measured from.
+    pub rate: Option<f64>,
+}
+
+/// All rows of one agent, in the order of its ledger.
+#[derive(Clone, Debug, Default)]
+pub struct Dials {
+    rows: BTreeMap<RowId, Dial>,
+    /// Agent time, ms, up to which the counters are folded; None before anything is known of its clock.
+    folded_to: Option<u64>,
+    dropped: u64,
+    ended: bool,
+}
+
+/// What an event changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing that is shown.
+    None,
+    /// Rows or their states.
+    Rows,
+    /// A fold of the counters: numbers and rates.
+    Fold,
+    /// The process is ending; these are its last numbers.
+    Ended,
+}
+
+impl Dials {
+    /// Takes an event in.
+    pub fn apply(&mut self, event: Event) -> Change {
+        match event {
+            Event::Rows { rows, .. } => {
+                self.rows(rows);
+                Change::Rows
+            }
+            Event::Transition(transition) => self.transition(transition),
+            Event::Counters { delta, dropped } => {
+                self.dropped = dropped;
+                self.fold(&delta);
+                Change::Fold
+            }
+            Event::Goodbye => {
+                self.ended = true;
+                Change::Ended
+            }
+            Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) => Change::None,
+        }
+    }
+
+    /// Takes a page of rows in; a row that is known keeps its rate.
+    pub fn rows(&mut self, rows: Vec<StatusRow>) {
+        for row in rows {
+            match self.rows.entry(row.row) {
+                std::collections::btree_map::Entry::Vacant(vacant) => {
+                    vacant.insert(Dial { row, rate: None });
+                }
+                std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
+            }
+        }
+    }
+
+    fn transition(&mut self, transition: Transition) -> Change {
+        let Some(dial) = self.rows.get_mut(&transition.row) else { return Change::None };
+        dial.row.wanted = transition.wanted;
+        dial.row.state = transition.state;
+        dial.row.version = transition.version;
+        dial.row.note = transition.note;
+        Change::Rows
+    }
+
+    fn fold(&mut self, delta: &CounterDelta) {
+        let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
+        self.folded_to = Some(delta.t_ms);
+        self.zero_rates(elapsed.is_some());
+        for (row, calls) in delta.rows.iter().zip(&delta.calls) {
+            let Some(dial) = self.rows.get_mut(row) else { continue };
+            dial.row.calls = dial.row.calls.saturating_add(*calls);
+            dial.rate = elapsed.map(|ms| *calls as f64 * 1000.0 / ms as f64);
+        }
+    }
+
+    /// Notes that `ms` of agent time passed without a fold: nothing was called.
+    pub fn silence(&mut self, ms: u64) {
+        if let Some(folded_to) = &mut self.folded_to {
+            *folded_to = folded_to.saturating_add(ms);
+            self.zero_rates(true);
+        }
+    }
+
+    fn zero_rates(&mut self, known: bool) {
+        for dial in self.rows.values_mut() {
+            dial.rate = known.then_some(0.0);
+        }
+    }
+
+    /// The rows in ledger order.
+    pub fn iter(&self) -> impl Iterator<Item = &Dial> {
+        self.rows.values()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Updates the agent dropped because this reader was slow.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Whether the agent said goodbye, so that the numbers are the last ones.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// At most `most` rows for a screen, ordered by module and method: all of them if they fit, else those with
+    /// the most calls.
+    pub fn screen(&self, most: usize) -> Vec<&Dial> {
+        let mut shown: Vec<&Dial> = self.rows.values().collect();
+        if shown.len() > most {
+            shown.sort_by(|a, b| b.row.calls.cmp(&a.row.calls).then(a.row.row.cmp(&b.row.row)));
+            shown.truncate(most);
+        }
+        shown.sort_by(|a, b| name(a).cmp(&name(b)));
+        shown
+    }
+}
+
+fn name(dial: &Dial) -> (&str, &str, &str, RowId) {
+    (&dial.row.module, &dial.row.method, &dial.row.signature, dial.row.row)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
+    use redial_protocol::level::Level;
+    use redial_protocol::state::State;
+
+    pub fn row(index: u32, method: &str, calls: u64) -> StatusRow {
+        StatusRow {
+            row: RowId(index),
+            copy: CopyKey {
+                module: ModuleKey { module_id: 0x7f00_1000, generation: 1 },
+                token: MethodToken(0x0600_0001 + index),
+            },
+            method: method.to_owned(),
+            signature: "()".to_owned(),
+            module: "Shop".to_owned(),
+            domain: "clrhost".to_owned(),
+            wanted: Level::Count,
+            state: State::Asked,
+            version: None,
+            instances: Vec::new(),
+            note: None,
+            calls,
+        }
+    }
+
+    fn counters(t_ms: u64, rows: &[(u32, u64)]) -> Event {
+        Event::Counters {
+            delta: CounterDelta {
+                t_ms,
+                rows: rows.iter().map(|(row, _)| RowId(*row)).collect(),
+                calls: rows.iter().map(|(_, calls)| *calls).collect(),
+            },
+            dropped: 0,
+        }
+    }
+
+    fn table(rows: Vec<StatusRow>) -> Dials {
+        let mut dials = Dials::default();
+        assert_eq!(dials.apply(Event::Rows { id: None, rows }), Change::Rows);
+        dials
+    }
+
+    fn numbers(dials: &Dials) -> Vec<(u64, Option<f64>)> {
+        dials.iter().map(|dial| (dial.row.calls, dial.rate)).collect()
+    }
+
+    #[test]
+    fn deltas_add_up_and_rates_follow_the_agents_clock() {
+        let mut dials = table(vec![row(0, "Shop.Cart.Add", 5), row(1, "Shop.Cart.Clear", 0)]);
+        assert_eq!(numbers(&dials), [(5, None), (0, None)]);
+        dials.apply(counters(1_000, &[(0, 10)]));
+        assert_eq!(numbers(&dials), [(15, None), (0, None)], "the first fold has nothing to be measured from");
+        dials.apply(counters(1_500, &[(0, 100)]));
+        assert_eq!(numbers(&dials), [(115, Some(200.0)), (0, Some(0.0))]);
+        dials.apply(counters(2_000, &[(1, 1)]));
+        assert_eq!(numbers(&dials), [(115, Some(0.0)), (1, Some(2.0))]);
+    }
+
+    #[test]
+    fn silence_is_a_rate_of_zero_and_is_not_counted_twice() {
+        let mut dials = table(vec![row(0, "Shop.Cart.Add", 0)]);
+        dials.apply(counters(1_000, &[(0, 10)]));
+        dials.silence(3_000);
+        assert_eq!(numbers(&dials), [(10, Some(0.0))]);
+        dials.apply(counters(5_000, &[(0, 10)]));
+        assert_eq!(numbers(&dials), [(20, Some(10.0))]);
+    }
+
+    #[test]
+    fn a_clock_that_stands_or_runs_back_gives_no_rate() {
+        let mut dials = table(vec![row(0, "Shop.Cart.Add", 0)]);
+        for t_ms in [1_000, 1_000, 10] {
+            dials.apply(counters(t_ms, &[(0, 1)]));
+            assert_eq!(dials.iter().next().and_then(|dial| dial.rate), None);
+        }
+    }
+
+    #[test]
+    fn transitions_change_state_and_keep_numbers() {
+        let mut dials = table(vec![row(0, "Shop.Cart.Add", 7)]);
+        let transition = |row| Transition {
+            row: RowId(row),
+            t_ms: 3,
+            wanted: Level::Count,
+            state: State::Live,
+            version: Some(1),
+            note: Some("inlined in 2 callers".into()),
+        };
+        assert_eq!(dials.apply(Event::Transition(transition(0))), Change::Rows);
+        assert_eq!(dials.apply(Event::Transition(transition(9))), Change::None, "an unknown row is ignored");
+        let dial = dials.iter().next().expect("one row");
+        assert_eq!((dial.row.state, dial.row.version, dial.row.calls), (State::Live, Some(1), 7));
+        assert_eq!(dial.row.note.as_deref(), Some("inlined in 2 callers"));
+    }
+
+    #[test]
+    fn columns_of_unequal_length_and_unknown_rows_are_harmless() {
+        let mut dials = table(vec![row(0, "Shop.Cart.Add", u64::MAX - 1)]);
+        let delta = CounterDelta { t_ms: 1, rows: vec![RowId(0), RowId(5), RowId(6)], calls: vec![10, 1] };
+        dials.apply(Event::Counters { delta, dropped: 3 });
+        assert_eq!(numbers(&dials), [(u64::MAX, None)]);
+        assert_eq!(dials.dropped(), 3);
+    }
+
+    #[test]
+    fn a_small_screen_shows_the_busiest_in_name_order() {
+        let dials = table(vec![row(0, "C", 1), row(1, "B", 30), row(2, "A", 20)]);
+        let names = |most| -> Vec<String> { dials.screen(most).iter().map(|dial| dial.row.method.clone()).collect() };
+        assert_eq!(names(3), ["A", "B", "C"]);
+        assert_eq!(names(2), ["A", "B"]);
+        assert_eq!(names(1), ["B"]);
+    }
+
+    #[test]
+    fn goodbye_ends_it() {
+        let mut dials = Dials::default();
+        assert!(!dials.ended());
+        assert_eq!(dials.apply(Event::Goodbye), Change::Ended);
+        assert!(dials.ended());
+    }
+}

@@ -1,0 +1,373 @@
+//! The JSON rows of every listing: stable names, null for what is absent, ids as hexadecimal strings.
+//! Renaming a field here breaks scripts; the tests hold the names.
+#![forbid(unsafe_code)]
+
+use crate::model::dials::Dial;
+use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
+use redial_protocol::ids::ModuleKey;
+use redial_protocol::level::Level;
+use redial_protocol::message::{AgentStatus, AuditEntry, Budget, DialReport, Holder, Instance};
+use redial_protocol::state::State;
+use serde::{Serialize, Serializer};
+
+/// An opaque id as `0x…`.
+pub fn hex(id: u64) -> String {
+    format!("{id:#x}")
+}
+
+/// A metadata token as `0x06000012`.
+pub fn token(token: u32) -> String {
+    format!("{token:#010x}")
+}
+
+/// A ModuleID; a later life of the same address says which.
+pub fn module_id(key: ModuleKey) -> String {
+    hex(key.module_id)
+}
+
+fn lossy_float<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    // Rates need no more than a thousandth.
+    value.map(|rate| (rate * 1000.0).round() / 1000.0).serialize(serializer)
+}
+
+/// Who holds control.
+#[derive(Debug, Serialize)]
+pub struct ControlJson {
+    pid: u32,
+    program: String,
+}
+
+impl From<&Holder> for ControlJson {
+    fn from(holder: &Holder) -> Self {
+        ControlJson { pid: holder.pid, program: holder.program.clone() }
+    }
+}
+
+/// The runtime of a process.
+#[derive(Debug, Serialize)]
+pub struct RuntimeJson {
+    /// `coreclr`, `framework`, `nativeaot`, `mono` or `unknown`.
+    pub kind: &'static str,
+    /// `8.0.31`.
+    pub version: Option<String>,
+    /// Whether this runtime is one Redial is tested on; null when the version is not known.
+    pub tested: Option<bool>,
+}
+
+/// A row of `ps`.
+#[derive(Debug, Serialize)]
+pub struct ProcessJson {
+    /// Process id.
+    pub pid: u32,
+    /// File name of the program.
+    pub name: String,
+    /// The service, container or pool it belongs to.
+    pub group: Option<String>,
+    /// The user it runs as.
+    pub user: Option<String>,
+    /// Its runtime, if it has one.
+    pub runtime: Option<RuntimeJson>,
+    /// `loaded attachable launch-only none refused`.
+    pub agent: &'static str,
+    /// Who holds control.
+    pub control: Option<ControlJson>,
+    /// Copies dialled by kept orders; null without an agent.
+    pub kept: Option<u64>,
+    /// Why the agent is not loaded, or what may not be seen.
+    pub reason: Option<String>,
+    /// The command line.
+    pub command: Option<String>,
+}
+
+/// A row of `status` and `watch`.
+#[derive(Debug, Serialize)]
+pub struct DialJson<'a> {
+    pid: u32,
+    method: &'a str,
+    signature: &'a str,
+    module: &'a str,
+    module_id: String,
+    token: String,
+    domain: &'a str,
+    wanted: Level,
+    state: State,
+    version: Option<u32>,
+    instances: Vec<InstanceJson>,
+    reason: Option<&'a str>,
+    calls: u64,
+    #[serde(serialize_with = "lossy_float")]
+    rate: Option<f64>,
+    in_flight: Option<u64>,
+    exceptions: Option<u64>,
+    total_ns: Option<u64>,
+    self_ns: Option<u64>,
+    p50_ns: Option<u64>,
+    p90_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct InstanceJson {
+    function_id: String,
+    rejit_id: String,
+    state: State,
+}
+
+impl From<&Instance> for InstanceJson {
+    fn from(instance: &Instance) -> Self {
+        InstanceJson {
+            function_id: hex(instance.id.function_id),
+            rejit_id: hex(instance.id.rejit_id),
+            state: instance.state,
+        }
+    }
+}
+
+impl<'a> DialJson<'a> {
+    /// The row of a dial of process `pid`.
+    pub fn new(pid: u32, dial: &'a Dial) -> Self {
+        let row = &dial.row;
+        DialJson {
+            pid,
+            method: &row.method,
+            signature: &row.signature,
+            module: &row.module,
+            module_id: module_id(row.copy.module),
+            token: token(row.copy.token.0),
+            domain: &row.domain,
+            wanted: row.wanted,
+            state: row.state,
+            version: row.version,
+            instances: row.instances.iter().map(InstanceJson::from).collect(),
+            reason: row.note.as_deref(),
+            calls: row.calls,
+            rate: dial.rate,
+            // Levels above count bring these.
+            in_flight: None,
+            exceptions: None,
+            total_ns: None,
+            self_ns: None,
+            p50_ns: None,
+            p90_ns: None,
+            p99_ns: None,
+            max_ns: None,
+        }
+    }
+}
+
+/// One line of `watch`.
+#[derive(Debug, Serialize)]
+pub struct WatchJson<'a> {
+    /// Process id.
+    pub pid: u32,
+    /// Milliseconds since the watch began.
+    pub t_ms: u64,
+    /// Every row.
+    pub dials: Vec<DialJson<'a>>,
+    /// Updates the agent dropped so far because this reader was slow.
+    pub dropped: u64,
+}
+
+/// `modules`.
+#[derive(Debug, Serialize)]
+pub struct ModulesJson {
+    pid: u32,
+    domains: Vec<DomainJson>,
+    modules: Vec<ModuleJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct DomainJson {
+    pid: u32,
+    id: String,
+    name: String,
+    shared: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ModuleJson {
+    pid: u32,
+    id: String,
+    name: String,
+    path: Option<String>,
+    mvid: Option<String>,
+    domains: Vec<String>,
+    shared: bool,
+    dynamic: bool,
+    methods: u32,
+}
+
+impl ModulesJson {
+    /// The object for process `pid`.
+    pub fn new(pid: u32, domains: &[DomainRow], modules: &[ModuleRow]) -> Self {
+        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let domain = |row: &DomainRow| DomainJson { pid, id: hex(row.id), name: row.name.clone(), shared: row.shared };
+        let module = |row: &ModuleRow| ModuleJson {
+            pid,
+            id: module_id(row.key),
+            name: row.name.clone(),
+            path: given(&row.path),
+            mvid: given(&row.mvid),
+            domains: row.domains.iter().copied().map(hex).collect(),
+            shared: row.shared,
+            dynamic: row.dynamic,
+            methods: row.methods,
+        };
+        ModulesJson {
+            pid,
+            domains: domains.iter().map(domain).collect(),
+            modules: modules.iter().map(module).collect(),
+        }
+    }
+}
+
+/// A row of `methods`.
+#[derive(Debug, Serialize)]
+pub struct MethodJson<'a> {
+    pid: u32,
+    /// The assembly's simple name.
+    pub module: &'a str,
+    module_id: String,
+    /// MethodDef token.
+    pub token: String,
+    /// `Namespace.Type.Method`.
+    pub method: String,
+    /// `(PARAMS)`.
+    pub signature: &'a str,
+}
+
+impl<'a> MethodJson<'a> {
+    /// The method at `index` of a page; None when the agent's columns do not fit together.
+    pub fn of(
+        pid: u32,
+        page: &'a MethodPage,
+        index: usize,
+        name_of: impl Fn(ModuleKey) -> &'a str,
+    ) -> Option<Self> {
+        let key = *page.modules.get(usize::try_from(*page.module.get(index)?).ok()?)?;
+        let type_name = page.type_names.get(usize::try_from(*page.type_index.get(index)?).ok()?)?;
+        Some(MethodJson {
+            pid,
+            module: name_of(key),
+            module_id: module_id(key),
+            token: token(*page.token.get(index)?),
+            method: format!("{type_name}.{}", page.name.get(index)?),
+            signature: page.signature.get(index)?,
+        })
+    }
+}
+
+/// `dial`.
+#[derive(Debug, Serialize)]
+pub struct DialledJson<'a> {
+    pid: u32,
+    matched: u64,
+    accepted: u64,
+    bodyless: u64,
+    refused: Vec<RefusedJson<'a>>,
+    warnings: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct RefusedJson<'a> {
+    method: &'a str,
+    reason: String,
+}
+
+impl<'a> DialledJson<'a> {
+    /// The object for process `pid`.
+    pub fn new(pid: u32, report: &'a DialReport) -> Self {
+        let refused = report.refused.iter();
+        DialledJson {
+            pid,
+            matched: report.matched,
+            accepted: report.accepted,
+            bodyless: report.bodyless,
+            refused: refused
+                .map(|one| RefusedJson { method: &one.method, reason: super::reason(one.reason, one.hresult) })
+                .collect(),
+            warnings: &report.warnings,
+        }
+    }
+}
+
+/// `off`.
+#[derive(Debug, Serialize)]
+pub struct OffJson {
+    /// Process id.
+    pub pid: u32,
+    /// Copies whose original code runs again.
+    pub reverted: u64,
+    /// Copies that could not be reverted.
+    pub remaining: u64,
+}
+
+/// `status --agent`.
+#[derive(Debug, Serialize)]
+pub struct AgentJson<'a> {
+    pid: u32,
+    control: Option<ControlJson>,
+    kept: u64,
+    held: u64,
+    memory: u64,
+    budgets: Vec<BudgetJson<'a>>,
+    clr_kept_bytes: u64,
+    missed_deadlines: u64,
+    guard_trips: u64,
+    audit: Vec<AuditJson<'a>>,
+    remains: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct BudgetJson<'a> {
+    name: &'a str,
+    used: u64,
+    limit: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct AuditJson<'a> {
+    /// Unix time, milliseconds.
+    t: u64,
+    user: &'a str,
+    program: &'a str,
+    order: &'a str,
+}
+
+impl<'a> AgentJson<'a> {
+    /// The object for process `pid`.
+    pub fn new(pid: u32, status: &'a AgentStatus) -> Self {
+        let budget = |budget: &'a Budget| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
+        let entry = |entry: &'a AuditEntry| AuditJson {
+            t: entry.t_unix_ms,
+            user: &entry.user,
+            program: &entry.program,
+            order: &entry.order,
+        };
+        AgentJson {
+            pid,
+            control: status.control.as_ref().map(ControlJson::from),
+            kept: status.kept,
+            held: status.held,
+            memory: status.memory_bytes,
+            budgets: status.budgets.iter().map(budget).collect(),
+            clr_kept_bytes: status.clr_kept_bytes,
+            missed_deadlines: status.missed_deadlines,
+            guard_trips: status.guard_trips,
+            audit: status.audit.iter().map(entry).collect(),
+            remains: &status.remains,
+        }
+    }
+}
+
+/// A row of `doctor`.
+#[derive(Debug, Serialize)]
+pub struct CheckJson {
+    /// What was looked at.
+    pub check: String,
+    /// Whether it is as it should be.
+    pub ok: bool,
+    /// What was found, or what to do about it.
+    pub advice: Option<String>,
+}

@@ -1,0 +1,78 @@
+//! What goes to stdout and stderr: tables, JSON, sentences. It must not know the pipe's messages beyond the
+//! rows it prints, and decides nothing.
+
+pub mod json;
+pub mod table;
+pub mod words;
+
+use crate::exit::{Exit, Failure};
+use serde::Serialize;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+/// Standard output, buffered until `flush`. A reader that went away is `Failure::ClosedPipe`.
+pub struct Out {
+    to: BufWriter<StdoutLock<'static>>,
+}
+
+impl Out {
+    /// Locks stdout.
+    pub fn new() -> Self {
+        Out { to: BufWriter::new(io::stdout().lock()) }
+    }
+
+    /// Writes one line.
+    pub fn line(&mut self, line: &str) -> Result<(), Failure> {
+        writeln!(self.to, "{line}").map_err(write_failure)
+    }
+
+    /// Writes text as it is.
+    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.to.write_all(text.as_bytes()).map_err(write_failure)
+    }
+
+    /// Writes one value as JSON on one line.
+    pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(value)
+            .map_err(|error| Failure::new(Exit::Failed, format!("cannot write JSON: {error}")))?;
+        self.line(&text)
+    }
+
+    /// Hands everything to the reader.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.to.flush().map_err(write_failure)
+    }
+}
+
+fn write_failure(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::new(Exit::Failed, format!("cannot write the output: {error}")),
+    }
+}
+
+/// Prints a sentence on stderr, on one line. A closed stderr is not an error.
+pub fn sentence(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "redial: {}", words::one_line(&text.to_string()));
+}
+
+/// Columns of the terminal stdout is; None when it is none, so that scripts get whole names.
+pub fn terminal_columns() -> Option<usize> {
+    terminal().map(|(columns, _)| columns)
+}
+
+/// Columns and lines of the terminal stdout is.
+pub fn terminal() -> Option<(usize, usize)> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let size = terminal_size::terminal_size();
+    Some(size.map_or((80, 24), |(width, height)| (usize::from(width.0).max(20), usize::from(height.0).max(5))))
+}
+
+/// A reason in words, with the HRESULT where it is the reason.
+pub fn reason(reason: redial_protocol::reason::Reason, hresult: u32) -> String {
+    match reason {
+        redial_protocol::reason::Reason::Hresult => format!("{} ({hresult:#010x})", reason.sentence()),
+        other => other.sentence().to_owned(),
+    }
+}

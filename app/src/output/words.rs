@@ -1,0 +1,115 @@
+//! Numbers and lists in words.
+#![forbid(unsafe_code)]
+
+/// A whole number with thousands separated: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 method`, `2 methods`, `1,000 methods`.
+pub fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// A rate in calls a second, whole from 10 on.
+pub fn rate(per_second: f64) -> String {
+    if per_second >= 9.95 { grouped(per_second.round() as u64) } else { format!("{per_second:.1}") }
+}
+
+/// Bytes in binary units, three significant digits: `512 B`, `1.25 KiB`, `16.0 MiB`.
+pub fn bytes(number: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if number < 1024 {
+        return format!("{number} B");
+    }
+    let mut value = number as f64 / 1024.0;
+    let mut unit = UNITS[0];
+    for next in &UNITS[1..] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.digits$} {unit}")
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub fn either(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// The text on one line: line breaks become spaces, other control characters are escaped.
+pub fn one_line(text: &str) -> String {
+    let joined: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    super::table::printable(&joined.join(" "))
+}
+
+/// A Unix time in milliseconds as `2026-11-20 05:46:01Z` (proleptic Gregorian calendar).
+pub fn utc(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days since 0000-03-01 in eras of 400 years, so that leap days fall at the end of a year.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!(
+            [0, 999, 1_000, 12_345, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "12,345", "1,234,567"]
+        );
+        assert_eq!(count(1, "copy", "copies"), "1 copy");
+        assert_eq!(count(0, "copy", "copies"), "0 copies");
+    }
+
+    #[test]
+    fn rates_and_bytes_read_well() {
+        assert_eq!([0.0, 0.25, 9.94, 9.99, 12_345.6].map(rate), ["0.0", "0.2", "9.9", "10", "12,346"]);
+        assert_eq!(
+            [0, 1023, 1024, 1280, 16 << 20, 123 << 30].map(bytes),
+            ["0 B", "1023 B", "1.00 KiB", "1.25 KiB", "16.0 MiB", "123 GiB"]
+        );
+    }
+
+    #[test]
+    fn lists_and_lines() {
+        let words: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
+        assert_eq!(either(&words), "a, b or c");
+        assert_eq!(either(&words[..1]), "a");
+        assert_eq!(one_line("one\n  two\u{7}\n"), "one two\\u{7}");
+    }
+
+    #[test]
+    fn dates_agree_with_the_calendar() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00Z");
+        assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00Z");
+        assert_eq!(utc(1_795_153_561_999), "2026-11-20 05:46:01Z");
+        assert_eq!(utc(4_107_542_399_000), "2100-02-28 23:59:59Z");
+    }
+}

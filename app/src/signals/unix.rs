@@ -1,0 +1,135 @@
+//! Signals of Unix. Catching waits for them in a thread (sigwait(3)), so that nothing runs inside a handler;
+//! passing on must happen inside one, because the main thread waits for the child.
+
+use std::io;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+/// Blocks SIGINT and SIGTERM for this thread and those it starts later, and calls `interrupted` from a thread of
+/// its own for each. A signal that was ignored (a background job of a shell) stays ignored.
+pub(super) fn catch(interrupted: impl Fn() + Send + 'static) -> io::Result<()> {
+    let mut set = empty_set();
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        if !is_ignored(signal) {
+            // SAFETY: sigaddset(3) on an initialised set with a valid signal.
+            unsafe { libc::sigaddset(&mut set, signal) };
+        }
+    }
+    // SAFETY: pthread_sigmask(3) with an initialised set; the old mask is not asked for.
+    let failed = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
+    if failed != 0 {
+        return Err(io::Error::from_raw_os_error(failed));
+    }
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        loop {
+            let mut signal = 0;
+            // SAFETY: sigwait(3) with an initialised set, and a live place for the number.
+            if unsafe { libc::sigwait(&set, &mut signal) } != 0 {
+                return;
+            }
+            interrupted();
+        }
+    })?;
+    Ok(())
+}
+
+/// The child signals go to; 0 before it starts and after it ended.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+/// A signal that came before the child started.
+static EARLY: AtomicI32 = AtomicI32::new(0);
+/// Handlers running right now: the child is not reaped under them, so that its pid cannot be another's.
+static HANDLERS: AtomicU32 = AtomicU32::new(0);
+
+/// Passes SIGINT and SIGTERM on to a child, from its making until it is dropped.
+pub struct Forwarding(());
+
+impl Forwarding {
+    /// Passes on from now on; until `to` names the child, the signal is kept for it.
+    pub fn begin() -> Forwarding {
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            if is_ignored(signal) {
+                continue; // the child inherits that
+            }
+            let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = pass_on;
+            // SAFETY: all-zero is a valid sigaction (no flags, empty mask); the handler has the form SA_SIGINFO
+            // asks for and does only what signal-safety(7) allows; sigaction(2) with live pointers.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = handler as libc::sighandler_t;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
+        Forwarding(())
+    }
+
+    /// Names the child.
+    pub fn to(&self, child: &std::process::Child) {
+        let Ok(pid) = i32::try_from(child.id()) else { return };
+        CHILD.store(pid, Ordering::SeqCst);
+        let early = EARLY.swap(0, Ordering::SeqCst);
+        if early != 0 {
+            // SAFETY: kill(2) to our own child, which has not been waited for.
+            unsafe { libc::kill(pid, early) };
+        }
+    }
+
+    /// Waits for the child to end without taking its pid away, stops passing on, and then takes its status.
+    pub fn wait(self, child: &mut std::process::Child) -> io::Result<std::process::ExitStatus> {
+        loop {
+            // SAFETY: waitid(2) for our own child with a zeroed siginfo of our own; WNOWAIT leaves it waitable.
+            let failed = unsafe {
+                let mut info: libc::siginfo_t = std::mem::zeroed();
+                libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOWAIT)
+            };
+            if failed == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                break;
+            }
+        }
+        CHILD.store(0, Ordering::SeqCst);
+        while HANDLERS.load(Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
+        child.wait()
+    }
+}
+
+extern "C" fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
+    let code = unsafe { (*info).si_code };
+    // A positive code is the kernel's: Ctrl-C at the terminal, which the child got as well.
+    if code > 0 {
+        return;
+    }
+    HANDLERS.fetch_add(1, Ordering::SeqCst);
+    let child = CHILD.load(Ordering::SeqCst);
+    if child > 0 {
+        // SAFETY: __errno_location gives this thread's errno, which the interrupted code may be about to read;
+        // kill(2) is async-signal-safe, and the child is not reaped while HANDLERS is not 0.
+        unsafe {
+            let errno = libc::__errno_location();
+            let before = *errno;
+            libc::kill(child, signal);
+            *errno = before;
+        }
+    } else {
+        EARLY.store(signal, Ordering::SeqCst);
+    }
+    HANDLERS.fetch_sub(1, Ordering::SeqCst);
+}
+
+fn empty_set() -> libc::sigset_t {
+    // SAFETY: all-zero is a valid sigset_t, and sigemptyset(3) initialises it in any case.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        set
+    }
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: sigaction(2) that only asks; all-zero is a valid place for the answer.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}

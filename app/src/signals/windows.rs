@@ -1,0 +1,62 @@
+//! Console events of Windows.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+const CTRL_C_EVENT: u32 = 0;
+const CTRL_BREAK_EVENT: u32 = 1;
+
+type Handler = unsafe extern "system" fn(u32) -> i32;
+
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn SetConsoleCtrlHandler(handler: Option<Handler>, add: i32) -> i32;
+}
+
+static INTERRUPTED: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
+
+/// Calls `interrupted`, from a thread of the system's, for each Ctrl-C and Ctrl-Break.
+pub(super) fn catch(interrupted: impl Fn() + Send + 'static) -> io::Result<()> {
+    *INTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(interrupted));
+    add(call)
+}
+
+fn add(handler: Handler) -> io::Result<()> {
+    // SAFETY: the handler has the form HandlerRoutine has and lives as long as the program.
+    if unsafe { SetConsoleCtrlHandler(Some(handler), 1) } == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+unsafe extern "system" fn call(event: u32) -> i32 {
+    if event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT {
+        return 0;
+    }
+    if let Some(interrupted) = &*INTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner) {
+        interrupted();
+    }
+    1
+}
+
+/// Leaves Ctrl-C to the child: the console sends it to every program attached, so that it needs no passing on,
+/// and this program must only outlive it.
+pub struct Forwarding(());
+
+impl Forwarding {
+    /// From now on Ctrl-C does not end this program.
+    pub fn begin() -> Forwarding {
+        // Without a console there is nothing to outlive.
+        let _ = add(swallow);
+        Forwarding(())
+    }
+
+    /// Names the child; the console knows it already.
+    pub fn to(&self, _child: &std::process::Child) {}
+
+    /// Waits for the child.
+    pub fn wait(self, child: &mut std::process::Child) -> io::Result<std::process::ExitStatus> {
+        child.wait()
+    }
+}
+
+unsafe extern "system" fn swallow(event: u32) -> i32 {
+    i32::from(event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT)
+}
