@@ -14,6 +14,8 @@ use windows as system;
 
 #[cfg(unix)]
 pub(crate) use linux::{environment_of, inner_uid};
+#[cfg(windows)]
+pub(crate) use windows::sid_text;
 
 use crate::ids::ProcessKey;
 

@@ -60,7 +60,9 @@ impl Reason {
     /// One sentence, without a final period, that says what is the matter and what can be done.
     pub fn sentence(self) -> &'static str {
         match self {
-            Reason::NoBody => "it has no IL body (abstract, interface or extern); dial an implementation instead",
+            Reason::NoBody => {
+                "it has no IL body (abstract, interface or extern); dial an implementation instead"
+            }
             Reason::PInvoke => "it is a P/Invoke and has no IL; dial its managed callers instead",
             Reason::RuntimeImplemented => "the runtime supplies its code; dial its callers instead",
             Reason::RuntimeAsync => "runtime-async methods are not supported yet",
@@ -78,7 +80,9 @@ impl Reason {
             Reason::Metadata => "its module's metadata could not be opened for the probe's signature",
             Reason::LevelNotOffered => "this agent does not offer that level (see REDIAL_MAX_LEVEL)",
             Reason::Budget => "the agent's budget for dialled methods is used up; turn other dials off first",
-            Reason::Quarantined => "an earlier instrumented body did not compile, so it stays on its original IL",
+            Reason::Quarantined => {
+                "an earlier instrumented body did not compile, so it stays on its original IL"
+            }
             Reason::Hresult => "the runtime refused the request",
             Reason::Unloaded => "its module was unloaded",
         }

@@ -54,7 +54,8 @@ fn read(pid: u32, process: &str, file: &str) -> Result<Vec<u8>, ProcessError> {
 }
 
 fn malformed(pid: u32, file: &str) -> ProcessError {
-    let source = io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/{file} has an unknown form"));
+    let source =
+        io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/{file} has an unknown form"));
     ProcessError::Io { pid, source }
 }
 
@@ -78,7 +79,9 @@ fn parse_environment(bytes: &[u8]) -> HashMap<OsString, OsString> {
         let Some(equals) = entry.iter().position(|byte| *byte == b'=') else { continue };
         let (name, value) = (&entry[..equals], &entry[equals + 1..]);
         // getenv takes the first of equal names.
-        environment.entry(OsStr::from_bytes(name).to_owned()).or_insert_with(|| OsStr::from_bytes(value).to_owned());
+        environment
+            .entry(OsStr::from_bytes(name).to_owned())
+            .or_insert_with(|| OsStr::from_bytes(value).to_owned());
     }
     environment
 }

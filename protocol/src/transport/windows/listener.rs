@@ -1,0 +1,118 @@
+//! The agent's end of the pipe.
+
+use super::stream::Stream;
+use crate::endpoint;
+use crate::ids::ProcessKey;
+use crate::process;
+use crate::transport::{AcceptError, BindError, Peer};
+use interprocess::os::windows::named_pipe::{
+    DuplexPipeStream, PipeListener, PipeListenerOptions, pipe_mode::Bytes,
+};
+use interprocess::os::windows::security_descriptor::SecurityDescriptor;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsRawHandle, OwnedHandle};
+use std::sync::atomic::{AtomicBool, Ordering};
+use widestring::U16CString;
+use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY};
+use windows_sys::Win32::Storage::FileSystem::SECURITY_ANONYMOUS;
+use windows_sys::Win32::System::Pipes::GetNamedPipeClientProcessId;
+
+/// Bytes the system is asked to buffer in each direction.
+const BUFFER: u32 = 64 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pipe: PipeListener<Bytes, Bytes>,
+    name: String,
+    closed: AtomicBool,
+}
+
+impl Listener {
+    pub(crate) fn bind(me: ProcessKey) -> Result<Listener, BindError> {
+        let name = endpoint::pipe_name(me);
+        let failed = |source| BindError::Io { name: name.clone(), source };
+        let owner = process::owner_of(me.pid).map_err(|error| failed(io::Error::other(error)))?;
+        let security = security(&owner.sid).map_err(failed)?;
+        // interprocess creates the first instance with FILE_FLAG_FIRST_PIPE_INSTANCE, and all of them with
+        // PIPE_REJECT_REMOTE_CLIENTS and not inheritable, by default; the latter two are said here all the same.
+        let pipe = PipeListenerOptions::new()
+            .path(name.as_str())
+            .accept_remote(false)
+            .inheritable(false)
+            .input_buffer_size_hint(BUFFER)
+            .output_buffer_size_hint(BUFFER)
+            .security_descriptor(Some(security))
+            .create_duplex::<Bytes>()
+            .map_err(|source| refused(&name, source))?;
+        Ok(Listener { pipe, name, closed: AtomicBool::new(false) })
+    }
+
+    pub(crate) fn accept(&self) -> Result<(Stream, Peer), AcceptError> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(AcceptError::Closed);
+        }
+        let accepted = self.pipe.accept();
+        if self.closed.load(Ordering::Acquire) {
+            // Another thread may wait: each wakes the next.
+            self.wake();
+            return Err(AcceptError::Closed);
+        }
+        let handle = into_handle(accepted.map_err(AcceptError::Io)?)?;
+        let peer = peer_of(&handle);
+        Ok((Stream::new(handle).map_err(AcceptError::Io)?, peer))
+    }
+
+    /// A pipe's name lives as long as its listener.
+    pub(crate) fn unlink(&self) {}
+
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// Connects once, so that a waiting accept returns. When the pipe is busy there is a connection to accept
+    /// already.
+    fn wake(&self) {
+        let _ =
+            OpenOptions::new().read(true).write(true).security_qos_flags(SECURITY_ANONYMOUS).open(&self.name);
+    }
+}
+
+fn into_handle(stream: DuplexPipeStream<Bytes>) -> Result<OwnedHandle, AcceptError> {
+    OwnedHandle::try_from(stream)
+        .map_err(|_| AcceptError::Io(io::Error::other("the pipe's handle is shared")))
+}
+
+/// Owned by the host's user, whom a client can check; open to that user, SYSTEM and Administrators. (A token that is
+/// not elevated holds Administrators for denying only.)
+fn security(user: &str) -> io::Result<SecurityDescriptor> {
+    let text = format!("O:{user}D:P(A;;GA;;;{user})(A;;GA;;;SY)(A;;GA;;;BA)");
+    SecurityDescriptor::deserialize(&U16CString::from_str(text).map_err(io::Error::other)?)
+}
+
+/// A name that exists already is refused to the first-instance flag with ERROR_ACCESS_DENIED (or as busy).
+fn refused(name: &str, source: io::Error) -> BindError {
+    match source.raw_os_error().map(|code| code as u32) {
+        Some(ERROR_ACCESS_DENIED | ERROR_PIPE_BUSY) => BindError::Squatted {
+            name: name.to_owned(),
+            why: "another pipe has this name already".to_owned(),
+        },
+        _ => BindError::Io { name: name.to_owned(), source },
+    }
+}
+
+/// Best effort: for the audit, not for admission, which is the pipe's access list's.
+fn peer_of(handle: &OwnedHandle) -> Peer {
+    let mut pid = 0;
+    // SAFETY: the handle is a connected pipe's server end; the out-parameter is ours.
+    let told = unsafe { GetNamedPipeClientProcessId(handle.as_raw_handle(), &mut pid) != 0 };
+    let pid = told.then_some(pid);
+    let owner = pid.and_then(|pid| process::owner_of(pid).ok());
+    Peer { pid, user: owner.map_or_else(|| "unknown".to_owned(), |owner| owner.sid) }
+}
