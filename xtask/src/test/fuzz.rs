@@ -1,5 +1,7 @@
 //! Coverage-guided fuzzing of the decoders with libFuzzer, on the pinned stable toolchain.
 
+mod seeds;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -81,6 +83,9 @@ fn fuzz(target: &str, program: &std::path::Path, plan: &Plan<'_>) -> Result<()> 
     fuzzer.arg("-print_final_stats=1").arg(&found);
     if committed.is_dir() {
         fuzzer.arg(&committed);
+    }
+    if let Some(seeds) = seeds::write(target, &build::target_folder().join("fuzz-seeds"))? {
+        fuzzer.arg(seeds);
     }
     // libFuzzer tells everything on standard error, at length; it is shown when it matters.
     run_quietly(&mut fuzzer).map(drop)
