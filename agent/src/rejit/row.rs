@@ -69,8 +69,8 @@ pub struct Row {
     pub final_calls: u64,
     /// When it was last turned.
     pub turned: Option<Instant>,
-    /// Compiled callers that had it inlined when it was first dialled.
-    pub inlined_before: u32,
+    /// The JIT had been allowed to inline it before it was dialled.
+    pub inlined_before: bool,
 }
 
 impl Row {
@@ -96,7 +96,7 @@ impl Row {
             slot_start: 0,
             final_calls: 0,
             turned: None,
-            inlined_before: 0,
+            inlined_before: false,
         }
     }
 
@@ -178,11 +178,9 @@ impl Row {
                 Some(format!("{}: {words}", Reason::Hresult.sentence()))
             }
             Some((reason, _)) => Some(reason.sentence().to_owned()),
-            None if self.inlined_before > 0 && self.wanted > Level::Off => Some(format!(
-                "already inlined into {} compiled caller{}; calls from there are not counted",
-                self.inlined_before,
-                if self.inlined_before == 1 { "" } else { "s" }
-            )),
+            None if self.inlined_before && self.wanted > Level::Off => {
+                Some("already inlined into compiled callers; calls from there are not counted".to_owned())
+            }
             None => None,
         }
     }
