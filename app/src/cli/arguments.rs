@@ -211,7 +211,9 @@ mod tests {
 
     fn parse(line: &str) -> Result<Command, clap::error::ErrorKind> {
         let words = std::iter::once("redial").chain(line.split_whitespace());
-        Arguments::try_parse_from(words).map_err(|error| error.kind()).map(|all| all.command.expect("a command"))
+        Arguments::try_parse_from(words)
+            .map_err(|error| error.kind())
+            .map(|all| all.command.expect("a command"))
     }
 
     #[test]
@@ -221,7 +223,8 @@ mod tests {
 
     #[test]
     fn run_leaves_its_commands_options_alone() {
-        let Ok(Command::Run(run)) = parse("run --dial A.B=count --dial C.*=off -- dotnet --dial x.dll -- y") else {
+        let Ok(Command::Run(run)) = parse("run --dial A.B=count --dial C.*=off -- dotnet --dial x.dll -- y")
+        else {
             panic!("a run");
         };
         assert_eq!(run.dials, ["A.B=count", "C.*=off"]);
@@ -231,16 +234,25 @@ mod tests {
 
     #[test]
     fn dial_takes_known_levels_only() {
-        let Ok(Command::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else { panic!("a dial") };
-        assert_eq!((dial.pid, dial.level, dial.hold, dial.later, dial.take), (42, Level::Count, true, false, true));
-        for line in ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off", "dial 42 A.B"] {
+        let Ok(Command::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else {
+            panic!("a dial")
+        };
+        assert_eq!(
+            (dial.pid, dial.level, dial.hold, dial.later, dial.take),
+            (42, Level::Count, true, false, true)
+        );
+        for line in
+            ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off", "dial 42 A.B"]
+        {
             assert!(parse(line).is_err(), "{line}");
         }
     }
 
     #[test]
     fn numbers_have_bounds() {
-        for line in ["watch 1 --interval 9", "watch 1 --count 0", "methods 1 --limit 0", "modules 99999999999"] {
+        for line in
+            ["watch 1 --interval 9", "watch 1 --count 0", "methods 1 --limit 0", "modules 99999999999"]
+        {
             assert_eq!(parse(line).err(), Some(clap::error::ErrorKind::ValueValidation), "{line}");
         }
         assert!(parse("status 1 A.B --agent").is_err(), "the agent's account has no pattern");

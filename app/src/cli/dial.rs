@@ -4,7 +4,7 @@ use super::arguments;
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::LinkError;
-use crate::link::session::Session;
+use crate::link::session::{PING_EVERY, Session};
 use crate::output::json::DialledJson;
 use crate::output::table::printable;
 use crate::output::{Out, sentence, words};
@@ -14,6 +14,8 @@ use redial_protocol::message::{Command, DialReport, Event, Reply};
 use redial_protocol::reason::Reason;
 
 const PROGRAM: &str = "redial dial";
+/// Milliseconds between folds that nobody looks at.
+const HOLD_INTERVAL_MS: u32 = 60_000;
 /// Refused methods named per reason; `--json` names all the agent sent.
 const NAMED_PER_REASON: usize = 10;
 
@@ -44,7 +46,7 @@ pub fn run(arguments: &arguments::Dial) -> Result<Exit, Failure> {
     }
     out.flush()?;
     match interrupts {
-        Some(interrupts) if exit != Exit::Failed => hold(session, &interrupts, exit),
+        Some(interrupts) if exit != Exit::Failed => hold(session, &interrupts, &arguments.pattern, exit),
         _ => {
             // At once, and not when the agent notices the end of the session: the next command may be waiting.
             session.tell(Command::ReleaseControl)?;
@@ -81,16 +83,22 @@ fn refused(report: &DialReport) -> u64 {
 
 fn lines(report: &DialReport, level: Level) -> Vec<String> {
     let copies = |number| words::count(number, "copy", "copies");
-    let mut first = format!("{} matched, {} accepted at {level}", copies(report.matched), words::grouped(report.accepted));
+    let mut first = format!(
+        "{} matched, {} accepted at {level}",
+        copies(report.matched),
+        words::grouped(report.accepted)
+    );
     if report.bodyless > 0 {
         first.push_str(&format!(", {} without a body", words::grouped(report.bodyless)));
     }
     let mut lines = vec![first];
     for (reason, number) in &report.refused_by_reason {
         lines.push(format!("{} refused: {}", copies(*number), reason.sentence()));
-        let named: Vec<_> = report.refused.iter().filter(|one| one.reason == *reason).take(NAMED_PER_REASON).collect();
+        let named: Vec<_> =
+            report.refused.iter().filter(|one| one.reason == *reason).take(NAMED_PER_REASON).collect();
         for one in &named {
-            let code = if *reason == Reason::Hresult { format!("  ({:#010x})", one.hresult) } else { String::new() };
+            let code =
+                if *reason == Reason::Hresult { format!("  ({:#010x})", one.hresult) } else { String::new() };
             lines.push(format!("    {}{code}", printable(&one.method)));
         }
         let rest = number.saturating_sub(named.len() as u64);
@@ -107,19 +115,25 @@ fn standing(arguments: &arguments::Dial, report: &DialReport) -> String {
     let pid = arguments.pid;
     match (arguments.level, arguments.hold) {
         (Level::Off, _) => "off: the original IL runs again".to_owned(),
-        (_, true) => format!("held while this command runs; Ctrl-C turns '{}' off", printable(&arguments.pattern)),
-        (_, false) if report.matched == 0 => format!("kept for what loads later; `redial off {pid}` turns it off"),
+        (_, true) => {
+            format!("held while this command runs; Ctrl-C turns '{}' off", printable(&arguments.pattern))
+        }
+        (_, false) if report.matched == 0 => {
+            format!("kept for what loads later; `redial off {pid}` turns it off")
+        }
         (_, false) => format!("kept until it is turned off, by `redial off {pid}` for example"),
     }
 }
 
 /// Stays until Ctrl-C; the dials are reverted by the agent when the session ends.
-fn hold(mut session: Session, interrupts: &Interrupts, exit: Exit) -> Result<Exit, Failure> {
+fn hold(mut session: Session, interrupts: &Interrupts, pattern: &str, exit: Exit) -> Result<Exit, Failure> {
     interrupts.deliver_to(session.interrupter());
-    session.keep_alive()?;
+    session.keep_alive(PING_EVERY)?;
+    // Only for the words about control and the end of the process: the numbers are `watch`'s.
+    session.tell(Command::Subscribe { pattern: Some(pattern.to_owned()), interval_ms: HOLD_INTERVAL_MS })?;
     loop {
         match session.next(None) {
-            Ok(Some(Event::Control(Some(holder)))) if holder.pid != std::process::id() => {
+            Ok(Some(Event::Control(Some(holder)))) => {
                 sentence(format!(
                     "{} (pid {}) took control; the dials stay held until this command ends",
                     holder.program, holder.pid
@@ -150,7 +164,11 @@ mod tests {
             accepted,
             bodyless: 0,
             refused_by_reason: refused.to_vec(),
-            refused: refused.iter().flat_map(|(reason, n)| (0..*n).map(|i| (*reason, i))).map(method).collect(),
+            refused: refused
+                .iter()
+                .flat_map(|(reason, n)| (0..*n).map(|i| (*reason, i)))
+                .map(method)
+                .collect(),
             warnings: vec![],
         }
     }

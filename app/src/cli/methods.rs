@@ -22,7 +22,7 @@ pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
     let command = Command::Methods { pattern: arguments.pattern.clone(), limit: arguments.limit };
     let reply = session.ask(command, &mut |page| {
         if let Page::Methods(page) = page {
-            pages.push(page);
+            pages.push(*page);
         }
     })?;
     let Reply::Methods { matched, suggestions } = reply else { return Err(session.wrong_reply().into()) };

@@ -45,7 +45,8 @@ fn lines(domains: &[DomainRow], modules: &[ModuleRow], columns: Option<usize>) -
     }
     lines.extend(table.lines(columns));
     lines.push(String::new());
-    let mut table = Table::new(&[number("METHODS"), text("MODULE"), text("NAME"), text("DOMAINS"), wide("PATH")]);
+    let mut table =
+        Table::new(&[number("METHODS"), text("MODULE"), text("NAME"), text("DOMAINS"), wide("PATH")]);
     for module in modules {
         let domains = match (module.shared, module.domains.as_slice()) {
             (true, _) => "shared".to_owned(),
@@ -58,7 +59,13 @@ fn lines(domains: &[DomainRow], modules: &[ModuleRow], columns: Option<usize>) -
             (false, path) => path,
         };
         let id = crate::output::json::module_id(module.key);
-        table.row(vec![words::grouped(module.methods.into()), id, module.name.clone(), domains, path.to_owned()]);
+        table.row(vec![
+            words::grouped(module.methods.into()),
+            id,
+            module.name.clone(),
+            domains,
+            path.to_owned(),
+        ]);
     }
     lines.extend(table.lines(columns));
     lines

@@ -86,7 +86,9 @@ fn row(process: Process, facts: Option<Result<AgentFacts, LinkError>>) -> Proces
             ("none", kind.obstacle().map(str::to_owned))
         }
         (Found::Unknown { why, .. }, _) => ("refused", Some(why.clone())),
-        (Found::Runtime(_), Some(Err(LinkError::NoAgent { advice, .. }))) => ("launch-only", Some(advice.clone())),
+        (Found::Runtime(_), Some(Err(LinkError::NoAgent { advice, .. }))) => {
+            ("launch-only", Some(advice.clone()))
+        }
         (Found::Runtime(_), Some(Err(error))) => ("refused", Some(error.to_string())),
         (Found::Runtime(_), None) => ("launch-only", None),
     };
@@ -108,9 +110,10 @@ fn row(process: Process, facts: Option<Result<AgentFacts, LinkError>>) -> Proces
 /// The agent knows its runtime better than anyone outside.
 fn runtime_json(found: &Found, facts: Option<&AgentFacts>) -> Option<RuntimeJson> {
     let (kind, version) = match (facts, found) {
-        (Some(facts), _) => {
-            (facts.runtime_kind.word(), Some(facts.runtime_version.clone()).filter(|version| !version.is_empty()))
-        }
+        (Some(facts), _) => (
+            facts.runtime_kind.word(),
+            Some(facts.runtime_version.clone()).filter(|version| !version.is_empty()),
+        ),
         (None, Found::Runtime(runtime)) => (runtime.kind.word(), runtime.version.clone()),
         (None, _) => return None,
     };
@@ -119,8 +122,14 @@ fn runtime_json(found: &Found, facts: Option<&AgentFacts>) -> Option<RuntimeJson
 }
 
 fn table(rows: &[ProcessJson]) -> Table {
-    let mut table =
-        Table::new(&[number("PID"), wide("NAME"), text("USER"), text("RUNTIME"), text("AGENT"), wide("COMMAND")]);
+    let mut table = Table::new(&[
+        number("PID"),
+        wide("NAME"),
+        text("USER"),
+        text("RUNTIME"),
+        text("AGENT"),
+        wide("COMMAND"),
+    ]);
     for row in rows {
         let runtime = row.runtime.as_ref().map_or(String::new(), |runtime| match &runtime.version {
             Some(version) => format!("{} {version}", runtime.kind),
@@ -211,9 +220,11 @@ mod tests {
     fn what_cannot_be_dialled_says_why() {
         let aot = Found::Runtime(Runtime { kind: Kind::NativeAot, version: None });
         let unreadable = Found::Unknown { why: "its memory map cannot be read".into(), likely: true };
-        for (found, agent, part) in
-            [(Found::None, "none", "not a .NET"), (aot, "none", "ahead of time"), (unreadable, "refused", "memory map")]
-        {
+        for (found, agent, part) in [
+            (Found::None, "none", "not a .NET"),
+            (aot, "none", "ahead of time"),
+            (unreadable, "refused", "memory map"),
+        ] {
             let row = row(process(found), None);
             assert_eq!(row.agent, agent);
             assert!(row.reason.as_deref().is_some_and(|reason| reason.contains(part)), "{:?}", row.reason);

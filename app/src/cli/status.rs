@@ -124,12 +124,7 @@ fn control_line(status: &AgentStatus) -> String {
 }
 
 fn kept_line(status: &AgentStatus) -> String {
-    format!(
-        "dialled: {} kept, {} held; kept by the runtime for recompilations: about {}",
-        words::grouped(status.kept),
-        words::grouped(status.held),
-        words::bytes(status.clr_kept_bytes)
-    )
+    format!("dialled: {} kept, {} held", words::grouped(status.kept), words::grouped(status.held))
 }
 
 fn agent_lines(status: &AgentStatus, live: u64) -> Vec<String> {
@@ -138,10 +133,15 @@ fn agent_lines(status: &AgentStatus, live: u64) -> Vec<String> {
         kept_line(status),
         format!("live: {}", words::count(live, "copy", "copies")),
         format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
+        format!("kept by the runtime for recompilations: about {}", words::bytes(status.clr_kept_bytes)),
     ];
     for budget in &status.budgets {
         let name = words::one_line(&budget.name);
-        lines.push(format!("budget {name}: {} of {}", words::grouped(budget.used), words::grouped(budget.limit)));
+        lines.push(format!(
+            "budget {name}: {} of {}",
+            words::grouped(budget.used),
+            words::grouped(budget.limit)
+        ));
     }
     lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
     lines.push(format!("faults caught: {}", words::grouped(status.guard_trips)));
@@ -231,7 +231,7 @@ mod tests {
                 "    0  count   refused  Shop!Shop.Cart.Native()  it is a P/Invoke",
                 "",
                 "control: redial app (pid 7)",
-                "dialled: 2 kept, 0 held; kept by the runtime for recompilations: about 2.44 KiB",
+                "dialled: 2 kept, 0 held",
                 "1 caller was inlined",
             ]
         );

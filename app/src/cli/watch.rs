@@ -49,7 +49,8 @@ impl From<Failure> for Stop {
 fn watch(session: &mut Session, arguments: &arguments::Watch) -> Result<(), Stop> {
     let interval = Duration::from_millis(arguments.interval.into());
     let mut dials = Dials::default();
-    session.tell(Command::Subscribe { pattern: arguments.pattern.clone(), interval_ms: arguments.interval })?;
+    session
+        .tell(Command::Subscribe { pattern: arguments.pattern.clone(), interval_ms: arguments.interval })?;
     while let Some(event) = session.next(Some(Instant::now()))? {
         dials.apply(event);
     }
@@ -204,7 +205,11 @@ mod tests {
 
     fn dials(count: u32) -> Dials {
         let mut dials = Dials::default();
-        dials.rows((0..count).map(|index| row(index, &format!("Shop.Cart.Method{index:03}"), u64::from(index))).collect());
+        dials.rows(
+            (0..count)
+                .map(|index| row(index, &format!("Shop.Cart.Method{index:03}"), u64::from(index)))
+                .collect(),
+        );
         dials
     }
 
@@ -233,14 +238,18 @@ mod tests {
         assert_eq!(plain(1500, &dials(0)), ["    1.500 s  no method is dialled"]);
         let lines = plain(61_000, &dials(2));
         assert_eq!(lines.len(), 2);
-        assert!(lines[1].starts_with("   61.000 s") && lines[1].ends_with("Shop!Shop.Cart.Method001()"), "{lines:?}");
+        assert!(
+            lines[1].starts_with("   61.000 s") && lines[1].ends_with("Shop!Shop.Cart.Method001()"),
+            "{lines:?}"
+        );
     }
 
     #[test]
     fn a_json_line_has_the_documented_fields() {
         let dials = dials(1);
         let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
-        let line = serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0 }).expect("JSON");
+        let line =
+            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0 }).expect("JSON");
         assert_eq!((&line["pid"], &line["t_ms"], &line["dropped"]), (&42.into(), &5.into(), &0.into()));
         assert_eq!(line["dials"][0]["method"], "Shop.Cart.Method000");
     }

@@ -29,7 +29,9 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
     let name = process.name;
     match process.runtime {
         Found::Runtime(runtime) => match runtime.kind.obstacle() {
-            None => LinkError::NoAgent { pid, name, advice: "start it with `redial run -- COMMAND`".to_owned() },
+            None => {
+                LinkError::NoAgent { pid, name, advice: "start it with `redial run -- COMMAND`".to_owned() }
+            }
             Some(why) => LinkError::Unsuitable { pid, name, why: why.to_owned() },
         },
         Found::None => LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() },

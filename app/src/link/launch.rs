@@ -71,7 +71,13 @@ pub fn prepare(command: &mut Command, agent: &Path, wishes: &Wishes, launcher: P
     for name in REMOVED {
         command.env_remove(name);
     }
-    command.envs(environment(agent, wishes, launcher, files.orders.as_ref().map(|file| file.0.as_path()), files.mark()));
+    command.envs(environment(
+        agent,
+        wishes,
+        launcher,
+        files.orders.as_ref().map(|file| file.0.as_path()),
+        files.mark(),
+    ));
 }
 
 fn environment(
@@ -150,7 +156,9 @@ impl PrivateFile {
                     return Ok(created);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = Some(error),
-                Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+                Err(error) => {
+                    return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
+                }
             }
         }
         Err(taken.unwrap_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists)))
@@ -186,7 +194,8 @@ mod tests {
     #[test]
     fn the_environment_is_the_agreed_one() {
         let (agent, mark) = (Path::new("/opt/libredial_agent.so"), Path::new("/tmp/mark"));
-        let plain: HashMap<_, _> = environment(agent, &Wishes::default(), LAUNCHER, None, mark).into_iter().collect();
+        let plain: HashMap<_, _> =
+            environment(agent, &Wishes::default(), LAUNCHER, None, mark).into_iter().collect();
         for prefix in ["CORECLR", "COR"] {
             let value = |name: &str| plain.get(format!("{prefix}_{name}").as_str()).cloned();
             assert_eq!(value("ENABLE_PROFILING"), Some("1".into()));
@@ -230,10 +239,7 @@ mod tests {
     fn marks_are_whole_lines() {
         assert_eq!(
             marks("loaded 12 777\ninert REDIAL_DISABLE is set\nnonsense\nloaded 13 7"),
-            [
-                Mark::Loaded(ProcessKey { pid: 12, start: 777 }),
-                Mark::Inert("REDIAL_DISABLE is set".into()),
-            ]
+            [Mark::Loaded(ProcessKey { pid: 12, start: 777 }), Mark::Inert("REDIAL_DISABLE is set".into()),]
         );
         assert!(marks("").is_empty() && marks("loaded 1 2").is_empty());
     }

@@ -60,13 +60,18 @@ fn folders(program: Option<&Path>) -> Vec<PathBuf> {
 /// Checks that a file is a shared library for this machine, by its header. The sentence says what it is instead.
 pub fn check(path: &Path) -> Result<(), String> {
     let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    file.take(4096).read_to_end(&mut head).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let file =
+        std::fs::File::open(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    file.take(4096)
+        .read_to_end(&mut head)
+        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     let machine = if cfg!(windows) { pe_machine(&head) } else { elf_machine(&head) };
     match machine {
         None => Err(format!("{} is not a shared library of this system", path.display())),
         Some(machine) if Some(machine) == own_machine() => Ok(()),
-        Some(machine) => Err(format!("{} is built for another processor (machine {machine:#x})", path.display())),
+        Some(machine) => {
+            Err(format!("{} is built for another processor (machine {machine:#x})", path.display()))
+        }
     }
 }
 
@@ -79,7 +84,8 @@ fn elf_machine(head: &[u8]) -> Option<u16> {
 /// Machine of a DLL (PE format: e_lfanew at 0x3c, "PE\0\0", Machine, and IMAGE_FILE_DLL 0x2000 at 18 after it).
 fn pe_machine(head: &[u8]) -> Option<u16> {
     let at = usize::from(u16_at(head, 0x3c)?);
-    let library = head.starts_with(b"MZ") && head.get(at..at + 4)? == b"PE\0\0" && u16_at(head, at + 22)? & 0x2000 != 0;
+    let library =
+        head.starts_with(b"MZ") && head.get(at..at + 4)? == b"PE\0\0" && u16_at(head, at + 22)? & 0x2000 != 0;
     library.then(|| u16_at(head, at + 4))?
 }
 

@@ -9,3 +9,6 @@ pub mod library;
 mod reader;
 pub mod session;
 mod wire;
+
+#[cfg(test)]
+pub mod test_agent;

@@ -15,7 +15,7 @@ const READ_AT_ONCE: usize = 64 << 10;
 #[derive(Debug)]
 pub enum Incoming {
     /// A packet.
-    Packet(FromAgent),
+    Packet(Box<FromAgent>),
     /// The connection ended; nothing follows.
     Closed {
         /// What the operating system said, if it said anything.
@@ -28,7 +28,9 @@ pub enum Incoming {
 }
 
 /// Starts reading. The thread ends with the connection, or when the receiver is gone.
-pub fn start(mut from: impl Read + Send + 'static) -> std::io::Result<(SyncSender<Incoming>, Receiver<Incoming>)> {
+pub fn start(
+    mut from: impl Read + Send + 'static,
+) -> std::io::Result<(SyncSender<Incoming>, Receiver<Incoming>)> {
     let (sender, receiver) = sync_channel(WAITING);
     let to = sender.clone();
     std::thread::Builder::new().name("link reader".into()).spawn(move || {
@@ -43,7 +45,9 @@ fn read(from: &mut impl Read, to: &SyncSender<Incoming>) -> Incoming {
     let mut buffer = vec![0u8; READ_AT_ONCE];
     loop {
         let length = match from.read(&mut buffer) {
-            Ok(0) if frames.mid_frame() => return Incoming::Closed { why: Some("in the middle of a message".into()) },
+            Ok(0) if frames.mid_frame() => {
+                return Incoming::Closed { why: Some("in the middle of a message".into()) };
+            }
             Ok(0) => return Incoming::Closed { why: None },
             Ok(length) => length,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -57,7 +61,7 @@ fn read(from: &mut impl Read, to: &SyncSender<Incoming>) -> Incoming {
                 Err(error) => return Incoming::Garbled(error.to_string()),
             };
             let packet = match FromAgent::from_body(&body) {
-                Ok(packet) => packet,
+                Ok(packet) => Box::new(packet),
                 Err(error) => return Incoming::Garbled(error.to_string()),
             };
             if to.send(Incoming::Packet(packet)).is_err() {

@@ -6,6 +6,7 @@ use super::wire::{PING_ID, Wire};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::frozen::{AgentFacts, ClientHello};
+use redial_protocol::limits::SESSION_SILENCE_MS;
 use redial_protocol::message::{Command, Event, Reply, Request, StatusRow};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::transport::Connection;
@@ -14,14 +15,17 @@ use std::time::{Duration, Instant};
 
 /// An agent says hello from a thread that waits for nothing; a process stopped in a debugger never does.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
-/// Dialling a whole large program may wait for the runtime to suspend; more than this is a hang.
-const REPLY_PATIENCE: Duration = Duration::from_secs(30);
+/// Dialling a whole large program may wait for the runtime to suspend; an agent gives up after
+/// 30 s and says so, so that more than this is a hang.
+const REPLY_PATIENCE: Duration = Duration::from_secs(40);
+/// How often a session that holds dials says that it is there.
+pub const PING_EVERY: Duration = Duration::from_millis(SESSION_SILENCE_MS / 3);
 
 /// A page that belongs to the request being answered.
 #[derive(Debug)]
 pub enum Page {
     /// Methods.
-    Methods(MethodPage),
+    Methods(Box<MethodPage>),
     /// Ledger rows.
     Rows(Vec<StatusRow>),
 }
@@ -38,6 +42,15 @@ pub struct Session {
 impl Session {
     /// Says hello as `program` ("redial dial") over a fresh connection to process `pid`.
     pub fn open(pid: u32, connection: Connection, program: &str) -> Result<Session, LinkError> {
+        Session::open_within(HELLO_PATIENCE, pid, connection, program)
+    }
+
+    fn open_within(
+        patience: Duration,
+        pid: u32,
+        connection: Connection,
+        program: &str,
+    ) -> Result<Session, LinkError> {
         let mut wire = Wire::new(pid, connection)?;
         wire.send(&FromController::Hello(ClientHello {
             protocol: PROTOCOL_VERSION,
@@ -45,12 +58,12 @@ impl Session {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
         }))?;
-        match wire.packet(Some(Instant::now() + HELLO_PATIENCE))? {
+        match wire.packet(Some(Instant::now() + patience))? {
             Some(FromAgent::Hello(facts)) => {
                 Ok(Session { wire, facts, queued: VecDeque::new(), last_id: PING_ID })
             }
             Some(_) => Err(wire.garbled("its first message is no hello")),
-            None => Err(LinkError::Silent { pid, seconds: HELLO_PATIENCE.as_secs() }),
+            None => Err(LinkError::Silent { pid, seconds: patience.as_secs() }),
         }
     }
 
@@ -87,9 +100,11 @@ impl Session {
                     };
                 }
                 Some(FromAgent::Event(Event::Methods { id: of, page: methods })) if of == id => {
-                    page(Page::Methods(methods));
+                    page(Page::Methods(Box::new(methods)));
                 }
-                Some(FromAgent::Event(Event::Rows { id: Some(of), rows })) if of == id => page(Page::Rows(rows)),
+                Some(FromAgent::Event(Event::Rows { id: Some(of), rows })) if of == id => {
+                    page(Page::Rows(rows))
+                }
                 Some(FromAgent::Event(event)) => self.queue(event),
                 Some(FromAgent::VersionRefused { agent_protocol, agent_version, .. }) => {
                     return Err(LinkError::Version { pid: self.pid(), agent_version, agent_protocol });
@@ -137,9 +152,9 @@ impl Session {
         }
     }
 
-    /// Pings from now on; see `Wire::keep_alive`.
-    pub fn keep_alive(&mut self) -> Result<(), LinkError> {
-        self.wire.keep_alive()
+    /// Pings from now on, in `PING_EVERY` unless a test is in a hurry; see `Wire::keep_alive`.
+    pub fn keep_alive(&mut self, every: Duration) -> Result<(), LinkError> {
+        self.wire.keep_alive(every)
     }
 
     /// Something that makes a waiting `next` or `ask` end with `Interrupted`, callable from any thread.

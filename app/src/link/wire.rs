@@ -4,7 +4,6 @@
 use super::discover;
 use super::error::LinkError;
 use super::reader::{self, Incoming};
-use redial_protocol::limits::SESSION_SILENCE_MS;
 use redial_protocol::message::{Command, Request};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::transport::{Closer, Connection, WriteHalf};
@@ -63,15 +62,17 @@ impl Wire {
     /// The next packet, or None at the deadline.
     pub fn packet(&mut self, deadline: Option<Instant>) -> Result<Option<FromAgent>, LinkError> {
         let incoming = match deadline {
-            Some(deadline) => match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(incoming) => incoming,
-                Err(RecvTimeoutError::Timeout) => return Ok(None),
-                Err(RecvTimeoutError::Disconnected) => Incoming::Closed { why: None },
-            },
+            Some(deadline) => {
+                match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                    Ok(incoming) => incoming,
+                    Err(RecvTimeoutError::Timeout) => return Ok(None),
+                    Err(RecvTimeoutError::Disconnected) => Incoming::Closed { why: None },
+                }
+            }
             None => self.incoming.recv().unwrap_or(Incoming::Closed { why: None }),
         };
         match incoming {
-            Incoming::Packet(packet) => Ok(Some(packet)),
+            Incoming::Packet(packet) => Ok(Some(*packet)),
             Incoming::Interrupted => Err(LinkError::Interrupted),
             Incoming::Garbled(why) => Err(self.garbled(&why)),
             Incoming::Closed { why } => Err(self.closed(why)),
@@ -79,12 +80,11 @@ impl Wire {
     }
 
     /// Pings from now on, so that the agent does not take a silent session for dead and revert its held dials.
-    pub fn keep_alive(&mut self) -> Result<(), LinkError> {
+    pub fn keep_alive(&mut self, every: Duration) -> Result<(), LinkError> {
         let (stop, stopped) = channel::<()>();
         let writer = Arc::clone(&self.writer);
         let ping = FromController::Request(Request { id: PING_ID, command: Command::Ping });
         let frame = ping.to_frame().map_err(|error| self.garbled(&error.to_string()))?;
-        let every = Duration::from_millis(SESSION_SILENCE_MS / 3);
         std::thread::Builder::new()
             .name("link pings".into())
             .spawn(move || {

@@ -195,7 +195,11 @@ pub mod tests {
         let mut dials = table(vec![row(0, "Shop.Cart.Add", 5), row(1, "Shop.Cart.Clear", 0)]);
         assert_eq!(numbers(&dials), [(5, None), (0, None)]);
         dials.apply(counters(1_000, &[(0, 10)]));
-        assert_eq!(numbers(&dials), [(15, None), (0, None)], "the first fold has nothing to be measured from");
+        assert_eq!(
+            numbers(&dials),
+            [(15, None), (0, None)],
+            "the first fold has nothing to be measured from"
+        );
         dials.apply(counters(1_500, &[(0, 100)]));
         assert_eq!(numbers(&dials), [(115, Some(200.0)), (0, Some(0.0))]);
         dials.apply(counters(2_000, &[(1, 1)]));
@@ -251,7 +255,8 @@ pub mod tests {
     #[test]
     fn a_small_screen_shows_the_busiest_in_name_order() {
         let dials = table(vec![row(0, "C", 1), row(1, "B", 30), row(2, "A", 20)]);
-        let names = |most| -> Vec<String> { dials.screen(most).iter().map(|dial| dial.row.method.clone()).collect() };
+        let names =
+            |most| -> Vec<String> { dials.screen(most).iter().map(|dial| dial.row.method.clone()).collect() };
         assert_eq!(names(3), ["A", "B", "C"]);
         assert_eq!(names(2), ["A", "B"]);
         assert_eq!(names(1), ["B"]);

@@ -202,7 +202,8 @@ impl ModulesJson {
     /// The object for process `pid`.
     pub fn new(pid: u32, domains: &[DomainRow], modules: &[ModuleRow]) -> Self {
         let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let domain = |row: &DomainRow| DomainJson { pid, id: hex(row.id), name: row.name.clone(), shared: row.shared };
+        let domain =
+            |row: &DomainRow| DomainJson { pid, id: hex(row.id), name: row.name.clone(), shared: row.shared };
         let module = |row: &ModuleRow| ModuleJson {
             pid,
             id: module_id(row.key),
@@ -285,7 +286,10 @@ impl<'a> DialledJson<'a> {
             accepted: report.accepted,
             bodyless: report.bodyless,
             refused: refused
-                .map(|one| RefusedJson { method: &one.method, reason: super::reason(one.reason, one.hresult) })
+                .map(|one| RefusedJson {
+                    method: &one.method,
+                    reason: super::reason(one.reason, one.hresult),
+                })
                 .collect(),
             warnings: &report.warnings,
         }
@@ -338,7 +342,8 @@ struct AuditJson<'a> {
 impl<'a> AgentJson<'a> {
     /// The object for process `pid`.
     pub fn new(pid: u32, status: &'a AgentStatus) -> Self {
-        let budget = |budget: &'a Budget| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
+        let budget =
+            |budget: &'a Budget| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
         let entry = |entry: &'a AuditEntry| AuditJson {
             t: entry.t_unix_ms,
             user: &entry.user,

@@ -66,7 +66,9 @@ pub fn terminal() -> Option<(usize, usize)> {
         return None;
     }
     let size = terminal_size::terminal_size();
-    Some(size.map_or((80, 24), |(width, height)| (usize::from(width.0).max(20), usize::from(height.0).max(5))))
+    Some(
+        size.map_or((80, 24), |(width, height)| (usize::from(width.0).max(20), usize::from(height.0).max(5))),
+    )
 }
 
 /// A reason in words, with the HRESULT where it is the reason.

@@ -23,7 +23,11 @@ pub(super) fn catch(interrupted: impl Fn() + Send + 'static) -> io::Result<()> {
 
 fn add(handler: Handler) -> io::Result<()> {
     // SAFETY: the handler has the form HandlerRoutine has and lives as long as the program.
-    if unsafe { SetConsoleCtrlHandler(Some(handler), 1) } == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if unsafe { SetConsoleCtrlHandler(Some(handler), 1) } == 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 unsafe extern "system" fn call(event: u32) -> i32 {

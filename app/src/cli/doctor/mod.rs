@@ -62,18 +62,21 @@ fn endpoint_check() -> CheckJson {
 }
 
 fn visibility_check() -> CheckJson {
-    let outcome = discover::all().map_err(|error| format!("processes cannot be listed: {error}")).map(|processes| {
-        let hidden = processes.iter().filter(|process| matches!(process.runtime, Found::Unknown { .. })).count() as u64;
-        let all = words::count(processes.len() as u64, "process", "processes");
-        match hidden {
-            0 => format!("{all}, all of which can be looked into"),
-            hidden => format!(
-                "{all}, of which {} cannot be looked into; {} shows those of other users too",
-                words::grouped(hidden),
-                if cfg!(windows) { "an elevated prompt" } else { "`sudo redial ps`" }
-            ),
-        }
-    });
+    let outcome =
+        discover::all().map_err(|error| format!("processes cannot be listed: {error}")).map(|processes| {
+            let hidden =
+                processes.iter().filter(|process| matches!(process.runtime, Found::Unknown { .. })).count()
+                    as u64;
+            let all = words::count(processes.len() as u64, "process", "processes");
+            match hidden {
+                0 => format!("{all}, all of which can be looked into"),
+                hidden => format!(
+                    "{all}, of which {} cannot be looked into; {} shows those of other users too",
+                    words::grouped(hidden),
+                    if cfg!(windows) { "an elevated prompt" } else { "`sudo redial ps`" }
+                ),
+            }
+        });
     check("processes visible", outcome)
 }
 
@@ -82,9 +85,11 @@ fn dotnet_check() -> CheckJson {
     let outcome = match listed {
         Ok(output) if output.status.success() => runtimes(&String::from_utf8_lossy(&output.stdout)),
         Ok(output) => Err(format!("`dotnet --list-runtimes` failed ({})", output.status)),
-        Err(_) => Err("there is no `dotnet` on the PATH; programs that bring their own runtime can be dialled \
+        Err(_) => {
+            Err("there is no `dotnet` on the PATH; programs that bring their own runtime can be dialled \
                        all the same, for others install .NET 8 or later"
-            .to_owned()),
+                .to_owned())
+        }
     };
     check("dotnet", outcome)
 }
@@ -96,7 +101,9 @@ fn runtimes(output: &str) -> Result<String, String> {
         .filter_map(|line| line.strip_prefix("Microsoft.NETCore.App ")?.split_whitespace().next())
         .collect();
     if versions.is_empty() {
-        return Err("`dotnet` is there but has no Microsoft.NETCore.App runtime; install .NET 8 or later".to_owned());
+        return Err(
+            "`dotnet` is there but has no Microsoft.NETCore.App runtime; install .NET 8 or later".to_owned()
+        );
     }
     Ok(format!("Microsoft.NETCore.App {}", versions.join(", ")))
 }
@@ -116,7 +123,10 @@ mod tests {
     #[test]
     fn a_check_is_a_line_and_its_advice() {
         assert_eq!(lines(&check("dotnet", Ok(String::new()))), ["ok       dotnet"]);
-        assert_eq!(lines(&check("dotnet", Err("install it".into()))), ["missing  dotnet", "         install it"]);
+        assert_eq!(
+            lines(&check("dotnet", Err("install it".into()))),
+            ["missing  dotnet", "         install it"]
+        );
     }
 
     #[test]
@@ -133,6 +143,7 @@ mod tests {
 
     #[test]
     fn the_endpoint_of_this_process_can_be_made_and_is_taken_away() {
+        let _alone = crate::link::test_agent::alone();
         let check = endpoint_check();
         assert!(check.ok, "{:?}", check.advice);
         #[cfg(unix)]

@@ -55,9 +55,9 @@ impl Collected {
             (_, true, true) => None,
             (Some(trouble), ..) => Some(format!("process {pid}: {trouble}")),
             (None, false, _) => Some(format!("process {pid} ended before its agent could be reached")),
-            (None, true, false) if self.outlives => {
-                Some(format!("process {pid} runs on; these are its numbers when the program that was started ended"))
-            }
+            (None, true, false) if self.outlives => Some(format!(
+                "process {pid} runs on; these are its numbers when the program that was started ended"
+            )),
             (None, true, false) => {
                 Some(format!("process {pid} ended without a last word; these are the last numbers seen"))
             }
@@ -97,7 +97,11 @@ fn watch(child: u32, mark: &Path, ended: &Arc<AtomicBool>) -> Vec<Collected> {
         let last = ended.load(Ordering::SeqCst);
         let mut pids = marked(mark);
         // A mark that could not be written must not cost the report.
-        if pids.is_empty() && !last && followed.is_empty() && redial_protocol::transport::connect(child).is_ok() {
+        if pids.is_empty()
+            && !last
+            && followed.is_empty()
+            && redial_protocol::transport::connect(child).is_ok()
+        {
             pids.push(child);
         }
         for pid in pids {
@@ -127,12 +131,10 @@ fn marked(mark: &Path) -> Vec<u32> {
 fn follow(pid: u32, ended: &AtomicBool) -> Collected {
     let mut collected = Collected::new(pid);
     match reach(pid, ended) {
-        Ok(Some(mut session)) => {
-            match listen(&mut session, &mut collected.dials, ended) {
-                Ok(outlives) => collected.outlives = outlives,
-                Err(error) => collected.trouble = trouble(&error),
-            }
-        }
+        Ok(Some(mut session)) => match listen(&mut session, &mut collected.dials, ended) {
+            Ok(outlives) => collected.outlives = outlives,
+            Err(error) => collected.trouble = trouble(&error),
+        },
         Ok(None) => collected.reached = false,
         Err(error) => {
             collected.reached = false;

@@ -123,7 +123,10 @@ fn not_loaded(program: &str, marks: &[Mark]) -> Option<String> {
         })
         .collect();
     Some(match reasons.first() {
-        Some(reason) => format!("{program} ran without dials: the agent stayed inert, because {}", words::one_line(reason)),
+        Some(reason) => format!(
+            "{program} ran without dials: the agent stayed inert, because {}",
+            words::one_line(reason)
+        ),
         None => format!(
             "{program} never loaded the agent: is it a .NET program? (One that it starts gets the agent with --children)"
         ),
@@ -139,7 +142,9 @@ mod tests {
     #[test]
     fn dial_options_become_orders_or_sentences() {
         let dials = |list: &[&str]| orders(&list.iter().map(|dial| (*dial).to_owned()).collect::<Vec<_>>());
-        let Ok(parsed) = dials(&["Shop!Shop.Cart.*=count", "Shop.op_Equality.X = off"]) else { panic!("two orders") };
+        let Ok(parsed) = dials(&["Shop!Shop.Cart.*=count", "Shop.op_Equality.X = off"]) else {
+            panic!("two orders")
+        };
         assert_eq!(parsed[0], arguments::order("Shop!Shop.Cart.*", Level::Count));
         assert_eq!(parsed[1].level, Level::Off);
         for bad in ["Shop.Cart.*", "=count", "Shop.Cart.Add=loud", "Shop.Cart.Add(=count"] {
@@ -171,7 +176,9 @@ mod tests {
         let loaded = Mark::Loaded(ProcessKey { pid: 1, start: 1 });
         let inert = Mark::Inert("REDIAL_DISABLE is set".into());
         assert_eq!(not_loaded("x", &[inert.clone(), loaded]), None);
-        assert!(not_loaded("x", &[inert]).is_some_and(|text| text.ends_with("because REDIAL_DISABLE is set")));
+        assert!(
+            not_loaded("x", &[inert]).is_some_and(|text| text.ends_with("because REDIAL_DISABLE is set"))
+        );
         assert!(not_loaded("ls", &[]).is_some_and(|text| text.starts_with("ls never loaded the agent")));
     }
 }

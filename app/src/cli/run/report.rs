@@ -123,7 +123,10 @@ mod tests {
     #[test]
     fn a_whole_report_says_so() {
         let whole = value(&[collected(5, true)]);
-        assert_eq!((&whole["complete"], &whole["note"], &whole["exit_code"]), (&json!(true), &json!(null), &json!(3)));
+        assert_eq!(
+            (&whole["complete"], &whole["note"], &whole["exit_code"]),
+            (&json!(true), &json!(null), &json!(3))
+        );
         assert_eq!(whole["command"], json!(["dotnet", "x.dll"]));
         assert_eq!((&whole["status"][0]["calls"], &whole["status"][0]["pid"]), (&json!(12), &json!(5)));
     }

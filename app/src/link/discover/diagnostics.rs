@@ -58,7 +58,8 @@ fn product_version(payload: &[u8]) -> Option<String> {
         let (length, after) = rest.split_first_chunk::<4>()?;
         let bytes = usize::try_from(u32::from_le_bytes(*length)).ok()?.checked_mul(2)?;
         let (units, after) = after.split_at_checked(bytes)?;
-        let units: Vec<u16> = units.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        let units: Vec<u16> =
+            units.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
         text = String::from_utf16_lossy(&units).trim_end_matches('\0').to_owned();
         rest = after;
     }
@@ -97,7 +98,8 @@ mod tests {
     #[test]
     fn the_question_is_asked_and_an_error_is_no_version() {
         for (status, answer) in [((0xffu8, 0u8), Some("8.0.31")), ((0xff, 0xff), None)] {
-            let folder = std::env::temp_dir().join(format!("redial-diagnostics-{}-{}", std::process::id(), status.1));
+            let folder =
+                std::env::temp_dir().join(format!("redial-diagnostics-{}-{}", std::process::id(), status.1));
             std::fs::create_dir_all(&folder).expect("folder");
             let name = "dotnet-diagnostic-42-777-socket";
             let listener = UnixListener::bind(folder.join(name)).expect("socket");

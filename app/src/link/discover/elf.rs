@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn a_real_program_has_its_imports_in_the_table() {
-        let program = std::fs::read(std::env::current_exe().expect("this program has a path")).expect("readable");
+        let program =
+            std::fs::read(std::env::current_exe().expect("this program has a path")).expect("readable");
         let strings = strings_of(&program).expect("this test program is a dynamic ELF");
         assert!(strings.split(|byte| *byte == 0).any(|name| name == b"malloc"));
         assert_eq!(linked_runtime(&std::env::current_exe().expect("path")), None, "this is no .NET program");

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 /// The group from the text of `/proc/PID/cgroup` (cgroups(7)): the innermost container or service.
+#[cfg(any(unix, test))]
 pub fn from_cgroup(text: &str) -> Option<String> {
     // Version 2 has one line `0::/path`; under version 1 systemd's own hierarchy is `N:name=systemd:/path`.
     let path = text
@@ -10,18 +11,23 @@ pub fn from_cgroup(text: &str) -> Option<String> {
             let mut fields = line.splitn(3, ':');
             Some((fields.next()?, fields.next()?, fields.next()?))
         })
-        .find(|(id, controllers, _)| (*id == "0" && controllers.is_empty()) || *controllers == "name=systemd")?
+        .find(|(id, controllers, _)| {
+            (*id == "0" && controllers.is_empty()) || *controllers == "name=systemd"
+        })?
         .2;
     path.rsplit('/').find_map(|part| container(part).or_else(|| service(part)))
 }
 
 /// `docker-<64 hex>.scope`, `cri-containerd-<64 hex>.scope`, `<64 hex>`: the first 12 digits, as tools show them.
+#[cfg(any(unix, test))]
 fn container(part: &str) -> Option<String> {
     let part = part.strip_suffix(".scope").unwrap_or(part);
     let id = part.rsplit(['-', ':']).next()?;
-    (id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| format!("container:{}", &id[..12]))
+    (id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .then(|| format!("container:{}", &id[..12]))
 }
 
+#[cfg(any(unix, test))]
 fn service(part: &str) -> Option<String> {
     let name = part.strip_suffix(".service")?;
     // A login session's manager says nothing about the program.
@@ -29,12 +35,13 @@ fn service(part: &str) -> Option<String> {
 }
 
 /// The application pool of an IIS worker, from its command line: `w3wp.exe -ap "Shop" -v "v4.0" …`.
-#[cfg_attr(unix, allow(dead_code, reason = "IIS runs on Windows only; tested everywhere"))]
+#[cfg(any(windows, test))]
 pub fn from_worker_command(name: &str, arguments: &[String]) -> Option<String> {
     if !name.eq_ignore_ascii_case("w3wp.exe") {
         return None;
     }
-    let pool = arguments.iter().position(|argument| argument == "-ap").and_then(|at| arguments.get(at + 1))?;
+    let pool =
+        arguments.iter().position(|argument| argument == "-ap").and_then(|at| arguments.get(at + 1))?;
     Some(format!("pool:{}", pool.trim_matches('"')))
 }
 
@@ -49,8 +56,14 @@ mod tests {
             ("0::/system.slice/shop.service\n".to_owned(), Some("shop.service")),
             (format!("0::/system.slice/docker-{id}.scope\n"), Some("container:4f5a7c0e9b1d")),
             (format!("12:cpu:/x\n1:name=systemd:/docker/{id}\n"), Some("container:4f5a7c0e9b1d")),
-            (format!("0::/kubepods.slice/pod1.slice/cri-containerd-{id}.scope"), Some("container:4f5a7c0e9b1d")),
-            ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/shop.service".into(), Some("shop.service")),
+            (
+                format!("0::/kubepods.slice/pod1.slice/cri-containerd-{id}.scope"),
+                Some("container:4f5a7c0e9b1d"),
+            ),
+            (
+                "0::/user.slice/user-1000.slice/user@1000.service/app.slice/shop.service".into(),
+                Some("shop.service"),
+            ),
             ("0::/user.slice/user-1000.slice/session-3.scope\n".into(), None),
             ("0::/user.slice/user@1000.service/init.scope\n".into(), None),
             ("0::/\n".into(), None),

@@ -59,7 +59,9 @@ fn runtime(pid: u32, proc: &Path, name: &str) -> Found {
     let maps = match std::fs::read(proc.join("maps")) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         // It ended meanwhile, or is a kernel thread.
-        Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) => {
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) =>
+        {
             return Found::None;
         }
         Err(error) => {

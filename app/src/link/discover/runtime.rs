@@ -9,6 +9,7 @@ pub enum Kind {
     /// .NET Framework.
     Framework,
     /// Compiled ahead of time, without a JIT.
+    #[cfg_attr(windows, allow(dead_code, reason = "told by the symbols of ELF programs only"))]
     NativeAot,
     /// Mono.
     Mono,
@@ -56,6 +57,7 @@ pub fn tested(kind: &str, version: &str) -> bool {
 
 /// The files mapped into a process, from the text of its `/proc/PID/maps` (proc(5): six columns, the last the
 /// path, which may hold blanks).
+#[cfg(any(unix, test))]
 pub fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
     maps.lines().filter_map(|line| {
         let path = line.get(line.find('/')?..)?;
@@ -77,7 +79,10 @@ pub fn recognise<'a>(files: impl Iterator<Item = &'a str>) -> Option<Runtime> {
                 let version = last.strip_prefix(['v', 'V']).and_then(version_of);
                 return Some(Runtime { kind: Kind::Framework, version });
             }
-            name if name.starts_with("libmonosgen-") || name.starts_with("mono-2.0-") || name == "mono-sgen" => {
+            name if name.starts_with("libmonosgen-")
+                || name.starts_with("mono-2.0-")
+                || name == "mono-sgen" =>
+            {
                 mono = Some(Runtime { kind: Kind::Mono, version: None });
             }
             _ => {}
@@ -90,7 +95,8 @@ pub fn recognise<'a>(files: impl Iterator<Item = &'a str>) -> Option<Runtime> {
 fn version_of(folder: &str) -> Option<String> {
     let numbers = folder.split(['-', '+']).next().unwrap_or_default();
     let mut parts = numbers.split('.');
-    let whole = parts.clone().count() >= 2 && parts.all(|part| !part.is_empty() && part.parse::<u32>().is_ok());
+    let whole =
+        parts.clone().count() >= 2 && parts.all(|part| !part.is_empty() && part.parse::<u32>().is_ok());
     whole.then(|| folder.to_owned())
 }
 
@@ -120,7 +126,9 @@ mod tests {
         let kind_and_version = |path| found(path).map(|runtime| (runtime.kind, runtime.version));
         assert_eq!(kind_and_version("/opt/shop/libcoreclr.so"), Some((Kind::CoreClr, None)));
         assert_eq!(
-            kind_and_version(r"C:\Program Files\dotnet\shared\Microsoft.NETCore.App\10.0.0-rc.1.25451.107\CoreCLR.dll"),
+            kind_and_version(
+                r"C:\Program Files\dotnet\shared\Microsoft.NETCore.App\10.0.0-rc.1.25451.107\CoreCLR.dll"
+            ),
             Some((Kind::CoreClr, Some("10.0.0-rc.1.25451.107".into())))
         );
         assert_eq!(

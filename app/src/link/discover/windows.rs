@@ -124,7 +124,10 @@ mod modules {
         #[test]
         fn this_process_has_kernel32_mapped() {
             let files = super::files(std::process::id()).expect("own modules");
-            assert!(files.iter().any(|file| file.to_ascii_lowercase().ends_with("kernel32.dll")), "{files:?}");
+            assert!(
+                files.iter().any(|file| file.to_ascii_lowercase().ends_with("kernel32.dll")),
+                "{files:?}"
+            );
         }
     }
 }

@@ -1,0 +1,113 @@
+//! The agent's side of the pipe for tests of the link: a real endpoint of this very process, and a script.
+
+use redial_protocol::frame::FrameReader;
+use redial_protocol::frozen::{AgentFacts, RuntimeKind};
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::level::Level;
+use redial_protocol::message::{Event, Reply, Request};
+use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::transport::{Closer, Listener, ReadHalf, WriteHalf};
+use redial_protocol::{PROTOCOL_VERSION, process};
+use std::io::{Read, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A process has one endpoint, so that tests which make it take turns.
+pub fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Serves one connection with `script` while `controller` runs against this process's own pid.
+pub fn serve(script: impl FnOnce(AgentEnd) + Send, controller: impl FnOnce(u32)) {
+    let _alone = alone();
+    let listener = Listener::bind(process::own_key().expect("own key")).expect("endpoint");
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let (read, write, closer) = listener.accept().expect("a controller").split();
+            script(AgentEnd { read, write, closer, frames: FrameReader::new() });
+        });
+        controller(std::process::id());
+        server.join().expect("the script ran to its end");
+    });
+}
+
+/// The agent's end of a connection.
+pub struct AgentEnd {
+    read: ReadHalf,
+    write: WriteHalf,
+    closer: Closer,
+    frames: FrameReader,
+}
+
+impl AgentEnd {
+    /// The next packet; None at the end.
+    pub fn receive(&mut self) -> Option<FromController> {
+        let mut buffer = [0u8; 1024];
+        loop {
+            if let Some(body) = self.frames.next().expect("frames") {
+                return Some(FromController::from_body(&body).expect("a packet"));
+            }
+            match self.read.read(&mut buffer) {
+                Ok(length) if length > 0 => self.frames.push(&buffer[..length]),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The next request.
+    pub fn request(&mut self) -> Request {
+        match self.receive() {
+            Some(FromController::Request(request)) => request,
+            other => panic!("not a request: {other:?}"),
+        }
+    }
+
+    /// Answers the hello with these facts.
+    pub fn hello(&mut self, facts: AgentFacts) {
+        assert!(matches!(self.receive(), Some(FromController::Hello(_))));
+        self.send(&FromAgent::Hello(facts));
+    }
+
+    /// Sends a packet.
+    pub fn send(&mut self, packet: &FromAgent) {
+        self.raw(&packet.to_frame().expect("a frame"));
+    }
+
+    /// Sends an event.
+    pub fn event(&mut self, event: Event) {
+        self.send(&FromAgent::Event(event));
+    }
+
+    /// Sends a reply.
+    pub fn reply(&mut self, id: u32, reply: Reply) {
+        self.event(Event::Reply { id, reply });
+    }
+
+    /// Sends any bytes.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.write.write_all(bytes).expect("sent");
+    }
+
+    /// Closes the connection.
+    pub fn close(self) {
+        self.closer.close();
+    }
+}
+
+/// An agent's facts at this protocol version plus `newer`.
+pub fn facts(newer: u32) -> AgentFacts {
+    AgentFacts {
+        protocol: PROTOCOL_VERSION + newer,
+        agent_version: "7.8.9".into(),
+        process: ProcessKey { pid: std::process::id(), start: 1 },
+        runtime_kind: RuntimeKind::CoreClr,
+        runtime_version: "8.0.31".into(),
+        levels: vec![Level::Off, Level::Count],
+        holder: None,
+        live: 1,
+        kept: 2,
+        held: 3,
+        clr_kept_bytes: 4,
+    }
+}
