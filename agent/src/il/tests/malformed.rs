@@ -1,0 +1,175 @@
+use super::support::*;
+use crate::il::{IlError, decode};
+
+fn refused(bytes: &[u8]) -> IlError {
+    decode(bytes).unwrap_err()
+}
+
+const NOP_RET: [u8; 2] = [0x00, 0x2A];
+
+#[test]
+fn headers_that_are_none() {
+    assert_eq!(refused(&[]), IlError::Truncated { what: "the header" });
+    for first in [0x00, 0x01, 0x04, 0x05, 0x07, 0x0F] {
+        assert_eq!(refused(&[first; 20]), IlError::BadHeader(first));
+    }
+    for length in 1..12 {
+        let fat = fat(&NOP_RET, &[]);
+        assert_eq!(refused(&fat[..length]), IlError::Truncated { what: "the header" });
+    }
+    let mut short = fat(&NOP_RET, &[]);
+    short[1] = 0x20;
+    assert_eq!(refused(&short), IlError::BadHeaderSize(2));
+}
+
+#[test]
+fn a_longer_header_than_the_standard_has_is_skipped() {
+    let mut long = fat(&NOP_RET, &[]);
+    long[1] = 0x40;
+    long.splice(12..12, [9, 9, 9, 9]);
+    assert_eq!(decode(&long).unwrap().instructions.len(), 2);
+}
+
+#[test]
+fn code_that_is_not_there() {
+    assert_eq!(refused(&[0x02]), IlError::NoCode);
+    assert_eq!(refused(&fat(&[], &[])), IlError::NoCode);
+    assert_eq!(refused(&[0x0A, 0x00]), IlError::Truncated { what: "the code" });
+    let mut huge = fat(&NOP_RET, &[]);
+    huge[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(refused(&huge), IlError::Truncated { what: "the code" });
+}
+
+#[test]
+fn instructions_that_are_none() {
+    for value in [0x24, 0x77, 0x78, 0xA6, 0xB2, 0xBB, 0xC1, 0xC4, 0xC5, 0xC7, 0xCF, 0xE1, 0xF8, 0xFD, 0xFF] {
+        assert_eq!(refused(&tiny(&[0x00, value])), IlError::BadOpcode { value: value.into(), offset: 1 });
+    }
+    for second in [0x08, 0x10, 0x1B, 0x1F, 0x20, 0xFE, 0xFF] {
+        let value = 0xFE00 | u16::from(second);
+        assert_eq!(refused(&tiny(&[0xFE, second, 0x2A])), IlError::BadOpcode { value, offset: 0 });
+    }
+    assert_eq!(refused(&tiny(&[0x00, 0xFE])), IlError::Truncated { what: "an instruction" });
+}
+
+#[test]
+fn operands_that_end_early() {
+    let truncated = IlError::Truncated { what: "an instruction's operand" };
+    for code in [
+        &[0x0E][..],                  // ldarg.s
+        &[0x1F],                      // ldc.i4.s
+        &[0x20, 0, 0, 0],             // ldc.i4
+        &[0x21, 0, 0, 0, 0, 0, 0, 0], // ldc.i8
+        &[0x22, 0, 0, 0],             // ldc.r4
+        &[0x23, 0, 0, 0, 0, 0, 0, 0], // ldc.r8
+        &[0x28, 0, 0, 0],             // call
+        &[0x2B],                      // br.s
+        &[0x38, 0, 0, 0],             // br
+        &[0x45, 1, 0, 0],             // switch
+        &[0x45, 1, 0, 0, 0, 0, 0, 0], // switch with half a target
+        &[0xFE, 0x09, 0],             // ldarg
+        &[0xFE, 0x12],                // unaligned.
+    ] {
+        assert_eq!(refused(&tiny(code)), truncated, "{code:02x?}");
+    }
+}
+
+#[test]
+fn a_switch_with_more_targets_than_bytes_allocates_nothing() {
+    let code = [0x45, 0xFF, 0xFF, 0xFF, 0xFF, 0x2A];
+    assert_eq!(refused(&tiny(&code)), IlError::Truncated { what: "an instruction's operand" });
+}
+
+#[test]
+fn branches_to_no_instruction() {
+    let to = |distance: i8| refused(&tiny(&[0x2B, distance as u8, 0x20, 0, 0, 0, 0, 0x2A]));
+    assert_eq!(to(1), IlError::BadTarget { offset: 0, target: 3 });
+    assert_eq!(to(6), IlError::BadTarget { offset: 0, target: 8 });
+    assert_eq!(to(7), IlError::BadTarget { offset: 0, target: 9 });
+    assert_eq!(to(-3), IlError::BadTarget { offset: 0, target: -1 });
+    let far = [0x00, 0x38, 0xFF, 0xFF, 0xFF, 0x7F];
+    assert_eq!(refused(&tiny(&far)), IlError::BadTarget { offset: 1, target: 0x8000_0005 });
+    let switch = [0x16, 0x45, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0x2A];
+    assert_eq!(refused(&tiny(&switch)), IlError::BadTarget { offset: 1, target: 15 });
+}
+
+/// `nop; ldc.i4 0; pop; ret`: no instruction starts at 2 to 5.
+const GAPS: [u8; 8] = [0x00, 0x20, 0, 0, 0, 0, 0x26, 0x2A];
+
+#[test]
+fn clause_bounds_inside_instructions_and_past_the_end() {
+    let bound = |clause: Numbers, bound, offset| {
+        for section in [small(&[clause]), large(&[clause])] {
+            assert_eq!(
+                refused(&fat(&GAPS, &[section])),
+                IlError::BadClauseBound { clause: 0, bound, offset }
+            );
+        }
+    };
+    bound((CATCH, 2, 4, 6, 1, 0), "try start", 2);
+    bound((CATCH, 0, 2, 6, 1, 0), "try end", 2);
+    bound((CATCH, 0, 6, 5, 1, 0), "handler start", 5);
+    bound((CATCH, 0, 6, 6, 3, 0), "handler end", 9);
+    bound((FILTER, 0, 1, 6, 1, 3), "filter", 3);
+    let past = large(&[(FINALLY, u32::MAX, u32::MAX, 0, 1, 0)]);
+    let error = refused(&fat(&GAPS, &[past]));
+    assert_eq!(error, IlError::BadClauseBound { clause: 0, bound: "try start", offset: u32::MAX.into() });
+}
+
+#[test]
+fn clauses_of_no_kind() {
+    for flags in [3, 5, 6, 7, 8, 0x100] {
+        let section = large(&[(CATCH, 0, 1, 6, 1, 0), (flags, 0, 1, 6, 1, 0)]);
+        assert_eq!(refused(&fat(&GAPS, &[section])), IlError::BadClauseKind { clause: 1, flags });
+    }
+}
+
+#[test]
+fn sections_that_are_none() {
+    let clause = (FINALLY, 0, 1, 6, 1, 0);
+    assert_eq!(refused(&fat(&GAPS, &[vec![]])), IlError::Truncated { what: "a section after the code" });
+    assert_eq!(refused(&fat(&GAPS, &[vec![0x02, 4, 0, 0]])), IlError::UnknownSection(0x02));
+    let mut more = small(&[clause]);
+    more[0] |= 0x80;
+    assert_eq!(refused(&fat(&GAPS, &[more.clone(), small(&[clause])])), IlError::SeveralTables);
+    assert_eq!(refused(&fat(&GAPS, &[more.clone(), vec![0x02, 4, 0, 0]])), IlError::UnknownSection(0x02));
+    let truncated = IlError::Truncated { what: "a section after the code" };
+    assert_eq!(refused(&fat(&GAPS, &[more])), truncated);
+    for section in [small(&[clause]), large(&[clause])] {
+        for length in 1..section.len() {
+            assert_eq!(refused(&fat(&GAPS, &[section[..length].to_vec()])), truncated);
+        }
+    }
+    let mut claims = large(&[clause]);
+    claims[1..4].copy_from_slice(&[0xFF; 3]);
+    assert_eq!(refused(&fat(&GAPS, &[claims])), truncated);
+}
+
+#[test]
+fn junk_behind_the_body_is_ignored() {
+    let clause = (FINALLY, 0, 1, 6, 1, 0);
+    for body in
+        [tiny(&NOP_RET), fat(&GAPS, &[]), fat(&GAPS, &[small(&[clause])]), fat(&GAPS, &[large(&[clause])])]
+    {
+        let with_junk = [&body[..], &[0xAB; 37]].concat();
+        assert_eq!(decode(&with_junk).unwrap(), decode(&body).unwrap());
+    }
+}
+
+#[test]
+fn a_section_size_without_its_own_header_is_understood() {
+    let clause = (FINALLY, 0, 1, 6, 1, 0);
+    for mut section in [small(&[clause]), large(&[clause])] {
+        let body = decode(&fat(&GAPS, &[section.clone()])).unwrap();
+        section[1] -= 4;
+        assert_eq!(decode(&fat(&GAPS, &[section])).unwrap(), body);
+    }
+}
+
+#[test]
+fn every_error_is_a_sentence() {
+    let error = refused(&tiny(&[0x2B, 1, 0x20, 0, 0, 0, 0, 0x2A]));
+    assert_eq!(error.to_string(), "the branch at offset 0 goes to 3, where no instruction starts");
+    let error = refused(&tiny(&[0xFE, 0x08]));
+    assert_eq!(error.to_string(), "there is no instruction 0xfe08 (at offset 0)");
+}
