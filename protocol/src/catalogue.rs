@@ -1,6 +1,8 @@
 //! The catalogue as it travels: domains and modules as rows, methods in columns and pages.
 
+use crate::codec::capped;
 use crate::ids::ModuleKey;
+use crate::limits::{MAX_DOMAINS, METHODS_PER_PAGE};
 use serde::{Deserialize, Serialize};
 
 /// An AppDomain.
@@ -26,6 +28,7 @@ pub struct ModuleRow {
     /// Module version id (ECMA-335 II.22.30), in registry format without braces.
     pub mvid: String,
     /// `AppDomainID`s of the domains that hold it.
+    #[serde(deserialize_with = "capped::<_, _, MAX_DOMAINS>")]
     pub domains: Vec<u64>,
     /// Whether one copy serves every domain.
     pub shared: bool,
@@ -39,6 +42,7 @@ pub struct ModuleRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StringColumn {
     /// End offset of each string in `text`, ascending, on character boundaries.
+    #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub ends: Vec<u32>,
     /// All strings, back to back.
     pub text: String,
@@ -48,12 +52,16 @@ pub struct StringColumn {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MethodPage {
     /// The modules that occur on this page (not a per-method column).
+    #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub modules: Vec<ModuleKey>,
     /// Index into `modules`.
+    #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub module: Vec<u32>,
     /// MethodDef token.
+    #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub token: Vec<u32>,
     /// Index into `type_names`.
+    #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub type_index: Vec<u32>,
     /// Full names of the types that occur here, C# form (not a per-method column).
     pub type_names: StringColumn,

@@ -4,7 +4,9 @@
 //! never used without one here; collections are capped by the messages themselves (`capped`), before decoding.
 
 use crate::limits::MAX_FRAME;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 
 /// bincode counts *decoded* sizes against its limit (8 for a `u64` that took one byte), so what fits a frame may
 /// count up to eight times as much.
@@ -92,4 +94,39 @@ fn decode_within<T: DeserializeOwned, const LIMIT: usize>(
     bytes: &[u8],
 ) -> Result<(T, usize), bincode::error::DecodeError> {
     bincode::serde::decode_from_slice(bytes, bincode::config::standard().with_limit::<LIMIT>())
+}
+
+/// For `#[serde(deserialize_with)]` of a list: refuses one that announces more than `MAX` entries before any is
+/// decoded, and allocates as they come.
+pub(crate) fn capped<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    deserializer.deserialize_seq(Capped::<T, MAX>(PhantomData))
+}
+
+struct Capped<T, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Capped<T, MAX> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a list of at most {MAX} entries")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<T>, A::Error> {
+        let over = |count| A::Error::custom(format_args!("a list of {count} entries; the limit is {MAX}"));
+        if let Some(count) = entries.size_hint().filter(|count| *count > MAX) {
+            return Err(over(count));
+        }
+        let mut list = Vec::new();
+        while let Some(entry) = entries.next_element()? {
+            if list.len() == MAX {
+                return Err(over(MAX + 1));
+            }
+            list.push(entry);
+        }
+        Ok(list)
+    }
 }

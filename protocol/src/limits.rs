@@ -45,3 +45,18 @@ pub const AUDIT_ENTRIES: usize = 256;
 
 /// Orders that stand in one agent at once: a few dial sets' worth.
 pub const MAX_STANDING_ORDERS: usize = 4096;
+
+/// AppDomains in one reply, and domains of one module. A full IIS pool has some hundreds.
+pub const MAX_DOMAINS: usize = 4096;
+
+/// Modules in one reply. At about 150 bytes each a frame holds 28,000; the largest programs load some thousands.
+pub const MAX_MODULES: usize = 32 << 10;
+
+/// Rows in one counter delta: at their longest (5 and 9 bytes) they just fit a frame. A larger fold is sent in parts.
+pub const MAX_COUNTER_ROWS: usize = 256 << 10;
+
+/// Compiled instances listed of one row: one per instantiation over value types, and one per version.
+pub const MAX_INSTANCES: usize = 4096;
+
+/// Sentences (warnings, what remains) and budgets in one reply; nobody reads more.
+pub const MAX_SENTENCES: usize = 256;

@@ -2,12 +2,20 @@
 //! names are the profiling API's where it has one. Every message has committed golden bytes.
 
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
+use crate::codec::capped;
 use crate::counters::CounterDelta;
 use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::level::Level;
+use crate::limits::{
+    AUDIT_ENTRIES, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_REFUSALS, MAX_SENTENCES,
+    MAX_SUGGESTIONS, ROWS_PER_PAGE,
+};
 use crate::reason::Reason;
 use crate::state::State;
 use serde::{Deserialize, Serialize};
+
+/// Entries of a table by reason.
+const REASONS: usize = Reason::ALL.len();
 
 /// A command with the id its reply will carry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +54,7 @@ pub enum Command {
     /// Turn dials (`ICorProfilerInfo4::RequestReJIT`); answered by `Reply::Dialled` once the CLR accepted.
     RequestReJit {
         /// Later orders win over earlier ones, per copy. A level of `off` is a revert.
+        #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
         orders: Vec<Order>,
         /// Set the order although nothing matches it yet.
         later: bool,
@@ -57,6 +66,7 @@ pub enum Command {
     /// Turn dials off (`ICorProfilerInfo4::RequestRevert`); answered by `Reply::Dialled`.
     RequestRevert {
         /// Patterns as typed.
+        #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
         patterns: Vec<String>,
         /// Take control from whoever holds it.
         take: bool,
@@ -106,6 +116,7 @@ pub enum Event {
         /// `Request::id`; absent for a subscription.
         id: Option<u32>,
         /// At most `limits::ROWS_PER_PAGE`.
+        #[serde(deserialize_with = "capped::<_, _, ROWS_PER_PAGE>")]
         rows: Vec<StatusRow>,
     },
     /// A row's wanted or actual changed.
@@ -131,8 +142,10 @@ pub enum Reply {
     /// To `Modules`.
     Modules {
         /// AppDomains.
+        #[serde(deserialize_with = "capped::<_, _, MAX_DOMAINS>")]
         domains: Vec<DomainRow>,
         /// Modules.
+        #[serde(deserialize_with = "capped::<_, _, MAX_MODULES>")]
         modules: Vec<ModuleRow>,
     },
     /// To `Methods`: how many matched in all (more than were sent if `limit` cut it).
@@ -140,6 +153,7 @@ pub enum Reply {
         /// Methods that matched.
         matched: u64,
         /// When nothing matched: patterns that would.
+        #[serde(deserialize_with = "capped::<_, _, MAX_SUGGESTIONS>")]
         suggestions: Vec<String>,
     },
     /// To `RequestReJit` and `RequestRevert`.
@@ -165,6 +179,7 @@ pub enum Refusal {
     /// Nothing matched and `later` was not given.
     NothingMatched {
         /// Patterns that would have matched.
+        #[serde(deserialize_with = "capped::<_, _, MAX_SUGGESTIONS>")]
         suggestions: Vec<String>,
     },
     /// A limit of `limits` was passed; the sentence names it.
@@ -194,10 +209,13 @@ pub struct DialReport {
     /// Copies without a body under a wildcard: neither accepted nor refused.
     pub bodyless: u64,
     /// Copies refused, per reason.
+    #[serde(deserialize_with = "capped::<_, _, REASONS>")]
     pub refused_by_reason: Vec<(Reason, u64)>,
     /// The first `limits::MAX_REFUSALS` of them by name.
+    #[serde(deserialize_with = "capped::<_, _, MAX_REFUSALS>")]
     pub refused: Vec<RefusedMethod>,
     /// Sentences the user should see.
+    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub warnings: Vec<String>,
 }
 
@@ -234,6 +252,7 @@ pub struct StatusRow {
     /// Our live bodies 1, 2, …; absent while off.
     pub version: Option<u32>,
     /// Every (FunctionID, ReJITID) seen.
+    #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
     pub instances: Vec<Instance>,
     /// Why refused or failed, or a note (already inlined somewhere), as a sentence.
     pub note: Option<String>,
@@ -279,6 +298,7 @@ pub struct AgentStatus {
     /// Bytes the agent itself uses (counters, ledger, queues; an estimate).
     pub memory_bytes: u64,
     /// Budgets, each with what is used of it.
+    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub budgets: Vec<Budget>,
     /// Estimated bytes the CLR keeps for recompilations until their AppDomain unloads.
     pub clr_kept_bytes: u64,
@@ -287,8 +307,10 @@ pub struct AgentStatus {
     /// Times a guard caught a fault of ours.
     pub guard_trips: u64,
     /// Who turned what, oldest first.
+    #[serde(deserialize_with = "capped::<_, _, AUDIT_ENTRIES>")]
     pub audit: Vec<AuditEntry>,
     /// Sentences about what remains (inlined callers and the like).
+    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub remains: Vec<String>,
 }
 

@@ -1,0 +1,273 @@
+//! One message of every kind, with every field set to something that is told from its neighbours.
+
+use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
+use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey, ProcessKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::message::{
+    AgentStatus, AuditEntry, Budget, Command, DialReport, Event, Holder, Instance, Order, Refusal,
+    RefusedMethod, Reply, Request, StatusRow, Transition,
+};
+use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+
+/// A closed enum's variant names: as the compiler makes sure, all of them.
+macro_rules! variants {
+    ($names:ident, $name_of:ident, $enum:ident { $($variant:ident),* $(,)? }) => {
+        pub const $names: &[&str] = &[$(stringify!($variant)),*];
+        pub fn $name_of(value: &$enum) -> &'static str {
+            match value {
+                $($enum::$variant { .. } => stringify!($variant),)*
+            }
+        }
+    };
+}
+
+variants!(FROM_CONTROLLER, from_controller_name, FromController { Hello, Status, AllOff, Request });
+variants!(FROM_AGENT, from_agent_name, FromAgent { Hello, Status, AllOffDone, VersionRefused, Event });
+variants!(
+    COMMANDS,
+    command_name,
+    Command {
+        Modules,
+        Methods,
+        RequestReJit,
+        RequestRevert,
+        Status,
+        AgentStatus,
+        Subscribe,
+        Unsubscribe,
+        ReleaseControl,
+        Ping,
+    }
+);
+variants!(EVENTS, event_name, Event { Reply, Methods, Rows, Transition, Counters, Control, Goodbye });
+variants!(REPLIES, reply_name, Reply { Done, Modules, Methods, Dialled, Status, AgentStatus, Refused });
+variants!(
+    REFUSALS,
+    refusal_name,
+    Refusal { BadPattern, ControlHeld, NothingMatched, OverLimit, AgentOff, Unsupported }
+);
+variants!(STATES, state_name, State { Off, Asked, Live, Reverting, Refused, Failed, Lost });
+
+pub fn client_hello() -> ClientHello {
+    ClientHello { protocol: 1, program: "redial dial".into(), version: "0.1.0".into(), pid: 0x0102_0304 }
+}
+
+pub fn agent_facts() -> AgentFacts {
+    AgentFacts {
+        protocol: 1,
+        agent_version: "0.1.0".into(),
+        process: ProcessKey { pid: 4711, start: 0x0102_0304_0506_0708 },
+        runtime_kind: RuntimeKind::CoreClr,
+        runtime_version: "8.0.31".into(),
+        levels: Level::ALL.to_vec(),
+        holder: Some(holder()),
+        live: 1,
+        kept: 2,
+        held: 3,
+        clr_kept_bytes: 4096,
+    }
+}
+
+fn holder() -> Holder {
+    Holder { pid: 815, program: "redial app".into() }
+}
+
+fn module_key() -> ModuleKey {
+    ModuleKey { module_id: 0x7f31_c0a8_4000, generation: 2 }
+}
+
+fn column(strings: &[&str]) -> StringColumn {
+    let mut column = StringColumn::default();
+    for string in strings {
+        assert!(column.push(string));
+    }
+    column
+}
+
+fn method_page() -> MethodPage {
+    MethodPage {
+        modules: vec![module_key()],
+        module: vec![0, 0],
+        token: vec![0x0600_0001, 0x0600_0002],
+        type_index: vec![0, 0],
+        type_names: column(&["Shop.Box<T>"]),
+        name: column(&["Put", "größe"]),
+        signature: column(&["(T)", "()"]),
+    }
+}
+
+pub fn orders() -> Vec<Order> {
+    let order = |level, domain, copy| Order { pattern: "Shop!Shop.Cart.*".into(), level, domain, copy };
+    let mut orders: Vec<Order> = Level::ALL.into_iter().map(|level| order(level, None, None)).collect();
+    orders.push(order(Level::Count, Some("/LM/W3SVC/1".into()), Some(0x7f31_c0a8_4000)));
+    orders
+}
+
+fn status_row(index: u32, state: State) -> StatusRow {
+    let id = InstanceId { function_id: 0x7f31_c0a8_5000, rejit_id: 1 };
+    StatusRow {
+        row: RowId(index),
+        copy: CopyKey { module: module_key(), token: MethodToken(0x0600_0012) },
+        method: "Shop.Cart.Add".into(),
+        signature: "(Item)".into(),
+        module: "Shop".into(),
+        domain: "clrhost".into(),
+        wanted: Level::Count,
+        state,
+        version: Some(1),
+        instances: vec![Instance { id, state }],
+        note: Some("already inlined in Shop.Till.Ring".into()),
+        calls: 1 << 40,
+    }
+}
+
+fn transition() -> Transition {
+    Transition {
+        row: RowId(7),
+        t_ms: 1234,
+        wanted: Level::Time,
+        state: State::Asked,
+        version: None,
+        note: None,
+    }
+}
+
+fn counters() -> CounterDelta {
+    CounterDelta { t_ms: 1250, rows: vec![RowId(0), RowId(300)], calls: vec![1, u64::MAX] }
+}
+
+/// Every command, one of each variant.
+pub fn commands() -> Vec<Command> {
+    let pattern = || Some("Shop.*.*".to_owned());
+    vec![
+        Command::Modules,
+        Command::Methods { pattern: pattern(), limit: 1000 },
+        Command::RequestReJit { orders: orders(), later: true, take: false, held: true },
+        Command::RequestRevert { patterns: vec!["*".into(), "Shop!*".into()], take: true },
+        Command::Status { pattern: None },
+        Command::AgentStatus,
+        Command::Subscribe { pattern: pattern(), interval_ms: 100 },
+        Command::Unsubscribe,
+        Command::ReleaseControl,
+        Command::Ping,
+    ]
+}
+
+/// Every refusal, one of each variant.
+pub fn refusals() -> Vec<Refusal> {
+    vec![
+        Refusal::BadPattern("the pattern is empty".into()),
+        Refusal::ControlHeld(holder()),
+        Refusal::NothingMatched { suggestions: vec!["*.Add".into()] },
+        Refusal::OverLimit("1025 orders; the limit is 1024".into()),
+        Refusal::AgentOff("REDIAL_DISABLE is set".into()),
+        Refusal::Unsupported("the level trace".into()),
+    ]
+}
+
+/// Every reply but `Refused`, one of each variant.
+pub fn replies() -> Vec<Reply> {
+    vec![
+        Reply::Done,
+        Reply::Modules {
+            domains: vec![DomainRow { id: 0x7f31_c0a8_3000, name: "clrhost".into(), shared: false }],
+            modules: vec![ModuleRow {
+                key: module_key(),
+                name: "Shop".into(),
+                path: "/srv/shop/Shop.dll".into(),
+                mvid: "5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C".into(),
+                domains: vec![0x7f31_c0a8_3000],
+                shared: true,
+                dynamic: false,
+                methods: 321,
+            }],
+        },
+        Reply::Methods { matched: 2, suggestions: vec![] },
+        Reply::Dialled(DialReport {
+            matched: 20,
+            accepted: 4,
+            bodyless: 1,
+            refused_by_reason: Reason::ALL.into_iter().map(|reason| (reason, 1)).collect(),
+            refused: vec![RefusedMethod {
+                method: "Shop!Shop.Cart.Add(Item)".into(),
+                reason: Reason::Hresult,
+                hresult: 0x8013_1354,
+            }],
+            warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+        }),
+        Reply::Status { rows: 3 },
+        Reply::AgentStatus(AgentStatus {
+            control: Some(holder()),
+            held: 1,
+            kept: 2,
+            memory_bytes: 3,
+            budgets: vec![Budget { name: "slots".into(), used: 4, limit: 5 }],
+            clr_kept_bytes: 6,
+            missed_deadlines: 7,
+            guard_trips: 8,
+            audit: vec![AuditEntry {
+                t_unix_ms: 1_763_600_000_000,
+                user: "1000".into(),
+                program: "redial dial".into(),
+                order: "Shop.Cart.* = count".into(),
+            }],
+            remains: vec!["Shop.Till.Ring keeps its call of Shop.Cart.Add".into()],
+        }),
+    ]
+}
+
+/// Every event but `Reply`, one of each variant.
+pub fn events() -> Vec<Event> {
+    let states =
+        [State::Off, State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost];
+    let rows = states.into_iter().zip(0..).map(|(state, index)| status_row(index, state)).collect();
+    vec![
+        Event::Methods { id: 7, page: method_page() },
+        Event::Rows { id: Some(8), rows },
+        Event::Transition(transition()),
+        Event::Counters { delta: counters(), dropped: 9 },
+        Event::Control(Some(holder())),
+        Event::Goodbye,
+    ]
+}
+
+/// Every message a controller can send, by name.
+pub fn from_controller() -> Vec<(String, FromController)> {
+    let mut all = vec![
+        ("hello".to_owned(), FromController::Hello(client_hello())),
+        ("status".to_owned(), FromController::Status),
+        ("all_off".to_owned(), FromController::AllOff),
+    ];
+    for command in commands() {
+        let name = format!("request.{}", command_name(&command));
+        all.push((name, FromController::Request(Request { id: 0x1_0203, command })));
+    }
+    all
+}
+
+/// Every message an agent can send, by name.
+pub fn from_agent() -> Vec<(String, FromAgent)> {
+    let mut all = vec![
+        ("hello".to_owned(), FromAgent::Hello(agent_facts())),
+        ("status".to_owned(), FromAgent::Status(AgentFacts { holder: None, ..agent_facts() })),
+        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1 }),
+        ("version_refused".to_owned(), FromAgent::version_refused("0.1.0", &client_hello())),
+    ];
+    for event in events() {
+        all.push((format!("event.{}", event_name(&event)), FromAgent::Event(event)));
+    }
+    let mut replies = replies();
+    replies.extend(refusals().into_iter().map(Reply::Refused));
+    for reply in replies {
+        let name = match &reply {
+            Reply::Refused(refusal) => format!("reply.Refused.{}", refusal_name(refusal)),
+            other => format!("reply.{}", reply_name(other)),
+        };
+        all.push((name, FromAgent::Event(Event::Reply { id: 0x1_0203, reply })));
+    }
+    all
+}
