@@ -1,12 +1,14 @@
 //! The agent as a whole: what callbacks and sessions reach. One per process, leaked, since callbacks may come after
 //! `Shutdown`.
+#![forbid(unsafe_code)]
 
 use crate::catalogue::{Module, Modules};
 use crate::clr::bindings::{
-    COR_IL_MAP, COR_PRF_DISABLE_ALL_NGEN_IMAGES, COR_PRF_DISABLE_INLINING, COR_PRF_ENABLE_REJIT,
+    COR_PRF_DISABLE_ALL_NGEN_IMAGES, COR_PRF_DISABLE_INLINING, COR_PRF_ENABLE_REJIT,
     COR_PRF_MONITOR_APPDOMAIN_LOADS, COR_PRF_MONITOR_ASSEMBLY_LOADS, COR_PRF_MONITOR_JIT_COMPILATION,
     COR_PRF_MONITOR_MODULE_LOADS, ICorProfilerFunctionControl,
 };
+use crate::clr::function_control::set_body;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::il;
 use crate::inlining::Inlining;
@@ -90,10 +92,9 @@ pub enum StartError {
 /// # Errors
 /// See [`StartError`]; the launcher's mark file says the same.
 pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
-    let settings = Settings::read(|name| std::env::var_os(name))?;
-    let mark = settings.mark.clone();
-    let result = start_with(settings, unknown);
-    if let Some(mark) = mark {
+    let settings = Settings::read(|name| std::env::var_os(name));
+    let result = settings.map_err(StartError::from).and_then(|settings| start_with(settings, unknown));
+    if let Some(mark) = crate::startup::mark(|name| std::env::var_os(name)) {
         crate::startup::leave_mark(&mark, &result);
     }
     result.map(|_| ())
@@ -117,7 +118,7 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         process,
         settings,
         modules: Modules::default(),
-        ledger: Ledger::new(),
+        ledger: Ledger::default(),
         inbox: Inbox::default(),
         inlining: Inlining::default(),
         server: Server::default(),
@@ -201,11 +202,18 @@ impl Agent {
     }
 
     /// `GetReJITParameters`: hands the CLR our body. False declines.
-    pub fn rejit_parameters(&self, module_id: usize, token: u32, control: &ICorProfilerFunctionControl) -> bool {
+    pub fn rejit_parameters(
+        &self,
+        module_id: usize,
+        token: u32,
+        control: &ICorProfilerFunctionControl,
+    ) -> bool {
         let Some((row, slot_offset)) = self.ledger.book().hand_over(module_id, token) else { return true };
         let failed = match self.instrument(module_id, token, slot_offset) {
             Err(reason) => Some((reason, 0)),
-            Ok(rewritten) => hand_over(control, &rewritten).err().map(|e| (Reason::Hresult, e.hresult.0 as u32)),
+            Ok(rewritten) => set_body(control, &rewritten.body, &rewritten.map)
+                .err()
+                .map(|e| (Reason::Hresult, e.hresult.0 as u32)),
         };
         let Some((reason, hresult)) = failed else { return true };
         self.ledger.change(|book, now| book.fail(row, State::Failed, reason, hresult, now));
@@ -311,18 +319,5 @@ impl Agent {
     /// Whether `Shutdown` has come.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
-    }
-}
-
-fn hand_over(control: &ICorProfilerFunctionControl, rewritten: &il::Rewritten) -> Result<(), ClrError> {
-    let map: Vec<COR_IL_MAP> = rewritten
-        .map
-        .iter()
-        .map(|(old, new)| COR_IL_MAP { oldOffset: *old, newOffset: *new, fAccurate: true.into() })
-        .collect();
-    // SAFETY: inside GetReJITParameters, where the control object lives; the CLR copies body and map.
-    unsafe {
-        crate::clr::hresult::check("SetILFunctionBody", control.SetILFunctionBody(&rewritten.body))?;
-        crate::clr::hresult::check("SetILInstrumentedCodeMap", control.SetILInstrumentedCodeMap(&map))
     }
 }

@@ -1,5 +1,6 @@
 //! The boundary of every entry from the host: nothing of ours may unwind into it. A caught fault is counted;
 //! after [`MAX_TRIPS`] the kill switch is thrown: all dials go off and the agent stays quiet.
+#![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,7 +48,8 @@ pub fn killed() -> bool {
 pub fn silence_panics() {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let ours = info.location().is_some_and(|l| l.file().contains("agent") || l.file().contains("protocol"));
+        let ours =
+            info.location().is_some_and(|l| l.file().contains("agent") || l.file().contains("protocol"));
         if !ours {
             previous(info);
         }

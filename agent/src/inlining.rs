@@ -1,5 +1,6 @@
 //! What the JIT inlines: a copy whose dial is on must not be (the inlined code would not count); of every other the
 //! fact is remembered, so that a later dial can say what it misses.
+#![forbid(unsafe_code)]
 
 use crate::sync::lock;
 use std::collections::HashSet;

@@ -56,7 +56,12 @@ impl Orders {
     ///
     /// # Errors
     /// When [`MAX_STANDING_ORDERS`] stand.
-    pub fn add(&mut self, pattern: Arc<Pattern>, order: Order, owner: Owner) -> Result<OrderSeq, TooManyOrders> {
+    pub fn add(
+        &mut self,
+        pattern: Arc<Pattern>,
+        order: Order,
+        owner: Owner,
+    ) -> Result<OrderSeq, TooManyOrders> {
         self.retain(|standing| {
             let same = standing.order.pattern == order.pattern
                 && standing.order.domain == order.domain

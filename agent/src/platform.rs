@@ -10,7 +10,7 @@ mod system;
 #[path = "platform/windows.rs"]
 mod system;
 
-pub use system::pin_library;
+pub use system::{pin_library, runtime_path};
 
 /// Stack of our threads, bytes. They do not recurse.
 const STACK: usize = 512 << 10;

@@ -1,4 +1,5 @@
 //! Which runtime this is: for vetoes, and for people. Capabilities are asked for, never guessed from versions.
+#![forbid(unsafe_code)]
 
 use crate::clr::{ClrError, ProfilerInfo};
 
@@ -29,31 +30,8 @@ impl Runtime {
         if told.framework || major >= 5 {
             return Ok(plain);
         }
-        Ok(loaded_version().unwrap_or(plain))
+        Ok(crate::platform::runtime_path().and_then(|path| version_in(&path)).unwrap_or(plain))
     }
-}
-
-#[cfg(unix)]
-fn loaded_version() -> Option<Runtime> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let line = maps.lines().find(|line| line.ends_with("/libcoreclr.so"))?;
-    version_in(line)
-}
-
-#[cfg(windows)]
-fn loaded_version() -> Option<Runtime> {
-    use windows_sys::Win32::System::LibraryLoader::{GetModuleFileNameW, GetModuleHandleW};
-    let name: Vec<u16> = "coreclr.dll".encode_utf16().chain([0]).collect();
-    let mut path = [0u16; 1024];
-    // SAFETY: the name is NUL-terminated; the buffer has the length given.
-    let length = unsafe {
-        let module = GetModuleHandleW(name.as_ptr());
-        if module.is_null() {
-            return None;
-        }
-        GetModuleFileNameW(module, path.as_mut_ptr(), path.len() as u32)
-    };
-    version_in(&String::from_utf16_lossy(path.get(..length as usize)?).replace('\\', "/"))
 }
 
 /// The version folder a runtime library stands in.
@@ -69,7 +47,9 @@ mod tests {
 
     #[test]
     fn the_folder_tells_the_version() {
-        let found = version_in("7f00-7f01 r--p 0 0 0 /usr/share/dotnet/shared/Microsoft.NETCore.App/3.1.23/libcoreclr.so");
+        let found = version_in(
+            "7f00-7f01 r--p 0 0 0 /usr/share/dotnet/shared/Microsoft.NETCore.App/3.1.23/libcoreclr.so",
+        );
         assert_eq!(found, Some(Runtime { framework: false, major: 3, version: "3.1.23".into() }));
         assert_eq!(version_in("/opt/app/libcoreclr.so"), None);
     }

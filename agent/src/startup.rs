@@ -34,8 +34,6 @@ pub struct Settings {
     pub silence: Duration,
     /// Time in which a frame that has begun must end (`REDIAL_FRAME_MS`, for tests).
     pub frame_deadline: Duration,
-    /// File that tells the launcher whether the agent is active (`REDIAL_MARK`).
-    pub mark: Option<PathBuf>,
 }
 
 /// Why the agent stays inert.
@@ -73,7 +71,9 @@ impl Settings {
     /// # Errors
     /// [`Inert`] when the agent is switched off or a variable is malformed.
     pub fn read(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Inert> {
-        let word = |name: &'static str| lookup(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned());
+        let word = |name: &'static str| {
+            lookup(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
+        };
         if flag("REDIAL_DISABLE", word("REDIAL_DISABLE"))? {
             return Err(Inert::Disabled);
         }
@@ -86,7 +86,6 @@ impl Settings {
             report: flag("REDIAL_REPORT", word("REDIAL_REPORT"))?,
             silence: milliseconds("REDIAL_SILENCE_MS", word("REDIAL_SILENCE_MS"), SESSION_SILENCE_MS)?,
             frame_deadline: milliseconds("REDIAL_FRAME_MS", word("REDIAL_FRAME_MS"), FRAME_DEADLINE_MS)?,
-            mark: lookup("REDIAL_MARK").filter(|v| !v.is_empty()).map(PathBuf::from),
         })
     }
 
@@ -155,6 +154,12 @@ pub fn read_orders(path: &Path, max_level: Level) -> Result<Orders, Inert> {
         orders.add(Arc::new(pattern), order, Owner::Kept).map_err(|e| malformed(e.to_string()))?;
     }
     Ok(orders)
+}
+
+/// File that tells the launcher whether the agent is active (`REDIAL_MARK`). Apart from [`Settings`], since the
+/// reason why those cannot be read belongs into it too.
+pub fn mark(lookup: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    lookup("REDIAL_MARK").filter(|v| !v.is_empty()).map(PathBuf::from)
 }
 
 /// Tells the launcher, through its mark file, whether the agent is active here. Only a process it may be about

@@ -1,5 +1,6 @@
 //! Methods read from a module's metadata, on demand. Nothing is kept: a module's 20,000 methods are read in a few
 //! milliseconds, and a process may hold a million.
+#![forbid(unsafe_code)]
 
 use super::names::{ModuleNames, arity_of};
 use crate::clr::metadata::{Import, MethodDef};
@@ -45,9 +46,9 @@ pub fn matching(
             for (index, pattern) in patterns.iter().enumerate() {
                 let hit = match (pattern.token(), by_name.get(index)) {
                     (Some(wanted), _) => wanted == token,
-                    (None, Some(Some(matched))) => {
-                        matched.matches(&method.name, arity, || names.canonical_parameters(import, &method.signature))
-                    }
+                    (None, Some(Some(matched))) => matched.matches(&method.name, arity, || {
+                        names.canonical_parameters(import, &method.signature)
+                    }),
                     _ => false,
                 };
                 if hit {

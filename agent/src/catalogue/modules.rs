@@ -1,4 +1,5 @@
 //! The modules loaded now, each life of a ModuleID under its own generation.
+#![forbid(unsafe_code)]
 
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};

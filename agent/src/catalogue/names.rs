@@ -1,4 +1,5 @@
 //! Readable names: types with their enclosing types and generic parameters, methods, parameter lists.
+#![forbid(unsafe_code)]
 
 use super::methods::Found;
 use crate::clr::metadata::Import;

@@ -1,4 +1,5 @@
 //! Patterns near one that matched nothing, from the names that are loaded.
+#![forbid(unsafe_code)]
 
 use super::methods::GLOBAL_TYPE;
 use super::names::ModuleNames;

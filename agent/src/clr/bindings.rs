@@ -303,13 +303,11 @@ pub type FunctionEnter2 = Option<
         argumentinfo: *mut COR_PRF_FUNCTION_ARGUMENT_INFO,
     ),
 >;
-pub type FunctionEnter3 =
-    Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID)>;
+pub type FunctionEnter3 = Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID)>;
 pub type FunctionEnter3WithInfo =
     Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID, eltinfo: usize)>;
-pub type FunctionIDMapper = Option<
-    unsafe extern "system" fn(funcid: usize, pbhookfunction: *mut windows_core::BOOL) -> usize,
->;
+pub type FunctionIDMapper =
+    Option<unsafe extern "system" fn(funcid: usize, pbhookfunction: *mut windows_core::BOOL) -> usize>;
 pub type FunctionIDMapper2 = Option<
     unsafe extern "system" fn(
         funcid: usize,
@@ -337,15 +335,12 @@ pub type FunctionLeave2 = Option<
         retvalrange: *mut COR_PRF_FUNCTION_ARGUMENT_RANGE,
     ),
 >;
-pub type FunctionLeave3 =
-    Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID)>;
+pub type FunctionLeave3 = Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID)>;
 pub type FunctionLeave3WithInfo =
     Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID, eltinfo: usize)>;
 pub type FunctionTailcall = Option<unsafe extern "system" fn(funcid: usize)>;
-pub type FunctionTailcall2 =
-    Option<unsafe extern "system" fn(funcid: usize, clientdata: usize, func: usize)>;
-pub type FunctionTailcall3 =
-    Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID)>;
+pub type FunctionTailcall2 = Option<unsafe extern "system" fn(funcid: usize, clientdata: usize, func: usize)>;
+pub type FunctionTailcall3 = Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID)>;
 pub type FunctionTailcall3WithInfo =
     Option<unsafe extern "system" fn(functionidorclientid: FunctionIDOrClientID, eltinfo: usize)>;
 windows_core::imp::define_interface!(
@@ -389,10 +384,8 @@ pub struct IClassFactory_Vtbl {
         *const windows_core::GUID,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub LockServer: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        windows_core::BOOL,
-    ) -> windows_core::HRESULT,
+    pub LockServer:
+        unsafe extern "system" fn(*mut core::ffi::c_void, windows_core::BOOL) -> windows_core::HRESULT,
 }
 pub trait IClassFactory_Impl: windows_core::IUnknownImpl {
     fn CreateInstance(
@@ -405,18 +398,14 @@ pub trait IClassFactory_Impl: windows_core::IUnknownImpl {
 }
 impl IClassFactory_Vtbl {
     pub const fn new<Identity: IClassFactory_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn CreateInstance<
-            Identity: IClassFactory_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn CreateInstance<Identity: IClassFactory_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             punkouter: *mut core::ffi::c_void,
             riid: *const windows_core::GUID,
             ppvobject: *mut *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IClassFactory_Impl::CreateInstance(
                     this,
                     core::mem::transmute_copy(&punkouter),
@@ -431,8 +420,7 @@ impl IClassFactory_Vtbl {
             flock: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IClassFactory_Impl::LockServer(this, core::mem::transmute_copy(&flock)).into()
             }
         }
@@ -452,10 +440,7 @@ windows_core::imp::define_interface!(
     ICorProfilerAssemblyReferenceProvider_Vtbl,
     0x66a78c24_2eef_4f65_b45f_dd1d8038bf3c
 );
-windows_core::imp::interface_hierarchy!(
-    ICorProfilerAssemblyReferenceProvider,
-    windows_core::IUnknown
-);
+windows_core::imp::interface_hierarchy!(ICorProfilerAssemblyReferenceProvider, windows_core::IUnknown);
 impl ICorProfilerAssemblyReferenceProvider {
     pub unsafe fn AddAssemblyReference(
         &self,
@@ -484,8 +469,7 @@ pub trait ICorProfilerAssemblyReferenceProvider_Impl: windows_core::IUnknownImpl
     ) -> windows_core::Result<()>;
 }
 impl ICorProfilerAssemblyReferenceProvider_Vtbl {
-    pub const fn new<Identity: ICorProfilerAssemblyReferenceProvider_Impl, const OFFSET: isize>()
-    -> Self {
+    pub const fn new<Identity: ICorProfilerAssemblyReferenceProvider_Impl, const OFFSET: isize>() -> Self {
         unsafe extern "system" fn AddAssemblyReference<
             Identity: ICorProfilerAssemblyReferenceProvider_Impl,
             const OFFSET: isize,
@@ -494,8 +478,7 @@ impl ICorProfilerAssemblyReferenceProvider_Vtbl {
             passemblyrefinfo: *const COR_PRF_ASSEMBLY_REFERENCE_INFO,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerAssemblyReferenceProvider_Impl::AddAssemblyReference(
                     this,
                     core::mem::transmute_copy(&passemblyrefinfo),
@@ -532,9 +515,7 @@ impl ICorProfilerCallback {
         }
     }
     pub unsafe fn Shutdown(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Shutdown)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).Shutdown)(windows_core::Interface::as_raw(self)) }
     }
     pub unsafe fn AppDomainCreationStarted(&self, appdomainid: usize) -> windows_core::HRESULT {
         unsafe {
@@ -952,30 +933,30 @@ impl ICorProfilerCallback {
     }
     pub unsafe fn RuntimeSuspendFinished(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).RuntimeSuspendFinished)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).RuntimeSuspendFinished)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn RuntimeSuspendAborted(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).RuntimeSuspendAborted)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).RuntimeSuspendAborted)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn RuntimeResumeStarted(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).RuntimeResumeStarted)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).RuntimeResumeStarted)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn RuntimeResumeFinished(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).RuntimeResumeFinished)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).RuntimeResumeFinished)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn RuntimeThreadSuspended(&self, threadid: usize) -> windows_core::HRESULT {
@@ -1152,11 +1133,7 @@ impl ICorProfilerCallback {
             )
         }
     }
-    pub unsafe fn ExceptionCatcherEnter(
-        &self,
-        functionid: usize,
-        objectid: usize,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn ExceptionCatcherEnter(&self, functionid: usize, objectid: usize) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).ExceptionCatcherEnter)(
                 windows_core::Interface::as_raw(self),
@@ -1167,9 +1144,9 @@ impl ICorProfilerCallback {
     }
     pub unsafe fn ExceptionCatcherLeave(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).ExceptionCatcherLeave)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).ExceptionCatcherLeave)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn COMClassicVTableCreated(
@@ -1206,9 +1183,9 @@ impl ICorProfilerCallback {
     }
     pub unsafe fn ExceptionCLRCatcherFound(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).ExceptionCLRCatcherFound)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).ExceptionCLRCatcherFound)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn ExceptionCLRCatcherExecute(&self) -> windows_core::HRESULT {
@@ -1222,10 +1199,8 @@ impl ICorProfilerCallback {
 #[repr(C)]
 pub struct ICorProfilerCallback_Vtbl {
     pub base__: windows_core::IUnknown_Vtbl,
-    pub Initialize: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut core::ffi::c_void,
-    ) -> windows_core::HRESULT,
+    pub Initialize:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut core::ffi::c_void) -> windows_core::HRESULT,
     pub Shutdown: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub AppDomainCreationStarted:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
@@ -1255,8 +1230,7 @@ pub struct ICorProfilerCallback_Vtbl {
         usize,
         windows_core::HRESULT,
     ) -> windows_core::HRESULT,
-    pub ModuleLoadStarted:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub ModuleLoadStarted: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub ModuleLoadFinished: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -1271,15 +1245,13 @@ pub struct ICorProfilerCallback_Vtbl {
     ) -> windows_core::HRESULT,
     pub ModuleAttachedToAssembly:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, usize) -> windows_core::HRESULT,
-    pub ClassLoadStarted:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub ClassLoadStarted: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub ClassLoadFinished: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
         windows_core::HRESULT,
     ) -> windows_core::HRESULT,
-    pub ClassUnloadStarted:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub ClassUnloadStarted: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub ClassUnloadFinished: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -1287,11 +1259,8 @@ pub struct ICorProfilerCallback_Vtbl {
     ) -> windows_core::HRESULT,
     pub FunctionUnloadStarted:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
-    pub JITCompilationStarted: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        windows_core::BOOL,
-    ) -> windows_core::HRESULT,
+    pub JITCompilationStarted:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, windows_core::BOOL) -> windows_core::HRESULT,
     pub JITCompilationFinished: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -1303,23 +1272,17 @@ pub struct ICorProfilerCallback_Vtbl {
         usize,
         *mut windows_core::BOOL,
     ) -> windows_core::HRESULT,
-    pub JITCachedFunctionSearchFinished: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        COR_PRF_JIT_CACHE,
-    ) -> windows_core::HRESULT,
-    pub JITFunctionPitched:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub JITCachedFunctionSearchFinished:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, COR_PRF_JIT_CACHE) -> windows_core::HRESULT,
+    pub JITFunctionPitched: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub JITInlining: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
         usize,
         *mut windows_core::BOOL,
     ) -> windows_core::HRESULT,
-    pub ThreadCreated:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
-    pub ThreadDestroyed:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub ThreadCreated: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub ThreadDestroyed: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub ThreadAssignedToOSThread:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, u32) -> windows_core::HRESULT,
     pub RemotingClientInvocationStarted:
@@ -1360,18 +1323,12 @@ pub struct ICorProfilerCallback_Vtbl {
         usize,
         COR_PRF_TRANSITION_REASON,
     ) -> windows_core::HRESULT,
-    pub RuntimeSuspendStarted: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        COR_PRF_SUSPEND_REASON,
-    ) -> windows_core::HRESULT,
-    pub RuntimeSuspendFinished:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
-    pub RuntimeSuspendAborted:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
-    pub RuntimeResumeStarted:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
-    pub RuntimeResumeFinished:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub RuntimeSuspendStarted:
+        unsafe extern "system" fn(*mut core::ffi::c_void, COR_PRF_SUSPEND_REASON) -> windows_core::HRESULT,
+    pub RuntimeSuspendFinished: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub RuntimeSuspendAborted: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub RuntimeResumeStarted: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub RuntimeResumeFinished: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub RuntimeThreadSuspended:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub RuntimeThreadResumed:
@@ -1398,13 +1355,9 @@ pub struct ICorProfilerCallback_Vtbl {
         u32,
         *const usize,
     ) -> windows_core::HRESULT,
-    pub RootReferences: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *const usize,
-    ) -> windows_core::HRESULT,
-    pub ExceptionThrown:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub RootReferences:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *const usize) -> windows_core::HRESULT,
+    pub ExceptionThrown: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub ExceptionSearchFunctionEnter:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub ExceptionSearchFunctionLeave:
@@ -1429,8 +1382,7 @@ pub struct ICorProfilerCallback_Vtbl {
         unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub ExceptionCatcherEnter:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, usize) -> windows_core::HRESULT,
-    pub ExceptionCatcherLeave:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub ExceptionCatcherLeave: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub COMClassicVTableCreated: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -1444,8 +1396,7 @@ pub struct ICorProfilerCallback_Vtbl {
         *const windows_core::GUID,
         *const core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub ExceptionCLRCatcherFound:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub ExceptionCLRCatcherFound: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub ExceptionCLRCatcherExecute:
         unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
 }
@@ -1491,17 +1442,9 @@ pub trait ICorProfilerCallback_Impl: windows_core::IUnknownImpl {
         moduleid: usize,
         hrstatus: windows_core::HRESULT,
     ) -> windows_core::Result<()>;
-    fn ModuleAttachedToAssembly(
-        &self,
-        moduleid: usize,
-        assemblyid: usize,
-    ) -> windows_core::Result<()>;
+    fn ModuleAttachedToAssembly(&self, moduleid: usize, assemblyid: usize) -> windows_core::Result<()>;
     fn ClassLoadStarted(&self, classid: usize) -> windows_core::Result<()>;
-    fn ClassLoadFinished(
-        &self,
-        classid: usize,
-        hrstatus: windows_core::HRESULT,
-    ) -> windows_core::Result<()>;
+    fn ClassLoadFinished(&self, classid: usize, hrstatus: windows_core::HRESULT) -> windows_core::Result<()>;
     fn ClassUnloadStarted(&self, classid: usize) -> windows_core::Result<()>;
     fn ClassUnloadFinished(
         &self,
@@ -1520,28 +1463,17 @@ pub trait ICorProfilerCallback_Impl: windows_core::IUnknownImpl {
         hrstatus: windows_core::HRESULT,
         fissafetoblock: windows_core::BOOL,
     ) -> windows_core::Result<()>;
-    fn JITCachedFunctionSearchStarted(
-        &self,
-        functionid: usize,
-    ) -> windows_core::Result<windows_core::BOOL>;
+    fn JITCachedFunctionSearchStarted(&self, functionid: usize) -> windows_core::Result<windows_core::BOOL>;
     fn JITCachedFunctionSearchFinished(
         &self,
         functionid: usize,
         result: COR_PRF_JIT_CACHE,
     ) -> windows_core::Result<()>;
     fn JITFunctionPitched(&self, functionid: usize) -> windows_core::Result<()>;
-    fn JITInlining(
-        &self,
-        callerid: usize,
-        calleeid: usize,
-    ) -> windows_core::Result<windows_core::BOOL>;
+    fn JITInlining(&self, callerid: usize, calleeid: usize) -> windows_core::Result<windows_core::BOOL>;
     fn ThreadCreated(&self, threadid: usize) -> windows_core::Result<()>;
     fn ThreadDestroyed(&self, threadid: usize) -> windows_core::Result<()>;
-    fn ThreadAssignedToOSThread(
-        &self,
-        managedthreadid: usize,
-        osthreadid: u32,
-    ) -> windows_core::Result<()>;
+    fn ThreadAssignedToOSThread(&self, managedthreadid: usize, osthreadid: u32) -> windows_core::Result<()>;
     fn RemotingClientInvocationStarted(&self) -> windows_core::Result<()>;
     fn RemotingClientSendingMessage(
         &self,
@@ -1576,10 +1508,7 @@ pub trait ICorProfilerCallback_Impl: windows_core::IUnknownImpl {
         functionid: usize,
         reason: COR_PRF_TRANSITION_REASON,
     ) -> windows_core::Result<()>;
-    fn RuntimeSuspendStarted(
-        &self,
-        suspendreason: COR_PRF_SUSPEND_REASON,
-    ) -> windows_core::Result<()>;
+    fn RuntimeSuspendStarted(&self, suspendreason: COR_PRF_SUSPEND_REASON) -> windows_core::Result<()>;
     fn RuntimeSuspendFinished(&self) -> windows_core::Result<()>;
     fn RuntimeSuspendAborted(&self) -> windows_core::Result<()>;
     fn RuntimeResumeStarted(&self) -> windows_core::Result<()>;
@@ -1620,8 +1549,7 @@ pub trait ICorProfilerCallback_Impl: windows_core::IUnknownImpl {
     fn ExceptionUnwindFunctionLeave(&self) -> windows_core::Result<()>;
     fn ExceptionUnwindFinallyEnter(&self, functionid: usize) -> windows_core::Result<()>;
     fn ExceptionUnwindFinallyLeave(&self) -> windows_core::Result<()>;
-    fn ExceptionCatcherEnter(&self, functionid: usize, objectid: usize)
-    -> windows_core::Result<()>;
+    fn ExceptionCatcherEnter(&self, functionid: usize, objectid: usize) -> windows_core::Result<()>;
     fn ExceptionCatcherLeave(&self) -> windows_core::Result<()>;
     fn COMClassicVTableCreated(
         &self,
@@ -1641,32 +1569,21 @@ pub trait ICorProfilerCallback_Impl: windows_core::IUnknownImpl {
 }
 impl ICorProfilerCallback_Vtbl {
     pub const fn new<Identity: ICorProfilerCallback_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn Initialize<
-            Identity: ICorProfilerCallback_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Initialize<Identity: ICorProfilerCallback_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             picorprofilerinfounk: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::Initialize(
-                    this,
-                    core::mem::transmute_copy(&picorprofilerinfounk),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::Initialize(this, core::mem::transmute_copy(&picorprofilerinfounk))
+                    .into()
             }
         }
-        unsafe extern "system" fn Shutdown<
-            Identity: ICorProfilerCallback_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Shutdown<Identity: ICorProfilerCallback_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::Shutdown(this).into()
             }
         }
@@ -1678,8 +1595,7 @@ impl ICorProfilerCallback_Vtbl {
             appdomainid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::AppDomainCreationStarted(
                     this,
                     core::mem::transmute_copy(&appdomainid),
@@ -1696,8 +1612,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::AppDomainCreationFinished(
                     this,
                     core::mem::transmute_copy(&appdomainid),
@@ -1714,8 +1629,7 @@ impl ICorProfilerCallback_Vtbl {
             appdomainid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::AppDomainShutdownStarted(
                     this,
                     core::mem::transmute_copy(&appdomainid),
@@ -1732,8 +1646,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::AppDomainShutdownFinished(
                     this,
                     core::mem::transmute_copy(&appdomainid),
@@ -1750,13 +1663,9 @@ impl ICorProfilerCallback_Vtbl {
             assemblyid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::AssemblyLoadStarted(
-                    this,
-                    core::mem::transmute_copy(&assemblyid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::AssemblyLoadStarted(this, core::mem::transmute_copy(&assemblyid))
+                    .into()
             }
         }
         unsafe extern "system" fn AssemblyLoadFinished<
@@ -1768,8 +1677,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::AssemblyLoadFinished(
                     this,
                     core::mem::transmute_copy(&assemblyid),
@@ -1786,13 +1694,9 @@ impl ICorProfilerCallback_Vtbl {
             assemblyid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::AssemblyUnloadStarted(
-                    this,
-                    core::mem::transmute_copy(&assemblyid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::AssemblyUnloadStarted(this, core::mem::transmute_copy(&assemblyid))
+                    .into()
             }
         }
         unsafe extern "system" fn AssemblyUnloadFinished<
@@ -1804,8 +1708,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::AssemblyUnloadFinished(
                     this,
                     core::mem::transmute_copy(&assemblyid),
@@ -1822,13 +1725,9 @@ impl ICorProfilerCallback_Vtbl {
             moduleid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ModuleLoadStarted(
-                    this,
-                    core::mem::transmute_copy(&moduleid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ModuleLoadStarted(this, core::mem::transmute_copy(&moduleid))
+                    .into()
             }
         }
         unsafe extern "system" fn ModuleLoadFinished<
@@ -1840,8 +1739,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ModuleLoadFinished(
                     this,
                     core::mem::transmute_copy(&moduleid),
@@ -1858,13 +1756,9 @@ impl ICorProfilerCallback_Vtbl {
             moduleid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ModuleUnloadStarted(
-                    this,
-                    core::mem::transmute_copy(&moduleid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ModuleUnloadStarted(this, core::mem::transmute_copy(&moduleid))
+                    .into()
             }
         }
         unsafe extern "system" fn ModuleUnloadFinished<
@@ -1876,8 +1770,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ModuleUnloadFinished(
                     this,
                     core::mem::transmute_copy(&moduleid),
@@ -1895,8 +1788,7 @@ impl ICorProfilerCallback_Vtbl {
             assemblyid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ModuleAttachedToAssembly(
                     this,
                     core::mem::transmute_copy(&moduleid),
@@ -1913,13 +1805,8 @@ impl ICorProfilerCallback_Vtbl {
             classid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ClassLoadStarted(
-                    this,
-                    core::mem::transmute_copy(&classid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ClassLoadStarted(this, core::mem::transmute_copy(&classid)).into()
             }
         }
         unsafe extern "system" fn ClassLoadFinished<
@@ -1931,8 +1818,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ClassLoadFinished(
                     this,
                     core::mem::transmute_copy(&classid),
@@ -1949,13 +1835,9 @@ impl ICorProfilerCallback_Vtbl {
             classid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ClassUnloadStarted(
-                    this,
-                    core::mem::transmute_copy(&classid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ClassUnloadStarted(this, core::mem::transmute_copy(&classid))
+                    .into()
             }
         }
         unsafe extern "system" fn ClassUnloadFinished<
@@ -1967,8 +1849,7 @@ impl ICorProfilerCallback_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ClassUnloadFinished(
                     this,
                     core::mem::transmute_copy(&classid),
@@ -1985,13 +1866,9 @@ impl ICorProfilerCallback_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::FunctionUnloadStarted(
-                    this,
-                    core::mem::transmute_copy(&functionid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::FunctionUnloadStarted(this, core::mem::transmute_copy(&functionid))
+                    .into()
             }
         }
         unsafe extern "system" fn JITCompilationStarted<
@@ -2003,8 +1880,7 @@ impl ICorProfilerCallback_Vtbl {
             fissafetoblock: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::JITCompilationStarted(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2023,8 +1899,7 @@ impl ICorProfilerCallback_Vtbl {
             fissafetoblock: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::JITCompilationFinished(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2043,8 +1918,7 @@ impl ICorProfilerCallback_Vtbl {
             pbusecachedfunction: *mut windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerCallback_Impl::JITCachedFunctionSearchStarted(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2066,8 +1940,7 @@ impl ICorProfilerCallback_Vtbl {
             result: COR_PRF_JIT_CACHE,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::JITCachedFunctionSearchFinished(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2084,27 +1957,19 @@ impl ICorProfilerCallback_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::JITFunctionPitched(
-                    this,
-                    core::mem::transmute_copy(&functionid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::JITFunctionPitched(this, core::mem::transmute_copy(&functionid))
+                    .into()
             }
         }
-        unsafe extern "system" fn JITInlining<
-            Identity: ICorProfilerCallback_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn JITInlining<Identity: ICorProfilerCallback_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             callerid: usize,
             calleeid: usize,
             pfshouldinline: *mut windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerCallback_Impl::JITInlining(
                     this,
                     core::mem::transmute_copy(&callerid),
@@ -2118,18 +1983,13 @@ impl ICorProfilerCallback_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn ThreadCreated<
-            Identity: ICorProfilerCallback_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn ThreadCreated<Identity: ICorProfilerCallback_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             threadid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ThreadCreated(this, core::mem::transmute_copy(&threadid))
-                    .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ThreadCreated(this, core::mem::transmute_copy(&threadid)).into()
             }
         }
         unsafe extern "system" fn ThreadDestroyed<
@@ -2140,13 +2000,8 @@ impl ICorProfilerCallback_Vtbl {
             threadid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ThreadDestroyed(
-                    this,
-                    core::mem::transmute_copy(&threadid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ThreadDestroyed(this, core::mem::transmute_copy(&threadid)).into()
             }
         }
         unsafe extern "system" fn ThreadAssignedToOSThread<
@@ -2158,8 +2013,7 @@ impl ICorProfilerCallback_Vtbl {
             osthreadid: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ThreadAssignedToOSThread(
                     this,
                     core::mem::transmute_copy(&managedthreadid),
@@ -2175,8 +2029,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingClientInvocationStarted(this).into()
             }
         }
@@ -2189,8 +2042,7 @@ impl ICorProfilerCallback_Vtbl {
             fisasync: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingClientSendingMessage(
                     this,
                     core::mem::transmute_copy(&pcookie),
@@ -2208,8 +2060,7 @@ impl ICorProfilerCallback_Vtbl {
             fisasync: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingClientReceivingReply(
                     this,
                     core::mem::transmute_copy(&pcookie),
@@ -2225,8 +2076,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingClientInvocationFinished(this).into()
             }
         }
@@ -2239,8 +2089,7 @@ impl ICorProfilerCallback_Vtbl {
             fisasync: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingServerReceivingMessage(
                     this,
                     core::mem::transmute_copy(&pcookie),
@@ -2256,8 +2105,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingServerInvocationStarted(this).into()
             }
         }
@@ -2268,8 +2116,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingServerInvocationReturned(this).into()
             }
         }
@@ -2282,8 +2129,7 @@ impl ICorProfilerCallback_Vtbl {
             fisasync: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RemotingServerSendingReply(
                     this,
                     core::mem::transmute_copy(&pcookie),
@@ -2301,8 +2147,7 @@ impl ICorProfilerCallback_Vtbl {
             reason: COR_PRF_TRANSITION_REASON,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::UnmanagedToManagedTransition(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2320,8 +2165,7 @@ impl ICorProfilerCallback_Vtbl {
             reason: COR_PRF_TRANSITION_REASON,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ManagedToUnmanagedTransition(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2338,8 +2182,7 @@ impl ICorProfilerCallback_Vtbl {
             suspendreason: COR_PRF_SUSPEND_REASON,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RuntimeSuspendStarted(
                     this,
                     core::mem::transmute_copy(&suspendreason),
@@ -2354,8 +2197,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RuntimeSuspendFinished(this).into()
             }
         }
@@ -2366,8 +2208,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RuntimeSuspendAborted(this).into()
             }
         }
@@ -2378,8 +2219,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RuntimeResumeStarted(this).into()
             }
         }
@@ -2390,8 +2230,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RuntimeResumeFinished(this).into()
             }
         }
@@ -2403,13 +2242,9 @@ impl ICorProfilerCallback_Vtbl {
             threadid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::RuntimeThreadSuspended(
-                    this,
-                    core::mem::transmute_copy(&threadid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::RuntimeThreadSuspended(this, core::mem::transmute_copy(&threadid))
+                    .into()
             }
         }
         unsafe extern "system" fn RuntimeThreadResumed<
@@ -2420,13 +2255,9 @@ impl ICorProfilerCallback_Vtbl {
             threadid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::RuntimeThreadResumed(
-                    this,
-                    core::mem::transmute_copy(&threadid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::RuntimeThreadResumed(this, core::mem::transmute_copy(&threadid))
+                    .into()
             }
         }
         unsafe extern "system" fn MovedReferences<
@@ -2440,8 +2271,7 @@ impl ICorProfilerCallback_Vtbl {
             cobjectidrangelength: *const u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::MovedReferences(
                     this,
                     core::mem::transmute_copy(&cmovedobjectidranges),
@@ -2461,8 +2291,7 @@ impl ICorProfilerCallback_Vtbl {
             classid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ObjectAllocated(
                     this,
                     core::mem::transmute_copy(&objectid),
@@ -2481,8 +2310,7 @@ impl ICorProfilerCallback_Vtbl {
             cobjects: *const u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ObjectsAllocatedByClass(
                     this,
                     core::mem::transmute_copy(&cclasscount),
@@ -2503,8 +2331,7 @@ impl ICorProfilerCallback_Vtbl {
             objectrefids: *const usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ObjectReferences(
                     this,
                     core::mem::transmute_copy(&objectid),
@@ -2515,17 +2342,13 @@ impl ICorProfilerCallback_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn RootReferences<
-            Identity: ICorProfilerCallback_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn RootReferences<Identity: ICorProfilerCallback_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             crootrefs: u32,
             rootrefids: *const usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::RootReferences(
                     this,
                     core::mem::transmute_copy(&crootrefs),
@@ -2542,13 +2365,9 @@ impl ICorProfilerCallback_Vtbl {
             thrownobjectid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ExceptionThrown(
-                    this,
-                    core::mem::transmute_copy(&thrownobjectid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ExceptionThrown(this, core::mem::transmute_copy(&thrownobjectid))
+                    .into()
             }
         }
         unsafe extern "system" fn ExceptionSearchFunctionEnter<
@@ -2559,8 +2378,7 @@ impl ICorProfilerCallback_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionSearchFunctionEnter(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2575,8 +2393,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionSearchFunctionLeave(this).into()
             }
         }
@@ -2588,8 +2405,7 @@ impl ICorProfilerCallback_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionSearchFilterEnter(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2604,8 +2420,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionSearchFilterLeave(this).into()
             }
         }
@@ -2617,8 +2432,7 @@ impl ICorProfilerCallback_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionSearchCatcherFound(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2634,13 +2448,9 @@ impl ICorProfilerCallback_Vtbl {
             __unused: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ExceptionOSHandlerEnter(
-                    this,
-                    core::mem::transmute_copy(&__unused),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ExceptionOSHandlerEnter(this, core::mem::transmute_copy(&__unused))
+                    .into()
             }
         }
         unsafe extern "system" fn ExceptionOSHandlerLeave<
@@ -2651,13 +2461,9 @@ impl ICorProfilerCallback_Vtbl {
             __unused: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback_Impl::ExceptionOSHandlerLeave(
-                    this,
-                    core::mem::transmute_copy(&__unused),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback_Impl::ExceptionOSHandlerLeave(this, core::mem::transmute_copy(&__unused))
+                    .into()
             }
         }
         unsafe extern "system" fn ExceptionUnwindFunctionEnter<
@@ -2668,8 +2474,7 @@ impl ICorProfilerCallback_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionUnwindFunctionEnter(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2684,8 +2489,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionUnwindFunctionLeave(this).into()
             }
         }
@@ -2697,8 +2501,7 @@ impl ICorProfilerCallback_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionUnwindFinallyEnter(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2713,8 +2516,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionUnwindFinallyLeave(this).into()
             }
         }
@@ -2727,8 +2529,7 @@ impl ICorProfilerCallback_Vtbl {
             objectid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionCatcherEnter(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -2744,8 +2545,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionCatcherLeave(this).into()
             }
         }
@@ -2760,8 +2560,7 @@ impl ICorProfilerCallback_Vtbl {
             cslots: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::COMClassicVTableCreated(
                     this,
                     core::mem::transmute_copy(&wrappedclassid),
@@ -2782,8 +2581,7 @@ impl ICorProfilerCallback_Vtbl {
             pvtable: *const core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::COMClassicVTableDestroyed(
                     this,
                     core::mem::transmute_copy(&wrappedclassid),
@@ -2800,8 +2598,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionCLRCatcherFound(this).into()
             }
         }
@@ -2812,8 +2609,7 @@ impl ICorProfilerCallback_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback_Impl::ExceptionCLRCatcherExecute(this).into()
             }
         }
@@ -3020,8 +2816,7 @@ impl ICorProfilerCallback10_Vtbl {
             stackframes: *const usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback10_Impl::EventPipeEventDelivered(
                     this,
                     core::mem::transmute_copy(&provider),
@@ -3048,8 +2843,7 @@ impl ICorProfilerCallback10_Vtbl {
             provider: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback10_Impl::EventPipeProviderCreated(
                     this,
                     core::mem::transmute_copy(&provider),
@@ -3118,16 +2912,12 @@ impl ICorProfilerCallback11 {
 #[repr(C)]
 pub struct ICorProfilerCallback11_Vtbl {
     pub base__: ICorProfilerCallback10_Vtbl,
-    pub LoadAsNotificationOnly: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut windows_core::BOOL,
-    ) -> windows_core::HRESULT,
+    pub LoadAsNotificationOnly:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut windows_core::BOOL) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerCallback11_Impl: ICorProfilerCallback10_Impl {
-    fn LoadAsNotificationOnly(
-        &self,
-        pbnotificationonly: *mut windows_core::BOOL,
-    ) -> windows_core::Result<()>;
+    fn LoadAsNotificationOnly(&self, pbnotificationonly: *mut windows_core::BOOL)
+    -> windows_core::Result<()>;
 }
 impl ICorProfilerCallback11_Vtbl {
     pub const fn new<Identity: ICorProfilerCallback11_Impl, const OFFSET: isize>() -> Self {
@@ -3139,8 +2929,7 @@ impl ICorProfilerCallback11_Vtbl {
             pbnotificationonly: *mut windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback11_Impl::LoadAsNotificationOnly(
                     this,
                     core::mem::transmute_copy(&pbnotificationonly),
@@ -3179,17 +2968,9 @@ impl core::ops::Deref for ICorProfilerCallback2 {
         unsafe { core::mem::transmute(self) }
     }
 }
-windows_core::imp::interface_hierarchy!(
-    ICorProfilerCallback2,
-    windows_core::IUnknown,
-    ICorProfilerCallback
-);
+windows_core::imp::interface_hierarchy!(ICorProfilerCallback2, windows_core::IUnknown, ICorProfilerCallback);
 impl ICorProfilerCallback2 {
-    pub unsafe fn ThreadNameChanged(
-        &self,
-        threadid: usize,
-        name: Option<&[u16]>,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn ThreadNameChanged(&self, threadid: usize, name: Option<&[u16]>) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).ThreadNameChanged)(
                 windows_core::Interface::as_raw(self),
@@ -3267,11 +3048,7 @@ impl ICorProfilerCallback2 {
             )
         }
     }
-    pub unsafe fn HandleCreated(
-        &self,
-        handleid: usize,
-        initialobjectid: usize,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn HandleCreated(&self, handleid: usize, initialobjectid: usize) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).HandleCreated)(
                 windows_core::Interface::as_raw(self),
@@ -3310,8 +3087,7 @@ pub struct ICorProfilerCallback2_Vtbl {
         *const usize,
         *const u32,
     ) -> windows_core::HRESULT,
-    pub GarbageCollectionFinished:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub GarbageCollectionFinished: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub FinalizeableObjectQueued:
         unsafe extern "system" fn(*mut core::ffi::c_void, u32, usize) -> windows_core::HRESULT,
     pub RootReferences2: unsafe extern "system" fn(
@@ -3324,8 +3100,7 @@ pub struct ICorProfilerCallback2_Vtbl {
     ) -> windows_core::HRESULT,
     pub HandleCreated:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, usize) -> windows_core::HRESULT,
-    pub HandleDestroyed:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub HandleDestroyed: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerCallback2_Impl: ICorProfilerCallback_Impl {
     fn ThreadNameChanged(
@@ -3347,11 +3122,7 @@ pub trait ICorProfilerCallback2_Impl: ICorProfilerCallback_Impl {
         cobjectidrangelength: *const u32,
     ) -> windows_core::Result<()>;
     fn GarbageCollectionFinished(&self) -> windows_core::Result<()>;
-    fn FinalizeableObjectQueued(
-        &self,
-        finalizerflags: u32,
-        objectid: usize,
-    ) -> windows_core::Result<()>;
+    fn FinalizeableObjectQueued(&self, finalizerflags: u32, objectid: usize) -> windows_core::Result<()>;
     fn RootReferences2(
         &self,
         crootrefs: u32,
@@ -3375,8 +3146,7 @@ impl ICorProfilerCallback2_Vtbl {
             name: windows_core::PCWSTR,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback2_Impl::ThreadNameChanged(
                     this,
                     core::mem::transmute_copy(&threadid),
@@ -3396,8 +3166,7 @@ impl ICorProfilerCallback2_Vtbl {
             reason: COR_PRF_GC_REASON,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback2_Impl::GarbageCollectionStarted(
                     this,
                     core::mem::transmute_copy(&cgenerations),
@@ -3417,8 +3186,7 @@ impl ICorProfilerCallback2_Vtbl {
             cobjectidrangelength: *const u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback2_Impl::SurvivingReferences(
                     this,
                     core::mem::transmute_copy(&csurvivingobjectidranges),
@@ -3435,8 +3203,7 @@ impl ICorProfilerCallback2_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback2_Impl::GarbageCollectionFinished(this).into()
             }
         }
@@ -3449,8 +3216,7 @@ impl ICorProfilerCallback2_Vtbl {
             objectid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback2_Impl::FinalizeableObjectQueued(
                     this,
                     core::mem::transmute_copy(&finalizerflags),
@@ -3471,8 +3237,7 @@ impl ICorProfilerCallback2_Vtbl {
             rootids: *const usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback2_Impl::RootReferences2(
                     this,
                     core::mem::transmute_copy(&crootrefs),
@@ -3484,17 +3249,13 @@ impl ICorProfilerCallback2_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn HandleCreated<
-            Identity: ICorProfilerCallback2_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn HandleCreated<Identity: ICorProfilerCallback2_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             handleid: usize,
             initialobjectid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback2_Impl::HandleCreated(
                     this,
                     core::mem::transmute_copy(&handleid),
@@ -3511,13 +3272,8 @@ impl ICorProfilerCallback2_Vtbl {
             handleid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerCallback2_Impl::HandleDestroyed(
-                    this,
-                    core::mem::transmute_copy(&handleid),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerCallback2_Impl::HandleDestroyed(this, core::mem::transmute_copy(&handleid)).into()
             }
         }
         Self {
@@ -3576,16 +3332,16 @@ impl ICorProfilerCallback3 {
     }
     pub unsafe fn ProfilerAttachComplete(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).ProfilerAttachComplete)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).ProfilerAttachComplete)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn ProfilerDetachSucceeded(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).ProfilerDetachSucceeded)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).ProfilerDetachSucceeded)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
 }
@@ -3598,10 +3354,8 @@ pub struct ICorProfilerCallback3_Vtbl {
         *const core::ffi::c_void,
         u32,
     ) -> windows_core::HRESULT,
-    pub ProfilerAttachComplete:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
-    pub ProfilerDetachSucceeded:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub ProfilerAttachComplete: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub ProfilerDetachSucceeded: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerCallback3_Impl: ICorProfilerCallback2_Impl {
     fn InitializeForAttach(
@@ -3625,8 +3379,7 @@ impl ICorProfilerCallback3_Vtbl {
             cbclientdata: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback3_Impl::InitializeForAttach(
                     this,
                     core::mem::transmute_copy(&pcorprofilerinfounk),
@@ -3643,8 +3396,7 @@ impl ICorProfilerCallback3_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback3_Impl::ProfilerAttachComplete(this).into()
             }
         }
@@ -3655,8 +3407,7 @@ impl ICorProfilerCallback3_Vtbl {
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback3_Impl::ProfilerDetachSucceeded(this).into()
             }
         }
@@ -3889,8 +3640,7 @@ impl ICorProfilerCallback4_Vtbl {
             fissafetoblock: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback4_Impl::ReJITCompilationStarted(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -3910,8 +3660,7 @@ impl ICorProfilerCallback4_Vtbl {
             pfunctioncontrol: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback4_Impl::GetReJITParameters(
                     this,
                     core::mem::transmute_copy(&moduleid),
@@ -3932,8 +3681,7 @@ impl ICorProfilerCallback4_Vtbl {
             fissafetoblock: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback4_Impl::ReJITCompilationFinished(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -3944,10 +3692,7 @@ impl ICorProfilerCallback4_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn ReJITError<
-            Identity: ICorProfilerCallback4_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn ReJITError<Identity: ICorProfilerCallback4_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             moduleid: usize,
             methodid: u32,
@@ -3955,8 +3700,7 @@ impl ICorProfilerCallback4_Vtbl {
             hrstatus: windows_core::HRESULT,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback4_Impl::ReJITError(
                     this,
                     core::mem::transmute_copy(&moduleid),
@@ -3978,8 +3722,7 @@ impl ICorProfilerCallback4_Vtbl {
             cobjectidrangelength: *const usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback4_Impl::MovedReferences2(
                     this,
                     core::mem::transmute_copy(&cmovedobjectidranges),
@@ -4000,8 +3743,7 @@ impl ICorProfilerCallback4_Vtbl {
             cobjectidrangelength: *const usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback4_Impl::SurvivingReferences2(
                     this,
                     core::mem::transmute_copy(&csurvivingobjectidranges),
@@ -4076,8 +3818,7 @@ pub struct ICorProfilerCallback5_Vtbl {
         *const usize,
         *const usize,
         *const usize,
-    )
-        -> windows_core::HRESULT,
+    ) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerCallback5_Impl: ICorProfilerCallback4_Impl {
     fn ConditionalWeakTableElementReferences(
@@ -4101,8 +3842,7 @@ impl ICorProfilerCallback5_Vtbl {
             rootids: *const usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback5_Impl::ConditionalWeakTableElementReferences(
                     this,
                     core::mem::transmute_copy(&crootrefs),
@@ -4115,10 +3855,7 @@ impl ICorProfilerCallback5_Vtbl {
         }
         Self {
             base__: ICorProfilerCallback4_Vtbl::new::<Identity, OFFSET>(),
-            ConditionalWeakTableElementReferences: ConditionalWeakTableElementReferences::<
-                Identity,
-                OFFSET,
-            >,
+            ConditionalWeakTableElementReferences: ConditionalWeakTableElementReferences::<Identity, OFFSET>,
         }
     }
     pub fn matches(iid: &windows_core::GUID) -> bool {
@@ -4196,8 +3933,7 @@ impl ICorProfilerCallback6_Vtbl {
             pasmrefprovider: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback6_Impl::GetAssemblyReferences(
                     this,
                     core::mem::transmute(&wszassemblypath),
@@ -4271,8 +4007,7 @@ impl ICorProfilerCallback7_Vtbl {
             moduleid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback7_Impl::ModuleInMemorySymbolsUpdated(
                     this,
                     core::mem::transmute_copy(&moduleid),
@@ -4367,8 +4102,7 @@ pub struct ICorProfilerCallback8_Vtbl {
         usize,
         windows_core::HRESULT,
         windows_core::BOOL,
-    )
-        -> windows_core::HRESULT,
+    ) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerCallback8_Impl: ICorProfilerCallback7_Impl {
     fn DynamicMethodJITCompilationStarted(
@@ -4398,8 +4132,7 @@ impl ICorProfilerCallback8_Vtbl {
             cbilheader: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback8_Impl::DynamicMethodJITCompilationStarted(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -4420,8 +4153,7 @@ impl ICorProfilerCallback8_Vtbl {
             fissafetoblock: windows_core::BOOL,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback8_Impl::DynamicMethodJITCompilationFinished(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -4433,14 +4165,8 @@ impl ICorProfilerCallback8_Vtbl {
         }
         Self {
             base__: ICorProfilerCallback7_Vtbl::new::<Identity, OFFSET>(),
-            DynamicMethodJITCompilationStarted: DynamicMethodJITCompilationStarted::<
-                Identity,
-                OFFSET,
-            >,
-            DynamicMethodJITCompilationFinished: DynamicMethodJITCompilationFinished::<
-                Identity,
-                OFFSET,
-            >,
+            DynamicMethodJITCompilationStarted: DynamicMethodJITCompilationStarted::<Identity, OFFSET>,
+            DynamicMethodJITCompilationFinished: DynamicMethodJITCompilationFinished::<Identity, OFFSET>,
         }
     }
     pub fn matches(iid: &windows_core::GUID) -> bool {
@@ -4507,8 +4233,7 @@ impl ICorProfilerCallback9_Vtbl {
             functionid: usize,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerCallback9_Impl::DynamicMethodUnloaded(
                     this,
                     core::mem::transmute_copy(&functionid),
@@ -4558,10 +4283,7 @@ impl ICorProfilerFunctionControl {
             )
         }
     }
-    pub unsafe fn SetILInstrumentedCodeMap(
-        &self,
-        rgilmapentries: &[COR_IL_MAP],
-    ) -> windows_core::HRESULT {
+    pub unsafe fn SetILInstrumentedCodeMap(&self, rgilmapentries: &[COR_IL_MAP]) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).SetILInstrumentedCodeMap)(
                 windows_core::Interface::as_raw(self),
@@ -4574,15 +4296,11 @@ impl ICorProfilerFunctionControl {
 #[repr(C)]
 pub struct ICorProfilerFunctionControl_Vtbl {
     pub base__: windows_core::IUnknown_Vtbl,
-    pub SetCodegenFlags:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
+    pub SetCodegenFlags: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
     pub SetILFunctionBody:
         unsafe extern "system" fn(*mut core::ffi::c_void, u32, *const u8) -> windows_core::HRESULT,
-    pub SetILInstrumentedCodeMap: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *const COR_IL_MAP,
-    ) -> windows_core::HRESULT,
+    pub SetILInstrumentedCodeMap:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *const COR_IL_MAP) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerFunctionControl_Impl: windows_core::IUnknownImpl {
     fn SetCodegenFlags(&self, flags: u32) -> windows_core::Result<()>;
@@ -4607,13 +4325,9 @@ impl ICorProfilerFunctionControl_Vtbl {
             flags: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                ICorProfilerFunctionControl_Impl::SetCodegenFlags(
-                    this,
-                    core::mem::transmute_copy(&flags),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                ICorProfilerFunctionControl_Impl::SetCodegenFlags(this, core::mem::transmute_copy(&flags))
+                    .into()
             }
         }
         unsafe extern "system" fn SetILFunctionBody<
@@ -4625,8 +4339,7 @@ impl ICorProfilerFunctionControl_Vtbl {
             pbnewilmethodheader: *const u8,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerFunctionControl_Impl::SetILFunctionBody(
                     this,
                     core::mem::transmute_copy(&cbnewilmethodheader),
@@ -4644,8 +4357,7 @@ impl ICorProfilerFunctionControl_Vtbl {
             rgilmapentries: *const COR_IL_MAP,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerFunctionControl_Impl::SetILInstrumentedCodeMap(
                     this,
                     core::mem::transmute_copy(&cilmapentries),
@@ -4674,17 +4386,10 @@ windows_core::imp::define_interface!(
 windows_core::imp::interface_hierarchy!(ICorProfilerFunctionEnum, windows_core::IUnknown);
 impl ICorProfilerFunctionEnum {
     pub unsafe fn Skip(&self, celt: u32) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Skip)(
-                windows_core::Interface::as_raw(self),
-                celt,
-            )
-        }
+        unsafe { (windows_core::Interface::vtable(self).Skip)(windows_core::Interface::as_raw(self), celt) }
     }
     pub unsafe fn Reset(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self)) }
     }
     pub unsafe fn Clone(&self) -> windows_core::Result<Self> {
         unsafe {
@@ -4731,8 +4436,7 @@ pub struct ICorProfilerFunctionEnum_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetCount:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub GetCount: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
     pub Next: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -4745,50 +4449,34 @@ pub trait ICorProfilerFunctionEnum_Impl: windows_core::IUnknownImpl {
     fn Reset(&self) -> windows_core::Result<()>;
     fn Clone(&self) -> windows_core::Result<ICorProfilerFunctionEnum>;
     fn GetCount(&self) -> windows_core::Result<u32>;
-    fn Next(
-        &self,
-        celt: u32,
-        ids: *mut COR_PRF_FUNCTION,
-        pceltfetched: *mut u32,
-    ) -> windows_core::Result<()>;
+    fn Next(&self, celt: u32, ids: *mut COR_PRF_FUNCTION, pceltfetched: *mut u32)
+    -> windows_core::Result<()>;
 }
 impl ICorProfilerFunctionEnum_Vtbl {
     pub const fn new<Identity: ICorProfilerFunctionEnum_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn Skip<
-            Identity: ICorProfilerFunctionEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Skip<Identity: ICorProfilerFunctionEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerFunctionEnum_Impl::Skip(this, core::mem::transmute_copy(&celt)).into()
             }
         }
-        unsafe extern "system" fn Reset<
-            Identity: ICorProfilerFunctionEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Reset<Identity: ICorProfilerFunctionEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerFunctionEnum_Impl::Reset(this).into()
             }
         }
-        unsafe extern "system" fn Clone<
-            Identity: ICorProfilerFunctionEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Clone<Identity: ICorProfilerFunctionEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ppenum: *mut *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerFunctionEnum_Impl::Clone(this) {
                     Ok(ok__) => {
                         ppenum.write(core::mem::transmute(ok__));
@@ -4798,16 +4486,12 @@ impl ICorProfilerFunctionEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn GetCount<
-            Identity: ICorProfilerFunctionEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetCount<Identity: ICorProfilerFunctionEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcelt: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerFunctionEnum_Impl::GetCount(this) {
                     Ok(ok__) => {
                         pcelt.write(ok__);
@@ -4817,18 +4501,14 @@ impl ICorProfilerFunctionEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn Next<
-            Identity: ICorProfilerFunctionEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Next<Identity: ICorProfilerFunctionEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
             ids: *mut COR_PRF_FUNCTION,
             pceltfetched: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerFunctionEnum_Impl::Next(
                     this,
                     core::mem::transmute_copy(&celt),
@@ -4870,11 +4550,7 @@ impl ICorProfilerInfo {
             .map(|| result__)
         }
     }
-    pub unsafe fn GetClassFromToken(
-        &self,
-        moduleid: usize,
-        typedef: u32,
-    ) -> windows_core::Result<usize> {
+    pub unsafe fn GetClassFromToken(&self, moduleid: usize, typedef: u32) -> windows_core::Result<usize> {
         unsafe {
             let mut result__ = core::mem::zeroed();
             (windows_core::Interface::vtable(self).GetClassFromToken)(
@@ -4922,11 +4598,7 @@ impl ICorProfilerInfo {
             .map(|| result__)
         }
     }
-    pub unsafe fn GetFunctionFromToken(
-        &self,
-        moduleid: usize,
-        token: u32,
-    ) -> windows_core::Result<usize> {
+    pub unsafe fn GetFunctionFromToken(&self, moduleid: usize, token: u32) -> windows_core::Result<usize> {
         unsafe {
             let mut result__ = core::mem::zeroed();
             (windows_core::Interface::vtable(self).GetFunctionFromToken)(
@@ -5025,10 +4697,7 @@ impl ICorProfilerInfo {
             )
         }
     }
-    pub unsafe fn SetFunctionIDMapper(
-        &self,
-        pfunc: *const FunctionIDMapper,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn SetFunctionIDMapper(&self, pfunc: *const FunctionIDMapper) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).SetFunctionIDMapper)(
                 windows_core::Interface::as_raw(self),
@@ -5109,10 +4778,7 @@ impl ICorProfilerInfo {
             )
         }
     }
-    pub unsafe fn GetILFunctionBodyAllocator(
-        &self,
-        moduleid: usize,
-    ) -> windows_core::Result<IMethodMalloc> {
+    pub unsafe fn GetILFunctionBodyAllocator(&self, moduleid: usize) -> windows_core::Result<IMethodMalloc> {
         unsafe {
             let mut result__ = core::mem::zeroed();
             (windows_core::Interface::vtable(self).GetILFunctionBodyAllocator)(
@@ -5187,9 +4853,7 @@ impl ICorProfilerInfo {
         }
     }
     pub unsafe fn ForceGC(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).ForceGC)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).ForceGC)(windows_core::Interface::as_raw(self)) }
     }
     pub unsafe fn SetILInstrumentedCodeMap(
         &self,
@@ -5207,9 +4871,7 @@ impl ICorProfilerInfo {
             )
         }
     }
-    pub unsafe fn GetInprocInspectionInterface(
-        &self,
-    ) -> windows_core::Result<windows_core::IUnknown> {
+    pub unsafe fn GetInprocInspectionInterface(&self) -> windows_core::Result<windows_core::IUnknown> {
         unsafe {
             let mut result__ = core::mem::zeroed();
             (windows_core::Interface::vtable(self).GetInprocInspectionInterface)(
@@ -5219,9 +4881,7 @@ impl ICorProfilerInfo {
             .and_then(|| windows_core::imp::Type::from_abi(result__))
         }
     }
-    pub unsafe fn GetInprocInspectionIThisThread(
-        &self,
-    ) -> windows_core::Result<windows_core::IUnknown> {
+    pub unsafe fn GetInprocInspectionIThisThread(&self) -> windows_core::Result<windows_core::IUnknown> {
         unsafe {
             let mut result__ = core::mem::zeroed();
             (windows_core::Interface::vtable(self).GetInprocInspectionIThisThread)(
@@ -5282,36 +4942,21 @@ impl ICorProfilerInfo {
 #[repr(C)]
 pub struct ICorProfilerInfo_Vtbl {
     pub base__: windows_core::IUnknown_Vtbl,
-    pub GetClassFromObject: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        *mut usize,
-    ) -> windows_core::HRESULT,
-    pub GetClassFromToken: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        u32,
-        *mut usize,
-    ) -> windows_core::HRESULT,
+    pub GetClassFromObject:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut usize) -> windows_core::HRESULT,
+    pub GetClassFromToken:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, u32, *mut usize) -> windows_core::HRESULT,
     pub GetCodeInfo: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
         *mut *mut u8,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub GetEventMask:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
-    pub GetFunctionFromIP: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *const u8,
-        *mut usize,
-    ) -> windows_core::HRESULT,
-    pub GetFunctionFromToken: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        u32,
-        *mut usize,
-    ) -> windows_core::HRESULT,
+    pub GetEventMask: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub GetFunctionFromIP:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *const u8, *mut usize) -> windows_core::HRESULT,
+    pub GetFunctionFromToken:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, u32, *mut usize) -> windows_core::HRESULT,
     GetHandleFromThread: usize,
     pub GetObjectSize:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut u32) -> windows_core::HRESULT,
@@ -5333,18 +4978,15 @@ pub struct ICorProfilerInfo_Vtbl {
         *mut usize,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub SetEventMask:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
+    pub SetEventMask: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
     pub SetEnterLeaveFunctionHooks: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         *const FunctionEnter,
         *const FunctionLeave,
         *const FunctionTailcall,
     ) -> windows_core::HRESULT,
-    pub SetFunctionIDMapper: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *const FunctionIDMapper,
-    ) -> windows_core::HRESULT,
+    pub SetFunctionIDMapper:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *const FunctionIDMapper) -> windows_core::HRESULT,
     pub GetTokenAndMetaDataFromFunction: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -5380,12 +5022,8 @@ pub struct ICorProfilerInfo_Vtbl {
         usize,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub SetILFunctionBody: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        u32,
-        *const u8,
-    ) -> windows_core::HRESULT,
+    pub SetILFunctionBody:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, u32, *const u8) -> windows_core::HRESULT,
     pub GetAppDomainInfo: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -5403,8 +5041,7 @@ pub struct ICorProfilerInfo_Vtbl {
         *mut usize,
         *mut usize,
     ) -> windows_core::HRESULT,
-    pub SetFunctionReJIT:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub SetFunctionReJIT: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub ForceGC: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub SetILInstrumentedCodeMap: unsafe extern "system" fn(
         *mut core::ffi::c_void,
@@ -5421,18 +5058,14 @@ pub struct ICorProfilerInfo_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetThreadContext: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        *mut usize,
-    ) -> windows_core::HRESULT,
+    pub GetThreadContext:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut usize) -> windows_core::HRESULT,
     pub BeginInprocDebugging: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         windows_core::BOOL,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub EndInprocDebugging:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
+    pub EndInprocDebugging: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
     pub GetILToNativeMapping: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -5522,16 +5155,12 @@ impl ICorProfilerInfo10 {
     }
     pub unsafe fn SuspendRuntime(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).SuspendRuntime)(windows_core::Interface::as_raw(
-                self,
-            ))
+            (windows_core::Interface::vtable(self).SuspendRuntime)(windows_core::Interface::as_raw(self))
         }
     }
     pub unsafe fn ResumeRuntime(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).ResumeRuntime)(windows_core::Interface::as_raw(
-                self,
-            ))
+            (windows_core::Interface::vtable(self).ResumeRuntime)(windows_core::Interface::as_raw(self))
         }
     }
 }
@@ -5608,11 +5237,7 @@ impl ICorProfilerInfo11 {
             )
         }
     }
-    pub unsafe fn SetEnvironmentVariable<P0, P1>(
-        &self,
-        szname: P0,
-        szvalue: P1,
-    ) -> windows_core::HRESULT
+    pub unsafe fn SetEnvironmentVariable<P0, P1>(&self, szname: P0, szvalue: P1) -> windows_core::HRESULT
     where
         P0: windows_core::Param<windows_core::PCWSTR>,
         P1: windows_core::Param<windows_core::PCWSTR>,
@@ -5708,10 +5333,7 @@ impl ICorProfilerInfo12 {
             )
         }
     }
-    pub unsafe fn EventPipeCreateProvider<P0>(
-        &self,
-        providername: P0,
-    ) -> windows_core::Result<usize>
+    pub unsafe fn EventPipeCreateProvider<P0>(&self, providername: P0) -> windows_core::Result<usize>
     where
         P0: windows_core::Param<windows_core::PCWSTR>,
     {
@@ -5810,8 +5432,7 @@ pub struct ICorProfilerInfo12_Vtbl {
         u64,
         COR_PRF_EVENTPIPE_PROVIDER_CONFIG,
     ) -> windows_core::HRESULT,
-    pub EventPipeStopSession:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u64) -> windows_core::HRESULT,
+    pub EventPipeStopSession: unsafe extern "system" fn(*mut core::ffi::c_void, u64) -> windows_core::HRESULT,
     pub EventPipeCreateProvider: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         windows_core::PCWSTR,
@@ -5891,10 +5512,7 @@ impl ICorProfilerInfo13 {
             )
         }
     }
-    pub unsafe fn DestroyHandle(
-        &self,
-        handle: *const *const core::ffi::c_void,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn DestroyHandle(&self, handle: *const *const core::ffi::c_void) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).DestroyHandle)(
                 windows_core::Interface::as_raw(self),
@@ -6043,11 +5661,7 @@ impl core::ops::Deref for ICorProfilerInfo2 {
         unsafe { core::mem::transmute(self) }
     }
 }
-windows_core::imp::interface_hierarchy!(
-    ICorProfilerInfo2,
-    windows_core::IUnknown,
-    ICorProfilerInfo
-);
+windows_core::imp::interface_hierarchy!(ICorProfilerInfo2, windows_core::IUnknown, ICorProfilerInfo);
 impl ICorProfilerInfo2 {
     pub unsafe fn DoStackSnapshot(
         &self,
@@ -6370,9 +5984,7 @@ impl ICorProfilerInfo2 {
             .map(|| result__)
         }
     }
-    pub unsafe fn GetNotifiedExceptionClauseInfo(
-        &self,
-    ) -> windows_core::Result<COR_PRF_EX_CLAUSE_INFO> {
+    pub unsafe fn GetNotifiedExceptionClauseInfo(&self) -> windows_core::Result<COR_PRF_EX_CLAUSE_INFO> {
         unsafe {
             let mut result__ = core::mem::zeroed();
             (windows_core::Interface::vtable(self).GetNotifiedExceptionClauseInfo)(
@@ -6468,11 +6080,8 @@ pub struct ICorProfilerInfo2_Vtbl {
     ) -> windows_core::HRESULT,
     pub GetBoxClassLayout:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut u32) -> windows_core::HRESULT,
-    pub GetThreadAppDomain: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        *mut usize,
-    ) -> windows_core::HRESULT,
+    pub GetThreadAppDomain:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut usize) -> windows_core::HRESULT,
     pub GetRVAStaticAddress: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -6781,11 +6390,8 @@ pub struct ICorProfilerInfo3_Vtbl {
         *const FunctionIDMapper2,
         *const core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetStringLayout2: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetStringLayout2:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32, *mut u32) -> windows_core::HRESULT,
     pub SetEnterLeaveFunctionHooks3: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         *const FunctionEnter3,
@@ -6797,8 +6403,7 @@ pub struct ICorProfilerInfo3_Vtbl {
         *const FunctionEnter3WithInfo,
         *const FunctionLeave3WithInfo,
         *const FunctionTailcall3WithInfo,
-    )
-        -> windows_core::HRESULT,
+    ) -> windows_core::HRESULT,
     pub GetFunctionEnter3Info: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -6814,12 +6419,8 @@ pub struct ICorProfilerInfo3_Vtbl {
         *mut usize,
         *mut COR_PRF_FUNCTION_ARGUMENT_RANGE,
     ) -> windows_core::HRESULT,
-    pub GetFunctionTailcall3Info: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        usize,
-        *mut usize,
-    ) -> windows_core::HRESULT,
+    pub GetFunctionTailcall3Info:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, usize, *mut usize) -> windows_core::HRESULT,
     pub EnumModules: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
@@ -6894,9 +6495,9 @@ impl ICorProfilerInfo4 {
     }
     pub unsafe fn InitializeCurrentThread(&self) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).InitializeCurrentThread)(
-                windows_core::Interface::as_raw(self),
-            )
+            (windows_core::Interface::vtable(self).InitializeCurrentThread)(windows_core::Interface::as_raw(
+                self,
+            ))
         }
     }
     pub unsafe fn RequestReJIT(
@@ -7030,8 +6631,7 @@ pub struct ICorProfilerInfo4_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub InitializeCurrentThread:
-        unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
+    pub InitializeCurrentThread: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
     pub RequestReJIT: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -7078,11 +6678,8 @@ pub struct ICorProfilerInfo4_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetObjectSize2: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        usize,
-        *mut usize,
-    ) -> windows_core::HRESULT,
+    pub GetObjectSize2:
+        unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut usize) -> windows_core::HRESULT,
 }
 impl windows_core::RuntimeName for ICorProfilerInfo4 {}
 windows_core::imp::define_interface!(
@@ -7118,11 +6715,7 @@ impl ICorProfilerInfo5 {
             )
         }
     }
-    pub unsafe fn SetEventMask2(
-        &self,
-        dweventslow: u32,
-        dweventshigh: u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn SetEventMask2(&self, dweventslow: u32, dweventshigh: u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).SetEventMask2)(
                 windows_core::Interface::as_raw(self),
@@ -7135,13 +6728,9 @@ impl ICorProfilerInfo5 {
 #[repr(C)]
 pub struct ICorProfilerInfo5_Vtbl {
     pub base__: ICorProfilerInfo4_Vtbl,
-    pub GetEventMask2: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
-    pub SetEventMask2:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
+    pub GetEventMask2:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32, *mut u32) -> windows_core::HRESULT,
+    pub SetEventMask2: unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
 }
 impl windows_core::RuntimeName for ICorProfilerInfo5 {}
 windows_core::imp::define_interface!(
@@ -7195,8 +6784,7 @@ pub struct ICorProfilerInfo6_Vtbl {
         u32,
         *mut windows_core::BOOL,
         *mut *mut core::ffi::c_void,
-    )
-        -> windows_core::HRESULT,
+    ) -> windows_core::HRESULT,
 }
 impl windows_core::RuntimeName for ICorProfilerInfo6 {}
 windows_core::imp::define_interface!(
@@ -7263,8 +6851,7 @@ impl ICorProfilerInfo7 {
 #[repr(C)]
 pub struct ICorProfilerInfo7_Vtbl {
     pub base__: ICorProfilerInfo6_Vtbl,
-    pub ApplyMetaData:
-        unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
+    pub ApplyMetaData: unsafe extern "system" fn(*mut core::ffi::c_void, usize) -> windows_core::HRESULT,
     pub GetInMemorySymbolsLength:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut u32) -> windows_core::HRESULT,
     pub ReadInMemorySymbols: unsafe extern "system" fn(
@@ -7300,10 +6887,7 @@ windows_core::imp::interface_hierarchy!(
     ICorProfilerInfo7
 );
 impl ICorProfilerInfo8 {
-    pub unsafe fn IsFunctionDynamic(
-        &self,
-        functionid: usize,
-    ) -> windows_core::Result<windows_core::BOOL> {
+    pub unsafe fn IsFunctionDynamic(&self, functionid: usize) -> windows_core::Result<windows_core::BOOL> {
         unsafe {
             let mut result__ = core::mem::zeroed();
             (windows_core::Interface::vtable(self).IsFunctionDynamic)(
@@ -7492,17 +7076,10 @@ windows_core::imp::define_interface!(
 windows_core::imp::interface_hierarchy!(ICorProfilerMethodEnum, windows_core::IUnknown);
 impl ICorProfilerMethodEnum {
     pub unsafe fn Skip(&self, celt: u32) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Skip)(
-                windows_core::Interface::as_raw(self),
-                celt,
-            )
-        }
+        unsafe { (windows_core::Interface::vtable(self).Skip)(windows_core::Interface::as_raw(self), celt) }
     }
     pub unsafe fn Reset(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self)) }
     }
     pub unsafe fn Clone(&self) -> windows_core::Result<Self> {
         unsafe {
@@ -7549,8 +7126,7 @@ pub struct ICorProfilerMethodEnum_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetCount:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub GetCount: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
     pub Next: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -7572,41 +7148,29 @@ pub trait ICorProfilerMethodEnum_Impl: windows_core::IUnknownImpl {
 }
 impl ICorProfilerMethodEnum_Vtbl {
     pub const fn new<Identity: ICorProfilerMethodEnum_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn Skip<
-            Identity: ICorProfilerMethodEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Skip<Identity: ICorProfilerMethodEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerMethodEnum_Impl::Skip(this, core::mem::transmute_copy(&celt)).into()
             }
         }
-        unsafe extern "system" fn Reset<
-            Identity: ICorProfilerMethodEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Reset<Identity: ICorProfilerMethodEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerMethodEnum_Impl::Reset(this).into()
             }
         }
-        unsafe extern "system" fn Clone<
-            Identity: ICorProfilerMethodEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Clone<Identity: ICorProfilerMethodEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ppenum: *mut *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerMethodEnum_Impl::Clone(this) {
                     Ok(ok__) => {
                         ppenum.write(core::mem::transmute(ok__));
@@ -7616,16 +7180,12 @@ impl ICorProfilerMethodEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn GetCount<
-            Identity: ICorProfilerMethodEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetCount<Identity: ICorProfilerMethodEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcelt: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerMethodEnum_Impl::GetCount(this) {
                     Ok(ok__) => {
                         pcelt.write(ok__);
@@ -7635,18 +7195,14 @@ impl ICorProfilerMethodEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn Next<
-            Identity: ICorProfilerMethodEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Next<Identity: ICorProfilerMethodEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
             elements: *mut COR_PRF_METHOD,
             pceltfetched: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerMethodEnum_Impl::Next(
                     this,
                     core::mem::transmute_copy(&celt),
@@ -7678,17 +7234,10 @@ windows_core::imp::define_interface!(
 windows_core::imp::interface_hierarchy!(ICorProfilerModuleEnum, windows_core::IUnknown);
 impl ICorProfilerModuleEnum {
     pub unsafe fn Skip(&self, celt: u32) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Skip)(
-                windows_core::Interface::as_raw(self),
-                celt,
-            )
-        }
+        unsafe { (windows_core::Interface::vtable(self).Skip)(windows_core::Interface::as_raw(self), celt) }
     }
     pub unsafe fn Reset(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self)) }
     }
     pub unsafe fn Clone(&self) -> windows_core::Result<Self> {
         unsafe {
@@ -7710,12 +7259,7 @@ impl ICorProfilerModuleEnum {
             .map(|| result__)
         }
     }
-    pub unsafe fn Next(
-        &self,
-        celt: u32,
-        ids: *mut usize,
-        pceltfetched: *mut u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn Next(&self, celt: u32, ids: *mut usize, pceltfetched: *mut u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).Next)(
                 windows_core::Interface::as_raw(self),
@@ -7735,14 +7279,9 @@ pub struct ICorProfilerModuleEnum_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetCount:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
-    pub Next: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut usize,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetCount: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub Next:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut usize, *mut u32) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerModuleEnum_Impl: windows_core::IUnknownImpl {
     fn Skip(&self, celt: u32) -> windows_core::Result<()>;
@@ -7753,41 +7292,29 @@ pub trait ICorProfilerModuleEnum_Impl: windows_core::IUnknownImpl {
 }
 impl ICorProfilerModuleEnum_Vtbl {
     pub const fn new<Identity: ICorProfilerModuleEnum_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn Skip<
-            Identity: ICorProfilerModuleEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Skip<Identity: ICorProfilerModuleEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerModuleEnum_Impl::Skip(this, core::mem::transmute_copy(&celt)).into()
             }
         }
-        unsafe extern "system" fn Reset<
-            Identity: ICorProfilerModuleEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Reset<Identity: ICorProfilerModuleEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerModuleEnum_Impl::Reset(this).into()
             }
         }
-        unsafe extern "system" fn Clone<
-            Identity: ICorProfilerModuleEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Clone<Identity: ICorProfilerModuleEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ppenum: *mut *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerModuleEnum_Impl::Clone(this) {
                     Ok(ok__) => {
                         ppenum.write(core::mem::transmute(ok__));
@@ -7797,16 +7324,12 @@ impl ICorProfilerModuleEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn GetCount<
-            Identity: ICorProfilerModuleEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetCount<Identity: ICorProfilerModuleEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcelt: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerModuleEnum_Impl::GetCount(this) {
                     Ok(ok__) => {
                         pcelt.write(ok__);
@@ -7816,18 +7339,14 @@ impl ICorProfilerModuleEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn Next<
-            Identity: ICorProfilerModuleEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Next<Identity: ICorProfilerModuleEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
             ids: *mut usize,
             pceltfetched: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerModuleEnum_Impl::Next(
                     this,
                     core::mem::transmute_copy(&celt),
@@ -7859,17 +7378,10 @@ windows_core::imp::define_interface!(
 windows_core::imp::interface_hierarchy!(ICorProfilerObjectEnum, windows_core::IUnknown);
 impl ICorProfilerObjectEnum {
     pub unsafe fn Skip(&self, celt: u32) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Skip)(
-                windows_core::Interface::as_raw(self),
-                celt,
-            )
-        }
+        unsafe { (windows_core::Interface::vtable(self).Skip)(windows_core::Interface::as_raw(self), celt) }
     }
     pub unsafe fn Reset(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self)) }
     }
     pub unsafe fn Clone(&self) -> windows_core::Result<Self> {
         unsafe {
@@ -7916,64 +7428,42 @@ pub struct ICorProfilerObjectEnum_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetCount:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
-    pub Next: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut usize,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetCount: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub Next:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut usize, *mut u32) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerObjectEnum_Impl: windows_core::IUnknownImpl {
     fn Skip(&self, celt: u32) -> windows_core::Result<()>;
     fn Reset(&self) -> windows_core::Result<()>;
     fn Clone(&self) -> windows_core::Result<ICorProfilerObjectEnum>;
     fn GetCount(&self) -> windows_core::Result<u32>;
-    fn Next(
-        &self,
-        celt: u32,
-        objects: *mut usize,
-        pceltfetched: *mut u32,
-    ) -> windows_core::Result<()>;
+    fn Next(&self, celt: u32, objects: *mut usize, pceltfetched: *mut u32) -> windows_core::Result<()>;
 }
 impl ICorProfilerObjectEnum_Vtbl {
     pub const fn new<Identity: ICorProfilerObjectEnum_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn Skip<
-            Identity: ICorProfilerObjectEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Skip<Identity: ICorProfilerObjectEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerObjectEnum_Impl::Skip(this, core::mem::transmute_copy(&celt)).into()
             }
         }
-        unsafe extern "system" fn Reset<
-            Identity: ICorProfilerObjectEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Reset<Identity: ICorProfilerObjectEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerObjectEnum_Impl::Reset(this).into()
             }
         }
-        unsafe extern "system" fn Clone<
-            Identity: ICorProfilerObjectEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Clone<Identity: ICorProfilerObjectEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ppenum: *mut *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerObjectEnum_Impl::Clone(this) {
                     Ok(ok__) => {
                         ppenum.write(core::mem::transmute(ok__));
@@ -7983,16 +7473,12 @@ impl ICorProfilerObjectEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn GetCount<
-            Identity: ICorProfilerObjectEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetCount<Identity: ICorProfilerObjectEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcelt: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerObjectEnum_Impl::GetCount(this) {
                     Ok(ok__) => {
                         pcelt.write(ok__);
@@ -8002,18 +7488,14 @@ impl ICorProfilerObjectEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn Next<
-            Identity: ICorProfilerObjectEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Next<Identity: ICorProfilerObjectEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
             objects: *mut usize,
             pceltfetched: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerObjectEnum_Impl::Next(
                     this,
                     core::mem::transmute_copy(&celt),
@@ -8045,17 +7527,10 @@ windows_core::imp::define_interface!(
 windows_core::imp::interface_hierarchy!(ICorProfilerThreadEnum, windows_core::IUnknown);
 impl ICorProfilerThreadEnum {
     pub unsafe fn Skip(&self, celt: u32) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Skip)(
-                windows_core::Interface::as_raw(self),
-                celt,
-            )
-        }
+        unsafe { (windows_core::Interface::vtable(self).Skip)(windows_core::Interface::as_raw(self), celt) }
     }
     pub unsafe fn Reset(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).Reset)(windows_core::Interface::as_raw(self)) }
     }
     pub unsafe fn Clone(&self) -> windows_core::Result<Self> {
         unsafe {
@@ -8077,12 +7552,7 @@ impl ICorProfilerThreadEnum {
             .map(|| result__)
         }
     }
-    pub unsafe fn Next(
-        &self,
-        celt: u32,
-        ids: *mut usize,
-        pceltfetched: *mut u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn Next(&self, celt: u32, ids: *mut usize, pceltfetched: *mut u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).Next)(
                 windows_core::Interface::as_raw(self),
@@ -8102,14 +7572,9 @@ pub struct ICorProfilerThreadEnum_Vtbl {
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetCount:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
-    pub Next: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut usize,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetCount: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub Next:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut usize, *mut u32) -> windows_core::HRESULT,
 }
 pub trait ICorProfilerThreadEnum_Impl: windows_core::IUnknownImpl {
     fn Skip(&self, celt: u32) -> windows_core::Result<()>;
@@ -8120,41 +7585,29 @@ pub trait ICorProfilerThreadEnum_Impl: windows_core::IUnknownImpl {
 }
 impl ICorProfilerThreadEnum_Vtbl {
     pub const fn new<Identity: ICorProfilerThreadEnum_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn Skip<
-            Identity: ICorProfilerThreadEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Skip<Identity: ICorProfilerThreadEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerThreadEnum_Impl::Skip(this, core::mem::transmute_copy(&celt)).into()
             }
         }
-        unsafe extern "system" fn Reset<
-            Identity: ICorProfilerThreadEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Reset<Identity: ICorProfilerThreadEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerThreadEnum_Impl::Reset(this).into()
             }
         }
-        unsafe extern "system" fn Clone<
-            Identity: ICorProfilerThreadEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Clone<Identity: ICorProfilerThreadEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ppenum: *mut *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerThreadEnum_Impl::Clone(this) {
                     Ok(ok__) => {
                         ppenum.write(core::mem::transmute(ok__));
@@ -8164,16 +7617,12 @@ impl ICorProfilerThreadEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn GetCount<
-            Identity: ICorProfilerThreadEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetCount<Identity: ICorProfilerThreadEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcelt: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 match ICorProfilerThreadEnum_Impl::GetCount(this) {
                     Ok(ok__) => {
                         pcelt.write(ok__);
@@ -8183,18 +7632,14 @@ impl ICorProfilerThreadEnum_Vtbl {
                 }
             }
         }
-        unsafe extern "system" fn Next<
-            Identity: ICorProfilerThreadEnum_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn Next<Identity: ICorProfilerThreadEnum_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             celt: u32,
             ids: *mut usize,
             pceltfetched: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 ICorProfilerThreadEnum_Impl::Next(
                     this,
                     core::mem::transmute_copy(&celt),
@@ -8527,20 +7972,10 @@ pub struct IMetaDataAssemblyEmit_Vtbl {
         u32,
         u32,
     ) -> windows_core::HRESULT,
-    pub SetExportedTypeProps: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        u32,
-        u32,
-        u32,
-    ) -> windows_core::HRESULT,
-    pub SetManifestResourceProps: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        u32,
-        u32,
-        u32,
-    ) -> windows_core::HRESULT,
+    pub SetExportedTypeProps:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, u32, u32) -> windows_core::HRESULT,
+    pub SetManifestResourceProps:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, u32, u32) -> windows_core::HRESULT,
 }
 pub trait IMetaDataAssemblyEmit_Impl: windows_core::IUnknownImpl {
     fn DefineAssembly(
@@ -8647,8 +8082,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             pma: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::DefineAssembly(
                     this,
                     core::mem::transmute_copy(&pbpublickey),
@@ -8677,8 +8111,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             pmdar: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::DefineAssemblyRef(
                     this,
                     core::mem::transmute_copy(&pbpublickeyortoken),
@@ -8693,10 +8126,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn DefineFile<
-            Identity: IMetaDataAssemblyEmit_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn DefineFile<Identity: IMetaDataAssemblyEmit_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             szname: windows_core::PCWSTR,
             pbhashvalue: *const core::ffi::c_void,
@@ -8705,8 +8135,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             pmdf: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::DefineFile(
                     this,
                     core::mem::transmute(&szname),
@@ -8730,8 +8159,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             pmdct: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::DefineExportedType(
                     this,
                     core::mem::transmute(&szname),
@@ -8755,8 +8183,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             pmdmr: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::DefineManifestResource(
                     this,
                     core::mem::transmute(&szname),
@@ -8782,8 +8209,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             dwassemblyflags: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::SetAssemblyProps(
                     this,
                     core::mem::transmute_copy(&pma),
@@ -8812,8 +8238,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             dwassemblyrefflags: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::SetAssemblyRefProps(
                     this,
                     core::mem::transmute_copy(&ar),
@@ -8828,10 +8253,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn SetFileProps<
-            Identity: IMetaDataAssemblyEmit_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn SetFileProps<Identity: IMetaDataAssemblyEmit_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             file: u32,
             pbhashvalue: *const core::ffi::c_void,
@@ -8839,8 +8261,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             dwfileflags: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::SetFileProps(
                     this,
                     core::mem::transmute_copy(&file),
@@ -8862,8 +8283,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             dwexportedtypeflags: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::SetExportedTypeProps(
                     this,
                     core::mem::transmute_copy(&ct),
@@ -8885,8 +8305,7 @@ impl IMetaDataAssemblyEmit_Vtbl {
             dwresourceflags: u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyEmit_Impl::SetManifestResourceProps(
                     this,
                     core::mem::transmute_copy(&mr),
@@ -9428,8 +8847,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pdwassemblyflags: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::GetAssemblyProps(
                     this,
                     core::mem::transmute_copy(&mda),
@@ -9462,8 +8880,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pdwassemblyrefflags: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::GetAssemblyRefProps(
                     this,
                     core::mem::transmute_copy(&mdar),
@@ -9494,8 +8911,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pdwfileflags: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::GetFileProps(
                     this,
                     core::mem::transmute_copy(&mdf),
@@ -9523,8 +8939,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pdwexportedtypeflags: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::GetExportedTypeProps(
                     this,
                     core::mem::transmute_copy(&mdct),
@@ -9552,8 +8967,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pdwresourceflags: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::GetManifestResourceProps(
                     this,
                     core::mem::transmute_copy(&mdmr),
@@ -9578,8 +8992,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pctokens: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::EnumAssemblyRefs(
                     this,
                     core::mem::transmute_copy(&phenum),
@@ -9590,10 +9003,7 @@ impl IMetaDataAssemblyImport_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn EnumFiles<
-            Identity: IMetaDataAssemblyImport_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn EnumFiles<Identity: IMetaDataAssemblyImport_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             phenum: *mut *mut core::ffi::c_void,
             rfiles: *mut u32,
@@ -9601,8 +9011,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pctokens: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::EnumFiles(
                     this,
                     core::mem::transmute_copy(&phenum),
@@ -9624,8 +9033,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pctokens: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::EnumExportedTypes(
                     this,
                     core::mem::transmute_copy(&phenum),
@@ -9647,8 +9055,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pctokens: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::EnumManifestResources(
                     this,
                     core::mem::transmute_copy(&phenum),
@@ -9667,8 +9074,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             ptkassembly: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::GetAssemblyFromScope(
                     this,
                     core::mem::transmute_copy(&ptkassembly),
@@ -9686,8 +9092,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             ptkexportedtype: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::FindExportedTypeByName(
                     this,
                     core::mem::transmute(&szname),
@@ -9706,8 +9111,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             ptkmanifestresource: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::FindManifestResourceByName(
                     this,
                     core::mem::transmute(&szname),
@@ -9716,16 +9120,12 @@ impl IMetaDataAssemblyImport_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn CloseEnum<
-            Identity: IMetaDataAssemblyImport_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn CloseEnum<Identity: IMetaDataAssemblyImport_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             henum: *mut core::ffi::c_void,
         ) {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::CloseEnum(this, core::mem::transmute_copy(&henum));
             }
         }
@@ -9742,8 +9142,7 @@ impl IMetaDataAssemblyImport_Vtbl {
             pcassemblies: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataAssemblyImport_Impl::FindAssembliesByName(
                     this,
                     core::mem::transmute(&szappbase),
@@ -9894,12 +9293,7 @@ impl IMetaDataEmit {
             )
         }
     }
-    pub unsafe fn DefineMethodImpl(
-        &self,
-        td: u32,
-        tkbody: u32,
-        tkdecl: u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn DefineMethodImpl(&self, td: u32, tkbody: u32, tkdecl: u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).DefineMethodImpl)(
                 windows_core::Interface::as_raw(self),
@@ -10089,11 +9483,7 @@ impl IMetaDataEmit {
     }
     pub unsafe fn SetRVA(&self, md: u32, ulrva: u32) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).SetRVA)(
-                windows_core::Interface::as_raw(self),
-                md,
-                ulrva,
-            )
+            (windows_core::Interface::vtable(self).SetRVA)(windows_core::Interface::as_raw(self), md, ulrva)
         }
     }
     pub unsafe fn GetTokenFromSig(
@@ -10125,11 +9515,7 @@ impl IMetaDataEmit {
     }
     pub unsafe fn SetParent(&self, mr: u32, tk: u32) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).SetParent)(
-                windows_core::Interface::as_raw(self),
-                mr,
-                tk,
-            )
+            (windows_core::Interface::vtable(self).SetParent)(windows_core::Interface::as_raw(self), mr, tk)
         }
     }
     pub unsafe fn GetTokenFromTypeSpec(
@@ -10147,11 +9533,7 @@ impl IMetaDataEmit {
             )
         }
     }
-    pub unsafe fn SaveToMemory(
-        &self,
-        pbdata: *mut core::ffi::c_void,
-        cbdata: u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn SaveToMemory(&self, pbdata: *mut core::ffi::c_void, cbdata: u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).SaveToMemory)(
                 windows_core::Interface::as_raw(self),
@@ -10180,10 +9562,7 @@ impl IMetaDataEmit {
     }
     pub unsafe fn DeleteToken(&self, tkobj: u32) -> windows_core::HRESULT {
         unsafe {
-            (windows_core::Interface::vtable(self).DeleteToken)(
-                windows_core::Interface::as_raw(self),
-                tkobj,
-            )
+            (windows_core::Interface::vtable(self).DeleteToken)(windows_core::Interface::as_raw(self), tkobj)
         }
     }
     pub unsafe fn SetMethodProps(
@@ -10573,23 +9952,16 @@ impl IMetaDataEmit {
         }
     }
     pub unsafe fn MergeEnd(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).MergeEnd)(windows_core::Interface::as_raw(self))
-        }
+        unsafe { (windows_core::Interface::vtable(self).MergeEnd)(windows_core::Interface::as_raw(self)) }
     }
 }
 #[repr(C)]
 pub struct IMetaDataEmit_Vtbl {
     pub base__: windows_core::IUnknown_Vtbl,
-    pub SetModuleProps: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        windows_core::PCWSTR,
-    ) -> windows_core::HRESULT,
-    pub Save: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        windows_core::PCWSTR,
-        u32,
-    ) -> windows_core::HRESULT,
+    pub SetModuleProps:
+        unsafe extern "system" fn(*mut core::ffi::c_void, windows_core::PCWSTR) -> windows_core::HRESULT,
+    pub Save:
+        unsafe extern "system" fn(*mut core::ffi::c_void, windows_core::PCWSTR, u32) -> windows_core::HRESULT,
     SaveToStream: usize,
     GetSaveSize: usize,
     pub DefineTypeDef: unsafe extern "system" fn(
@@ -10609,10 +9981,8 @@ pub struct IMetaDataEmit_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub SetHandler: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut core::ffi::c_void,
-    ) -> windows_core::HRESULT,
+    pub SetHandler:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut core::ffi::c_void) -> windows_core::HRESULT,
     pub DefineMethod: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -10674,16 +10044,10 @@ pub struct IMetaDataEmit_Vtbl {
         *mut u32,
     ) -> windows_core::HRESULT,
     SetClassLayout: usize,
-    pub DeleteClassLayout:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
-    pub SetFieldMarshal: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut u8,
-        u32,
-    ) -> windows_core::HRESULT,
-    pub DeleteFieldMarshal:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
+    pub DeleteClassLayout: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
+    pub SetFieldMarshal:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut u8, u32) -> windows_core::HRESULT,
+    pub DeleteFieldMarshal: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
     pub DefinePermissionSet: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -10692,27 +10056,17 @@ pub struct IMetaDataEmit_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub SetRVA:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
-    pub GetTokenFromSig: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut u8,
-        u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub SetRVA: unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
+    pub GetTokenFromSig:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u8, u32, *mut u32) -> windows_core::HRESULT,
     pub DefineModuleRef: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         windows_core::PCWSTR,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub SetParent:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
-    pub GetTokenFromTypeSpec: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut u8,
-        u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub SetParent: unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
+    pub GetTokenFromTypeSpec:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u8, u32, *mut u32) -> windows_core::HRESULT,
     pub SaveToMemory: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         *mut core::ffi::c_void,
@@ -10724,22 +10078,11 @@ pub struct IMetaDataEmit_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub DeleteToken:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
-    pub SetMethodProps: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        u32,
-        u32,
-        u32,
-    ) -> windows_core::HRESULT,
-    pub SetTypeDefProps: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        u32,
-        u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub DeleteToken: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
+    pub SetMethodProps:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, u32, u32) -> windows_core::HRESULT,
+    pub SetTypeDefProps:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, u32, *mut u32) -> windows_core::HRESULT,
     pub SetEventProps: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -10772,8 +10115,7 @@ pub struct IMetaDataEmit_Vtbl {
         windows_core::PCWSTR,
         u32,
     ) -> windows_core::HRESULT,
-    pub DeletePinvokeMap:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
+    pub DeletePinvokeMap: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
     pub DefineCustomAttribute: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -10855,10 +10197,8 @@ pub struct IMetaDataEmit_Vtbl {
         u32,
     ) -> windows_core::HRESULT,
     DefineSecurityAttributeSet: usize,
-    pub ApplyEditAndContinue: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut core::ffi::c_void,
-    ) -> windows_core::HRESULT,
+    pub ApplyEditAndContinue:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut core::ffi::c_void) -> windows_core::HRESULT,
     pub TranslateSigWithScope: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         *mut core::ffi::c_void,
@@ -10875,8 +10215,7 @@ pub struct IMetaDataEmit_Vtbl {
     ) -> windows_core::HRESULT,
     pub SetMethodImplFlags:
         unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
-    pub SetFieldRVA:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
+    pub SetFieldRVA: unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32) -> windows_core::HRESULT,
     Merge: usize,
     pub MergeEnd: unsafe extern "system" fn(*mut core::ffi::c_void) -> windows_core::HRESULT,
 }
@@ -10985,11 +10324,7 @@ impl IMetaDataEmit2 {
         }
     }
     pub unsafe fn ResetENCLog(&self) -> windows_core::HRESULT {
-        unsafe {
-            (windows_core::Interface::vtable(self).ResetENCLog)(windows_core::Interface::as_raw(
-                self,
-            ))
-        }
+        unsafe { (windows_core::Interface::vtable(self).ResetENCLog)(windows_core::Interface::as_raw(self)) }
     }
 }
 #[repr(C)]
@@ -11003,11 +10338,8 @@ pub struct IMetaDataEmit2_Vtbl {
         *mut u32,
     ) -> windows_core::HRESULT,
     GetDeltaSaveSize: usize,
-    pub SaveDelta: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        windows_core::PCWSTR,
-        u32,
-    ) -> windows_core::HRESULT,
+    pub SaveDelta:
+        unsafe extern "system" fn(*mut core::ffi::c_void, windows_core::PCWSTR, u32) -> windows_core::HRESULT,
     SaveDeltaToStream: usize,
     pub SaveDeltaToMemory: unsafe extern "system" fn(
         *mut core::ffi::c_void,
@@ -11063,11 +10395,7 @@ impl IMetaDataImport {
             )
         }
     }
-    pub unsafe fn ResetEnum(
-        &self,
-        henum: *mut core::ffi::c_void,
-        ulpos: u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn ResetEnum(&self, henum: *mut core::ffi::c_void, ulpos: u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).ResetEnum)(
                 windows_core::Interface::as_raw(self),
@@ -11814,11 +11142,7 @@ impl IMetaDataImport {
             )
         }
     }
-    pub unsafe fn GetNameFromToken(
-        &self,
-        tk: u32,
-        pszutf8nameptr: *mut *mut i8,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn GetNameFromToken(&self, tk: u32, pszutf8nameptr: *mut *mut i8) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).GetNameFromToken)(
                 windows_core::Interface::as_raw(self),
@@ -12167,10 +11491,7 @@ impl IMetaDataImport {
     }
     pub unsafe fn IsValidToken(&self, tk: u32) -> windows_core::BOOL {
         unsafe {
-            (windows_core::Interface::vtable(self).IsValidToken)(
-                windows_core::Interface::as_raw(self),
-                tk,
-            )
+            (windows_core::Interface::vtable(self).IsValidToken)(windows_core::Interface::as_raw(self), tk)
         }
     }
     pub unsafe fn GetNestedClassProps(
@@ -12271,12 +11592,8 @@ pub struct IMetaDataImport_Vtbl {
         *mut u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub GetInterfaceImplProps: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetInterfaceImplProps:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut u32, *mut u32) -> windows_core::HRESULT,
     pub GetTypeRefProps: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -12472,12 +11789,8 @@ pub struct IMetaDataImport_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub GetMethodSemantics: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetMethodSemantics:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, *mut u32) -> windows_core::HRESULT,
     GetClassLayout: usize,
     pub GetFieldMarshal: unsafe extern "system" fn(
         *mut core::ffi::c_void,
@@ -12485,12 +11798,8 @@ pub struct IMetaDataImport_Vtbl {
         *mut *mut u8,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub GetRVA: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetRVA:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut u32, *mut u32) -> windows_core::HRESULT,
     pub GetPermissionSetProps: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -12524,11 +11833,8 @@ pub struct IMetaDataImport_Vtbl {
         *mut *mut u8,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub GetNameFromToken: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut *mut i8,
-    ) -> windows_core::HRESULT,
+    pub GetNameFromToken:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut *mut i8) -> windows_core::HRESULT,
     pub EnumUnresolvedMethods: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
@@ -12573,12 +11879,8 @@ pub struct IMetaDataImport_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub GetParamForMethodIndex: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetParamForMethodIndex:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, *mut u32) -> windows_core::HRESULT,
     pub EnumCustomAttributes: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         *mut *mut core::ffi::c_void,
@@ -12680,8 +11982,7 @@ pub struct IMetaDataImport_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub IsGlobal:
-        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut i32) -> windows_core::HRESULT,
+    pub IsGlobal: unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut i32) -> windows_core::HRESULT,
 }
 impl windows_core::RuntimeName for IMetaDataImport {}
 windows_core::imp::define_interface!(
@@ -12792,11 +12093,7 @@ impl IMetaDataImport2 {
             )
         }
     }
-    pub unsafe fn GetPEKind(
-        &self,
-        pdwpekind: *mut u32,
-        pdwmachine: *mut u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn GetPEKind(&self, pdwpekind: *mut u32, pdwmachine: *mut u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).GetPEKind)(
                 windows_core::Interface::as_raw(self),
@@ -12877,17 +12174,10 @@ pub struct IMetaDataImport2_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    pub GetGenericParamConstraintProps: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *mut u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
-    pub GetPEKind: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        *mut u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
+    pub GetGenericParamConstraintProps:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut u32, *mut u32) -> windows_core::HRESULT,
+    pub GetPEKind:
+        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32, *mut u32) -> windows_core::HRESULT,
     pub GetVersionString: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         windows_core::PWSTR,
@@ -13051,11 +12341,7 @@ impl IMetaDataTables {
             )
         }
     }
-    pub unsafe fn GetString(
-        &self,
-        ixstring: u32,
-        ppstring: *const *const i8,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn GetString(&self, ixstring: u32, ppstring: *const *const i8) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).GetString)(
                 windows_core::Interface::as_raw(self),
@@ -13134,11 +12420,7 @@ impl IMetaDataTables {
             )
         }
     }
-    pub unsafe fn GetNextUserString(
-        &self,
-        ixuserstring: u32,
-        pnext: *mut u32,
-    ) -> windows_core::HRESULT {
+    pub unsafe fn GetNextUserString(&self, ixuserstring: u32, pnext: *mut u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).GetNextUserString)(
                 windows_core::Interface::as_raw(self),
@@ -13153,14 +12435,11 @@ pub struct IMetaDataTables_Vtbl {
     pub base__: windows_core::IUnknown_Vtbl,
     pub GetStringHeapSize:
         unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
-    pub GetBlobHeapSize:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
-    pub GetGuidHeapSize:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub GetBlobHeapSize: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub GetGuidHeapSize: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
     pub GetUserStringHeapSize:
         unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
-    pub GetNumTables:
-        unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
+    pub GetNumTables: unsafe extern "system" fn(*mut core::ffi::c_void, *mut u32) -> windows_core::HRESULT,
     pub GetTableIndex:
         unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut u32) -> windows_core::HRESULT,
     pub GetTableInfo: unsafe extern "system" fn(
@@ -13194,18 +12473,10 @@ pub struct IMetaDataTables_Vtbl {
         u32,
         *mut *mut core::ffi::c_void,
     ) -> windows_core::HRESULT,
-    pub GetColumn: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        u32,
-        u32,
-        *mut u32,
-    ) -> windows_core::HRESULT,
-    pub GetString: unsafe extern "system" fn(
-        *mut core::ffi::c_void,
-        u32,
-        *const *const i8,
-    ) -> windows_core::HRESULT,
+    pub GetColumn:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, u32, *mut u32) -> windows_core::HRESULT,
+    pub GetString:
+        unsafe extern "system" fn(*mut core::ffi::c_void, u32, *const *const i8) -> windows_core::HRESULT,
     pub GetBlob: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -13264,19 +12535,8 @@ pub trait IMetaDataTables_Impl: windows_core::IUnknownImpl {
         pptokens: *mut *mut u32,
         ppname: *const *const i8,
     ) -> windows_core::Result<()>;
-    fn GetRow(
-        &self,
-        ixtbl: u32,
-        rid: u32,
-        pprow: *mut *mut core::ffi::c_void,
-    ) -> windows_core::Result<()>;
-    fn GetColumn(
-        &self,
-        ixtbl: u32,
-        ixcol: u32,
-        rid: u32,
-        pval: *mut u32,
-    ) -> windows_core::Result<()>;
+    fn GetRow(&self, ixtbl: u32, rid: u32, pprow: *mut *mut core::ffi::c_void) -> windows_core::Result<()>;
+    fn GetColumn(&self, ixtbl: u32, ixcol: u32, rid: u32, pval: *mut u32) -> windows_core::Result<()>;
     fn GetString(&self, ixstring: u32, ppstring: *const *const i8) -> windows_core::Result<()>;
     fn GetBlob(
         &self,
@@ -13284,11 +12544,7 @@ pub trait IMetaDataTables_Impl: windows_core::IUnknownImpl {
         pcbdata: *mut u32,
         ppdata: *const *const core::ffi::c_void,
     ) -> windows_core::Result<()>;
-    fn GetGuid(
-        &self,
-        ixguid: u32,
-        ppguid: *const *const windows_core::GUID,
-    ) -> windows_core::Result<()>;
+    fn GetGuid(&self, ixguid: u32, ppguid: *const *const windows_core::GUID) -> windows_core::Result<()>;
     fn GetUserString(
         &self,
         ixuserstring: u32,
@@ -13302,49 +12558,31 @@ pub trait IMetaDataTables_Impl: windows_core::IUnknownImpl {
 }
 impl IMetaDataTables_Vtbl {
     pub const fn new<Identity: IMetaDataTables_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn GetStringHeapSize<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetStringHeapSize<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcbstrings: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                IMetaDataTables_Impl::GetStringHeapSize(
-                    this,
-                    core::mem::transmute_copy(&pcbstrings),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataTables_Impl::GetStringHeapSize(this, core::mem::transmute_copy(&pcbstrings)).into()
             }
         }
-        unsafe extern "system" fn GetBlobHeapSize<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetBlobHeapSize<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcbblobs: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                IMetaDataTables_Impl::GetBlobHeapSize(this, core::mem::transmute_copy(&pcbblobs))
-                    .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataTables_Impl::GetBlobHeapSize(this, core::mem::transmute_copy(&pcbblobs)).into()
             }
         }
-        unsafe extern "system" fn GetGuidHeapSize<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetGuidHeapSize<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pcbguids: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                IMetaDataTables_Impl::GetGuidHeapSize(this, core::mem::transmute_copy(&pcbguids))
-                    .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataTables_Impl::GetGuidHeapSize(this, core::mem::transmute_copy(&pcbguids)).into()
             }
         }
         unsafe extern "system" fn GetUserStringHeapSize<
@@ -13355,40 +12593,26 @@ impl IMetaDataTables_Vtbl {
             pcbblobs: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                IMetaDataTables_Impl::GetUserStringHeapSize(
-                    this,
-                    core::mem::transmute_copy(&pcbblobs),
-                )
-                .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataTables_Impl::GetUserStringHeapSize(this, core::mem::transmute_copy(&pcbblobs)).into()
             }
         }
-        unsafe extern "system" fn GetNumTables<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetNumTables<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             pctables: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
-                IMetaDataTables_Impl::GetNumTables(this, core::mem::transmute_copy(&pctables))
-                    .into()
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataTables_Impl::GetNumTables(this, core::mem::transmute_copy(&pctables)).into()
             }
         }
-        unsafe extern "system" fn GetTableIndex<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetTableIndex<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             token: u32,
             pixtbl: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetTableIndex(
                     this,
                     core::mem::transmute_copy(&token),
@@ -13397,10 +12621,7 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetTableInfo<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetTableInfo<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixtbl: u32,
             pcbrow: *mut u32,
@@ -13410,8 +12631,7 @@ impl IMetaDataTables_Vtbl {
             ppname: *const *const i8,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetTableInfo(
                     this,
                     core::mem::transmute_copy(&ixtbl),
@@ -13424,10 +12644,7 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetColumnInfo<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetColumnInfo<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixtbl: u32,
             ixcol: u32,
@@ -13437,8 +12654,7 @@ impl IMetaDataTables_Vtbl {
             ppname: *const *const i8,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetColumnInfo(
                     this,
                     core::mem::transmute_copy(&ixtbl),
@@ -13451,10 +12667,7 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetCodedTokenInfo<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetCodedTokenInfo<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixcdtkn: u32,
             pctokens: *mut u32,
@@ -13462,8 +12675,7 @@ impl IMetaDataTables_Vtbl {
             ppname: *const *const i8,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetCodedTokenInfo(
                     this,
                     core::mem::transmute_copy(&ixcdtkn),
@@ -13481,8 +12693,7 @@ impl IMetaDataTables_Vtbl {
             pprow: *mut *mut core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetRow(
                     this,
                     core::mem::transmute_copy(&ixtbl),
@@ -13500,8 +12711,7 @@ impl IMetaDataTables_Vtbl {
             pval: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetColumn(
                     this,
                     core::mem::transmute_copy(&ixtbl),
@@ -13518,8 +12728,7 @@ impl IMetaDataTables_Vtbl {
             ppstring: *const *const i8,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetString(
                     this,
                     core::mem::transmute_copy(&ixstring),
@@ -13535,8 +12744,7 @@ impl IMetaDataTables_Vtbl {
             ppdata: *const *const core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetBlob(
                     this,
                     core::mem::transmute_copy(&ixblob),
@@ -13552,8 +12760,7 @@ impl IMetaDataTables_Vtbl {
             ppguid: *const *const windows_core::GUID,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetGuid(
                     this,
                     core::mem::transmute_copy(&ixguid),
@@ -13562,18 +12769,14 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetUserString<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetUserString<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixuserstring: u32,
             pcbdata: *mut u32,
             ppdata: *const *const core::ffi::c_void,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetUserString(
                     this,
                     core::mem::transmute_copy(&ixuserstring),
@@ -13583,17 +12786,13 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetNextString<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetNextString<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixstring: u32,
             pnext: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetNextString(
                     this,
                     core::mem::transmute_copy(&ixstring),
@@ -13602,17 +12801,13 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetNextBlob<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetNextBlob<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixblob: u32,
             pnext: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetNextBlob(
                     this,
                     core::mem::transmute_copy(&ixblob),
@@ -13621,17 +12816,13 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetNextGuid<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetNextGuid<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixguid: u32,
             pnext: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetNextGuid(
                     this,
                     core::mem::transmute_copy(&ixguid),
@@ -13640,17 +12831,13 @@ impl IMetaDataTables_Vtbl {
                 .into()
             }
         }
-        unsafe extern "system" fn GetNextUserString<
-            Identity: IMetaDataTables_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetNextUserString<Identity: IMetaDataTables_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ixuserstring: u32,
             pnext: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables_Impl::GetNextUserString(
                     this,
                     core::mem::transmute_copy(&ixuserstring),
@@ -13763,17 +12950,13 @@ pub trait IMetaDataTables2_Impl: IMetaDataTables_Impl {
 }
 impl IMetaDataTables2_Vtbl {
     pub const fn new<Identity: IMetaDataTables2_Impl, const OFFSET: isize>() -> Self {
-        unsafe extern "system" fn GetMetaDataStorage<
-            Identity: IMetaDataTables2_Impl,
-            const OFFSET: isize,
-        >(
+        unsafe extern "system" fn GetMetaDataStorage<Identity: IMetaDataTables2_Impl, const OFFSET: isize>(
             this: *mut core::ffi::c_void,
             ppvmd: *const *const core::ffi::c_void,
             pcbmd: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables2_Impl::GetMetaDataStorage(
                     this,
                     core::mem::transmute_copy(&ppvmd),
@@ -13793,8 +12976,7 @@ impl IMetaDataTables2_Vtbl {
             pcb: *mut u32,
         ) -> windows_core::HRESULT {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMetaDataTables2_Impl::GetMetaDataStreamInfo(
                     this,
                     core::mem::transmute_copy(&ix),
@@ -13825,9 +13007,7 @@ windows_core::imp::define_interface!(
 windows_core::imp::interface_hierarchy!(IMethodMalloc, windows_core::IUnknown);
 impl IMethodMalloc {
     pub unsafe fn Alloc(&self, cb: u32) -> *mut core::ffi::c_void {
-        unsafe {
-            (windows_core::Interface::vtable(self).Alloc)(windows_core::Interface::as_raw(self), cb)
-        }
+        unsafe { (windows_core::Interface::vtable(self).Alloc)(windows_core::Interface::as_raw(self), cb) }
     }
 }
 #[repr(C)]
@@ -13845,8 +13025,7 @@ impl IMethodMalloc_Vtbl {
             cb: u32,
         ) -> *mut core::ffi::c_void {
             unsafe {
-                let this: &Identity =
-                    &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
                 IMethodMalloc_Impl::Alloc(this, core::mem::transmute_copy(&cb))
             }
         }

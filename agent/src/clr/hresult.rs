@@ -1,4 +1,5 @@
 //! HRESULTs in words. Values from corerror.h and winerror.h.
+#![forbid(unsafe_code)]
 
 use windows_core::HRESULT;
 
@@ -42,7 +43,9 @@ pub fn words(hresult: HRESULT) -> String {
         0x8000_4005 => "the runtime gave no reason (E_FAIL)",
         0x8013_1350 => "the function has not been compiled yet (CORPROF_E_FUNCTION_NOT_COMPILED)",
         0x8013_1351 => "the data is not complete yet (CORPROF_E_DATAINCOMPLETE)",
-        0x8013_1363 => "the runtime does not allow this call at this point (CORPROF_E_UNSUPPORTED_CALL_SEQUENCE)",
+        0x8013_1363 => {
+            "the runtime does not allow this call at this point (CORPROF_E_UNSUPPORTED_CALL_SEQUENCE)"
+        }
         0x8013_1372 => "the flag cannot be set after the start (CORPROF_E_IMMUTABLE_FLAGS_SET)",
         0x8013_137A => "the module is dynamic (CORPROF_E_MODULE_IS_DYNAMIC)",
         0x8013_137C => "ReJIT is not enabled in this process (CORPROF_E_REJIT_NOT_ENABLED)",

@@ -82,7 +82,10 @@ impl Import {
         })
     }
 
-    fn tokens(&self, next: impl Fn(*mut *mut core::ffi::c_void, *mut u32, u32, *mut u32) -> HRESULT) -> Vec<u32> {
+    fn tokens(
+        &self,
+        next: impl Fn(*mut *mut core::ffi::c_void, *mut u32, u32, *mut u32) -> HRESULT,
+    ) -> Vec<u32> {
         let mut all = Vec::new();
         let mut batch = [0u32; BATCH];
         let mut handle = std::ptr::null_mut();
@@ -150,7 +153,8 @@ impl Import {
     /// A MethodDef's row.
     pub fn method(&self, token: u32) -> Result<MethodDef, ClrError> {
         let mut buffer = self.buffer.borrow_mut();
-        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) = (0, 0, 0, 0, 0, 0u32);
+        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) =
+            (0, 0, 0, 0, 0, 0u32);
         let mut blob = std::ptr::null_mut();
         // SAFETY: the name buffer is non-null with its true length (a null length with a non-null buffer coincided
         // with crashes on 8 and 9); the blob stays valid as long as the module and is copied below.
@@ -177,7 +181,8 @@ impl Import {
 
     /// The TypeDef a MethodDef belongs to.
     pub fn declaring_type(&self, method: u32) -> Result<u32, ClrError> {
-        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) = (0, 0, 0, 0, 0, 0u32);
+        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) =
+            (0, 0, 0, 0, 0, 0u32);
         let mut blob = std::ptr::null_mut();
         // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
         let hresult = unsafe {
@@ -204,7 +209,8 @@ impl Import {
             // SAFETY: as in `type_defs`.
             unsafe { self.import.EnumGenericParams(handle, owner, out, max, count) }
         });
-        let mut names: Vec<(u32, String)> = tokens.into_iter().filter_map(|t| self.generic_parameter(t)).collect();
+        let mut names: Vec<(u32, String)> =
+            tokens.into_iter().filter_map(|t| self.generic_parameter(t)).collect();
         names.sort_by_key(|(sequence, _)| *sequence);
         names.into_iter().map(|(_, name)| name).collect()
     }

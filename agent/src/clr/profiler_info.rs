@@ -240,9 +240,7 @@ impl ProfilerInfo {
     pub fn request_rejit(&self, modules: &[usize], tokens: &[u32]) -> Result<(), ClrError> {
         let count = modules.len().min(tokens.len()) as u32;
         // SAFETY: both arrays hold at least `count` elements and outlive the call.
-        check("RequestReJIT", unsafe {
-            self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr())
-        })
+        check("RequestReJIT", unsafe { self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr()) })
     }
 
     /// `RequestRevert` of a batch: the answer as a whole and one HRESULT a method.
@@ -274,9 +272,8 @@ impl ProfilerInfo {
     pub fn has_code(&self, function_id: usize, rejit_id: usize) -> bool {
         let mut parts = 0u32;
         // SAFETY: zero infos are asked for; the count is a live local.
-        let hresult = unsafe {
-            self.rejit.GetCodeInfo3(function_id, rejit_id, 0, &mut parts, std::ptr::null_mut())
-        };
+        let hresult =
+            unsafe { self.rejit.GetCodeInfo3(function_id, rejit_id, 0, &mut parts, std::ptr::null_mut()) };
         hresult.is_ok() && parts > 0
     }
 }

@@ -1,7 +1,7 @@
 //! `IClassFactory` for the agent's CLSID.
 
 use super::callback::Callback;
-use crate::clr::bindings::{ICorProfilerCallback11, IClassFactory, IClassFactory_Impl};
+use crate::clr::bindings::{IClassFactory, IClassFactory_Impl, ICorProfilerCallback11};
 use crate::clr::hresult::{CLASS_E_CLASSNOTAVAILABLE, CLASS_E_NOAGGREGATION, E_POINTER};
 use core::ffi::c_void;
 use windows_core::{BOOL, GUID, HRESULT, IUnknown, Interface, Ref, Result, implement};
@@ -13,7 +13,12 @@ const CLSID: GUID = GUID::from_u128(0x5A0D91E4_7C3B_4E62_9F18_52D1A17E0B6C);
 struct Factory;
 
 impl IClassFactory_Impl for Factory_Impl {
-    fn CreateInstance(&self, outer: Ref<IUnknown>, riid: *const GUID, object: *mut *mut c_void) -> Result<()> {
+    fn CreateInstance(
+        &self,
+        outer: Ref<IUnknown>,
+        riid: *const GUID,
+        object: *mut *mut c_void,
+    ) -> Result<()> {
         if object.is_null() || riid.is_null() {
             return Err(E_POINTER.into());
         }

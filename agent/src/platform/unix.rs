@@ -35,3 +35,10 @@ pub fn parent_of(pid: u32) -> Option<u32> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_ascii_whitespace().nth(1)?.parse().ok()
 }
+
+/// The path libcoreclr was loaded from.
+pub fn runtime_path() -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let line = maps.lines().find(|line| line.ends_with("/libcoreclr.so"))?;
+    Some(line.split_at(line.find('/')?).1.to_owned())
+}

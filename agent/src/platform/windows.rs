@@ -5,7 +5,8 @@ use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
 };
 use windows_sys::Win32::System::LibraryLoader::{
-    GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, GET_MODULE_HANDLE_EX_FLAG_PIN, GetModuleHandleExW,
+    GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, GET_MODULE_HANDLE_EX_FLAG_PIN, GetModuleFileNameW,
+    GetModuleHandleExW, GetModuleHandleW,
 };
 
 /// Keeps this library mapped for the life of the process.
@@ -47,4 +48,19 @@ pub fn parent_of(pid: u32) -> Option<u32> {
         CloseHandle(snapshot);
         parent
     }
+}
+
+/// The path coreclr.dll was loaded from, with forward slashes.
+pub fn runtime_path() -> Option<String> {
+    let name: Vec<u16> = "coreclr.dll".encode_utf16().chain([0]).collect();
+    let mut path = [0u16; 1024];
+    // SAFETY: the name is NUL-terminated; the buffer has the length given.
+    let length = unsafe {
+        let module = GetModuleHandleW(name.as_ptr());
+        if module.is_null() {
+            return None;
+        }
+        GetModuleFileNameW(module, path.as_mut_ptr(), path.len() as u32)
+    };
+    Some(String::from_utf16_lossy(path.get(..length as usize)?).replace('\\', "/"))
 }

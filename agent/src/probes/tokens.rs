@@ -1,5 +1,6 @@
 //! Metadata the probe needs in a module: one StandAloneSig for the call site, and for the cheap form the type that
 //! asks for it. Made once a module, at its first dial, by the ReJIT thread.
+#![forbid(unsafe_code)]
 
 use super::form::{CountForm, SUPPRESS_NAME};
 use crate::agent::Agent;

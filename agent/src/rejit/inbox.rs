@@ -1,4 +1,5 @@
 //! What the ReJIT thread is asked to do. Host threads only ever put something in; sessions may wait for the answer.
+#![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
 use crate::planner::{Owner, SessionId};

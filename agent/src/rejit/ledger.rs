@@ -1,6 +1,7 @@
 //! The ledger: every copy that is or was dialled, with wanted and actual, and the ring of what changed.
 //!
 //! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
+#![forbid(unsafe_code)]
 
 use super::row::Row;
 use crate::catalogue::Module;
@@ -57,12 +58,13 @@ pub enum Verdict {
     Bad(RowId),
 }
 
-impl Ledger {
-    /// An empty ledger.
-    pub fn new() -> Ledger {
+impl Default for Ledger {
+    fn default() -> Ledger {
         Ledger { book: Mutex::default(), changed: Condvar::new(), started: Instant::now() }
     }
+}
 
+impl Ledger {
     /// Milliseconds of the agent's monotonic clock.
     pub fn now_ms(&self) -> u64 {
         self.started.elapsed().as_millis() as u64
@@ -230,7 +232,14 @@ impl Book {
     }
 
     /// `ReJITCompilationFinished`.
-    pub fn finished(&mut self, module_id: usize, token: u32, id: InstanceId, status: HRESULT, now: u64) -> Verdict {
+    pub fn finished(
+        &mut self,
+        module_id: usize,
+        token: u32,
+        id: InstanceId,
+        status: HRESULT,
+        now: u64,
+    ) -> Verdict {
         let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
         let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
         let bodies = row.bodies;
@@ -324,8 +333,12 @@ impl Book {
     /// Bytes of the table, an estimate.
     pub fn bytes(&self) -> usize {
         let names: usize = self.rows.iter().map(|r| r.names.method.len() + r.names.signature.len()).sum();
-        let instances: usize = self.rows.iter().map(|r| r.instances.len() * size_of::<super::row::Compiled>()).sum();
-        self.rows.len() * (size_of::<Row>() + 96) + names + instances + self.ring.len() * size_of::<Transition>()
+        let instances: usize =
+            self.rows.iter().map(|r| r.instances.len() * size_of::<super::row::Compiled>()).sum();
+        self.rows.len() * (size_of::<Row>() + 96)
+            + names
+            + instances
+            + self.ring.len() * size_of::<Transition>()
     }
 }
 

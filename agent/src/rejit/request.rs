@@ -1,4 +1,5 @@
 //! `RequestReJIT` and `RequestRevert` for rows whose actual differs from what is wanted, one batch each.
+#![forbid(unsafe_code)]
 
 use crate::agent::Agent;
 use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;

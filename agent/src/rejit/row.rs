@@ -1,4 +1,5 @@
 //! One row of the ledger: a copy, what is wanted of it and what the runtime does.
+#![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;

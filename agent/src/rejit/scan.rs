@@ -1,4 +1,5 @@
 //! Finds the copies that orders mean in a module and enters them in the ledger, refused ones included.
+#![forbid(unsafe_code)]
 
 use crate::agent::Agent;
 use crate::catalogue::Module;

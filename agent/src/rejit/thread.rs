@@ -1,4 +1,5 @@
 //! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
+#![forbid(unsafe_code)]
 
 use super::inbox::{Gate, Job, Turn, TurnResult};
 use super::request;
@@ -154,7 +155,9 @@ impl Worker {
 
     fn suggestions(&self, seqs: &[OrderSeq]) -> Vec<String> {
         let first = seqs.first().and_then(|seq| self.orders.get(*seq));
-        first.map(|standing| crate::catalogue::suggest::nearest(self.agent, &standing.pattern)).unwrap_or_default()
+        first
+            .map(|standing| crate::catalogue::suggest::nearest(self.agent, &standing.pattern))
+            .unwrap_or_default()
     }
 
     fn scan_all(&self, seqs: &[OrderSeq]) -> Scan {
@@ -179,7 +182,9 @@ impl Worker {
         let rows: BTreeSet<RowId> = finish.found.rows.keys().copied().collect();
         let latest = {
             let book = self.agent.ledger.book();
-            let wants = |id: &&RowId| book.row(**id).is_some_and(|row| self.orders.wanted(&row.orders).0 != row.wanted);
+            let wants = |id: &&RowId| {
+                book.row(**id).is_some_and(|row| self.orders.wanted(&row.orders).0 != row.wanted)
+            };
             rows.iter().filter(wants).filter_map(|id| book.row(*id)?.turned).max()
         };
         match latest.map(|turned| turned + MERGE) {

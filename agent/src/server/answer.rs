@@ -1,4 +1,5 @@
 //! What each command does and answers.
+#![forbid(unsafe_code)]
 
 use super::pages;
 use super::session::Session;
@@ -90,13 +91,16 @@ impl Session {
         self.agent.inbox.put(Job::Turn(Turn { orders, owner, later, answer }));
         let reply = match wait.recv_timeout(TURN_WAIT) {
             Ok(Ok(report)) => {
-                lines.iter().for_each(|order| self.agent.server.audit.note(self.user(), &self.who().program, order));
+                lines
+                    .iter()
+                    .for_each(|order| self.agent.server.audit.note(self.user(), &self.who().program, order));
                 self.holds |= owner == Owner::Held(self.id);
                 Reply::Dialled(report)
             }
             Ok(Err(refusal)) => Reply::Refused(refusal),
             Err(_) => Reply::Refused(Refusal::AgentOff(
-                "the runtime has not answered RequestReJIT for 30 seconds; the dial may still take effect".into(),
+                "the runtime has not answered RequestReJIT for 30 seconds; the dial may still take effect"
+                    .into(),
             )),
         };
         if !self.holds {
@@ -106,7 +110,8 @@ impl Session {
     }
 
     fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
-        let wanted = |row: &crate::rejit::row::Row| pattern.as_ref().is_none_or(|pattern| row.matches(pattern));
+        let wanted =
+            |row: &crate::rejit::row::Row| pattern.as_ref().is_none_or(|pattern| row.matches(pattern));
         let rows = pages::rows(self.agent, wanted, |rows, _| self.send(Event::Rows { id: Some(id), rows }));
         Reply::Status { rows }
     }
@@ -124,13 +129,16 @@ impl Session {
             ));
         }
         if live > 0 {
-            remains.push("callers compiled while a dial stands keep their call to it instead of inlining".into());
+            remains.push(
+                "callers compiled while a dial stands keep their call to it instead of inlining".into(),
+            );
         }
         AgentStatus {
             control: agent.server.control.holder(),
             held,
             kept,
-            memory_bytes: (book.bytes() + agent.inlining.bytes() + blocks::touched_bytes(book.slots_used())) as u64,
+            memory_bytes: (book.bytes() + agent.inlining.bytes() + blocks::touched_bytes(book.slots_used()))
+                as u64,
             budgets: vec![
                 budget("dialled methods", book.slots_used(), u64::from(blocks::MAX_SLOTS)),
                 budget("ledger rows", book.rows().len() as u64, crate::rejit::ledger::MAX_ROWS as u64),
@@ -177,14 +185,19 @@ fn check_orders(orders: &[Order]) -> Result<(), Refusal> {
         return Err(Refusal::BadPattern("no order was given".into()));
     }
     if orders.len() > MAX_ORDERS {
-        return Err(Refusal::OverLimit(format!("{} orders in one command; the limit is {MAX_ORDERS}", orders.len())));
+        return Err(Refusal::OverLimit(format!(
+            "{} orders in one command; the limit is {MAX_ORDERS}",
+            orders.len()
+        )));
     }
     for order in orders {
         if order.pattern.len() > MAX_PATTERN {
             return Err(Refusal::OverLimit(format!("a pattern is longer than {MAX_PATTERN} bytes")));
         }
         if order.domain.is_some() || order.copy.is_some() {
-            return Err(Refusal::Unsupported("this agent does not scope dials to a domain or a copy yet".into()));
+            return Err(Refusal::Unsupported(
+                "this agent does not scope dials to a domain or a copy yet".into(),
+            ));
         }
         Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
     }

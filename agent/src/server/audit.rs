@@ -22,7 +22,8 @@ impl Audit {
 
     /// Notes something that is no order (`all off`).
     pub fn note_text(&self, user: &str, program: &str, order: String) {
-        let t_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        let t_unix_ms =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         let mut entries = lock(&self.entries);
         if entries.len() >= AUDIT_ENTRIES {
             entries.pop_front();

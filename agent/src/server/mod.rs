@@ -1,5 +1,6 @@
 //! The agent's end of the pipe: who is connected, who has control, what was turned. Sessions run on threads of
 //! their own; nothing here runs on a thread of the host but `say_goodbye`, within a bound.
+#![forbid(unsafe_code)]
 
 mod answer;
 pub mod audit;

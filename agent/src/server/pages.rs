@@ -1,4 +1,5 @@
 //! Long answers, page by page: methods from metadata, rows from the ledger.
+#![forbid(unsafe_code)]
 
 use crate::agent::Agent;
 use crate::catalogue::methods::matching;
@@ -14,7 +15,12 @@ use std::ops::ControlFlow;
 
 /// Sends every method that matches, at most `limit`, in pages; answers how many matched in all. `send` answers
 /// whether to go on.
-pub fn methods(agent: &Agent, pattern: &Pattern, limit: u64, mut send: impl FnMut(MethodPage) -> bool) -> u64 {
+pub fn methods(
+    agent: &Agent,
+    pattern: &Pattern,
+    limit: u64,
+    mut send: impl FnMut(MethodPage) -> bool,
+) -> u64 {
     let mut matched = 0u64;
     let mut page = Page::default();
     for module in agent.modules.all().iter().filter(|module| pattern.matches_assembly(&module.name)) {
@@ -68,13 +74,7 @@ impl Page {
         full.columns
     }
 
-    fn add(
-        &mut self,
-        type_token: u32,
-        token: u32,
-        names: &MethodNames,
-        type_name: impl FnOnce() -> String,
-    ) {
+    fn add(&mut self, type_token: u32, token: u32, names: &MethodNames, type_name: impl FnOnce() -> String) {
         let index = match self.types.get(&type_token) {
             Some(index) => *index,
             None => {
@@ -116,7 +116,13 @@ pub fn rows(
             while let (Some(row), true) = (all.get(at), chosen.len() < ROWS_PER_PAGE) {
                 at += 1;
                 if wanted(row) {
-                    chosen.push((row.status(String::new(), 0), row.slot, row.slot_start, row.final_calls, row.module.domain));
+                    chosen.push((
+                        row.status(String::new(), 0),
+                        row.slot,
+                        row.slot_start,
+                        row.final_calls,
+                        row.module.domain,
+                    ));
                 }
             }
             next = at;

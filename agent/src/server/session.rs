@@ -1,5 +1,6 @@
 //! One connection: reads frames, answers, ends. A second thread writes, so that a peer that reads slowly holds up
 //! nobody but itself.
+#![forbid(unsafe_code)]
 
 use super::answer;
 use super::outbox::{Next, Outbox};
@@ -111,12 +112,18 @@ impl Session {
                         }
                     }
                 }
-                Err(e) if matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::TimedOut | ErrorKind::WouldBlock | ErrorKind::Interrupted
+                    ) => {}
                 Err(_) => return,
             }
             if !frames.mid_frame() {
                 frame_begun = None;
-            } else if frame_begun.get_or_insert_with(Instant::now).elapsed() > self.agent.settings.frame_deadline {
+            } else if frame_begun.get_or_insert_with(Instant::now).elapsed()
+                > self.agent.settings.frame_deadline
+            {
                 return;
             }
             if self.holds && last_word.elapsed() > self.agent.settings.silence {

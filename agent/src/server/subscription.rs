@@ -1,5 +1,6 @@
 //! A watcher's thread: sends rows, transitions and counter deltas of one session as they change. It keeps what it
 //! sent last, so a slow peer delays numbers and never loses them; what is dropped are only updates in between.
+#![forbid(unsafe_code)]
 
 use super::outbox::Outbox;
 use super::pages;
