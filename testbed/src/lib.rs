@@ -5,6 +5,7 @@
 
 pub mod artefacts;
 pub mod cache;
+pub mod controller;
 pub mod csharp;
 mod fetch;
 pub mod generate;

@@ -1,0 +1,454 @@
+//! A controller for tests: speaks the protocol to an agent directly, without the `redial` program.
+//!
+//! ```no_run
+//! # fn test() -> anyhow::Result<()> {
+//! use redial_protocol::{level::Level, message::Event, state::State};
+//! use redial_testbed::controller::{Controller, Stay};
+//!
+//! let mut controller = Controller::connect(4711)?;
+//! controller.subscribe(None)?;
+//! let report = controller.dial("Shop!Shop.Cart.*", Level::Count, Stay::Kept)?;
+//! assert_eq!(report.accepted, report.matched);
+//! controller.wait_for("a copy that is live", |event| match event {
+//!     Event::Transition(transition) => (transition.state == State::Live).then_some(transition.row),
+//!     _ => None,
+//! })?;
+//! let row = controller.row("Shop!Shop.Cart.Add(int)")?;
+//! controller.off("Shop!*")?;
+//! # Ok(()) }
+//! ```
+//!
+//! - [`Controller::connect`] waits for the endpoint, says hello and pings from then on, so that a test that is slow
+//!   elsewhere loses no held dials; [`Controller::connect_silent`] never pings. Dropping it ends the session.
+//! - [`Controller::ask`] sends any command and gives its reply with the pages that belong to it;
+//!   [`Controller::dial`], [`Controller::off`], [`Controller::status`], [`Controller::row`] and the like are short
+//!   for the common ones and fail with the refusal as their error.
+//! - Events wait in order until they are taken, by [`Controller::next_event`], [`Controller::wait_for`] or
+//!   [`Controller::wait_until`]; none is lost while a reply is awaited.
+//! - [`Controller::dials`] is what the events taken so far amount to.
+//!
+//! Every wait has the generous deadline of [`crate::host::DEADLINE`], whose passing is an error with the last events.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use redial_protocol::PROTOCOL_VERSION;
+use redial_protocol::catalogue::MethodPage;
+use redial_protocol::frozen::{AgentFacts, ClientHello};
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::limits::SESSION_SILENCE_MS;
+use redial_protocol::message::{
+    AgentStatus, Command, DialReport, Event, Order, Refusal, Reply, Request, StatusRow,
+};
+use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::transport::{Closer, WriteHalf};
+
+use crate::host::DEADLINE;
+
+mod wire;
+
+pub use wire::raw;
+use wire::{PING_ID, lock, ping, read_packets};
+
+/// What this controller calls itself unless told otherwise.
+pub const PROGRAM: &str = "redial testbed";
+/// Events told in an error.
+const TOLD: usize = 40;
+
+/// How long a dial stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// Until it is turned off.
+    Kept,
+    /// Until this session ends.
+    Held,
+}
+
+/// A reply with the pages that came before it.
+#[derive(Debug)]
+pub struct Answer {
+    /// The reply.
+    pub reply: Reply,
+    /// Rows, of `Status`.
+    pub rows: Vec<StatusRow>,
+    /// Pages, of `Methods`.
+    pub methods: Vec<MethodPage>,
+}
+
+/// Every row by its id, as the events taken so far tell it.
+pub type Dials = BTreeMap<RowId, StatusRow>;
+
+/// `Module!Type.Method(PARAMS)`: the pattern that names a row's method.
+pub fn full_name(row: &StatusRow) -> String {
+    format!("{}!{}{}", row.module, row.method, row.signature)
+}
+
+/// A session with an agent. Dropping it ends the session at once.
+pub struct Controller {
+    pid: u32,
+    writer: Arc<Mutex<WriteHalf>>,
+    closer: Closer,
+    incoming: Receiver<Result<FromAgent, String>>,
+    facts: AgentFacts,
+    last_id: u32,
+    queued: VecDeque<Event>,
+    taken: VecDeque<Event>,
+    dials: Dials,
+    /// Dropping it ends the pinging thread.
+    _pinging: Option<Sender<()>>,
+}
+
+impl Controller {
+    /// Connects to the agent in process `pid`, says hello as [`PROGRAM`], and pings from then on.
+    ///
+    /// # Errors
+    /// As [`raw`], or when the agent says no hello.
+    pub fn connect(pid: u32) -> Result<Self> {
+        Self::open(pid, PROGRAM, Some(Duration::from_millis(SESSION_SILENCE_MS / 3)))
+    }
+
+    /// As [`Controller::connect`], under another name.
+    ///
+    /// # Errors
+    /// As [`Controller::connect`].
+    pub fn connect_as(pid: u32, program: &str) -> Result<Self> {
+        Self::open(pid, program, Some(Duration::from_millis(SESSION_SILENCE_MS / 3)))
+    }
+
+    /// As [`Controller::connect`], but says nothing unless told to: no pings.
+    ///
+    /// # Errors
+    /// As [`Controller::connect`].
+    pub fn connect_silent(pid: u32) -> Result<Self> {
+        Self::open(pid, PROGRAM, None)
+    }
+
+    fn open(pid: u32, program: &str, ping_every: Option<Duration>) -> Result<Self> {
+        let (read, write, closer) = raw(pid)?.split();
+        let (sender, incoming) = channel();
+        std::thread::spawn(move || read_packets(read, &sender));
+        let writer = Arc::new(Mutex::new(write));
+        let hello = ClientHello {
+            protocol: PROTOCOL_VERSION,
+            program: program.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+        };
+        lock(&writer).write_all(&FromController::Hello(hello).to_frame()?)?;
+        let facts = match incoming.recv_timeout(DEADLINE) {
+            Ok(Ok(FromAgent::Hello(facts))) => facts,
+            Ok(Ok(other)) => bail!("{pid} answered hello with {other:?}"),
+            Ok(Err(why)) => bail!("{pid} said no hello: {why}"),
+            Err(_) => bail!("{pid} said no hello in time"),
+        };
+        let pinging = ping_every.map(|every| ping(&writer, every)).transpose()?;
+        Ok(Self {
+            pid,
+            writer,
+            closer,
+            incoming,
+            facts,
+            last_id: PING_ID,
+            queued: VecDeque::new(),
+            taken: VecDeque::new(),
+            dials: Dials::new(),
+            _pinging: pinging,
+        })
+    }
+
+    /// The process at the other end.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// What the agent said of itself in its hello.
+    pub fn facts(&self) -> &AgentFacts {
+        &self.facts
+    }
+
+    /// Writes bytes as they are: half a frame, or garbage.
+    ///
+    /// # Errors
+    /// When the agent has closed the connection.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        lock(&self.writer).write_all(bytes).with_context(|| format!("{} takes no more bytes", self.pid))
+    }
+
+    /// Sends a packet without waiting for an answer.
+    ///
+    /// # Errors
+    /// As [`Controller::send_bytes`], or when it does not fit a frame.
+    pub fn send(&mut self, packet: &FromController) -> Result<()> {
+        self.send_bytes(&packet.to_frame()?)
+    }
+
+    /// Sends a command and waits for its reply, which may be a refusal; other events wait to be taken.
+    ///
+    /// # Errors
+    /// When the session ends or the deadline passes.
+    pub fn ask(&mut self, command: Command) -> Result<Answer> {
+        let what = format!("the reply to {command:?}");
+        self.last_id += 1;
+        let id = self.last_id;
+        self.send(&FromController::Request(Request { id, command }))?;
+        let (mut rows, mut methods) = (Vec::new(), Vec::new());
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            match self.packet(deadline, &what)? {
+                FromAgent::Event(Event::Reply { id: of, reply }) if of == id => {
+                    return Ok(Answer { reply, rows, methods });
+                }
+                FromAgent::Event(Event::Rows { id: Some(of), rows: page }) if of == id => rows.extend(page),
+                FromAgent::Event(Event::Methods { id: of, page }) if of == id => methods.push(page),
+                FromAgent::Event(event) => self.queued.push_back(event),
+                other => bail!("waiting for {what}, {} sent {other:?}", self.pid),
+            }
+        }
+    }
+
+    /// Sends a command whose only answer is that it was done.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or with the reply when it is another one.
+    pub fn tell(&mut self, command: Command) -> Result<()> {
+        match self.ask(command)?.reply {
+            Reply::Done => Ok(()),
+            other => Err(anyhow!("answered {other:?}")),
+        }
+    }
+
+    /// Turns the dials of what `pattern` matches, without taking control from another.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or with the refusal.
+    pub fn dial(&mut self, pattern: &str, level: Level, stay: Stay) -> Result<DialReport> {
+        self.dial_all(&[pattern], level, stay)
+    }
+
+    /// As [`Controller::dial`], all patterns in one command.
+    ///
+    /// # Errors
+    /// As [`Controller::dial`].
+    pub fn dial_all(&mut self, patterns: &[&str], level: Level, stay: Stay) -> Result<DialReport> {
+        let order = |pattern: &&str| Order { pattern: (*pattern).into(), level, domain: None, copy: None };
+        let orders = patterns.iter().map(order).collect();
+        let held = stay == Stay::Held;
+        match self.turn(Command::RequestReJit { orders, later: false, take: false, held })? {
+            Ok(report) => Ok(report),
+            Err(refusal) => Err(anyhow!("{patterns:?} at {level} was refused: {refusal:?}")),
+        }
+    }
+
+    /// Turns off what `pattern` matches, without taking control from another.
+    ///
+    /// # Errors
+    /// As [`Controller::dial`].
+    pub fn off(&mut self, pattern: &str) -> Result<DialReport> {
+        match self.turn(Command::RequestRevert { patterns: vec![pattern.into()], take: false })? {
+            Ok(report) => Ok(report),
+            Err(refusal) => Err(anyhow!("{pattern} off was refused: {refusal:?}")),
+        }
+    }
+
+    /// Sends `RequestReJit` or `RequestRevert`; the report, or the refusal.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or with a reply that is neither.
+    pub fn turn(&mut self, command: Command) -> Result<Result<DialReport, Refusal>> {
+        match self.ask(command)?.reply {
+            Reply::Dialled(report) => Ok(Ok(report)),
+            Reply::Refused(refusal) => Ok(Err(refusal)),
+            other => Err(anyhow!("answered {other:?}")),
+        }
+    }
+
+    /// Turns everything off; copies reverted, copies that could not be.
+    ///
+    /// # Errors
+    /// When the session ends or the deadline passes.
+    pub fn all_off(&mut self) -> Result<(u64, u64)> {
+        self.send(&FromController::AllOff)?;
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            match self.packet(deadline, "that all is off")? {
+                FromAgent::AllOffDone { reverted, remaining } => return Ok((reverted, remaining)),
+                FromAgent::Event(event) => self.queued.push_back(event),
+                other => bail!("{} answered all-off with {other:?}", self.pid),
+            }
+        }
+    }
+
+    /// Every copy that is or was dialled and matches.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or when fewer rows came than were announced.
+    pub fn status(&mut self, pattern: Option<&str>) -> Result<Vec<StatusRow>> {
+        let answer = self.ask(Command::Status { pattern: pattern.map(str::to_owned) })?;
+        match answer.reply {
+            Reply::Status { rows } => {
+                ensure!(
+                    rows == answer.rows.len() as u64,
+                    "{rows} rows announced, {} sent",
+                    answer.rows.len()
+                );
+                Ok(answer.rows)
+            }
+            other => Err(anyhow!("status answered {other:?}")),
+        }
+    }
+
+    /// The one row that matches.
+    ///
+    /// # Errors
+    /// As [`Controller::status`], or when not exactly one matches.
+    pub fn row(&mut self, pattern: &str) -> Result<StatusRow> {
+        let mut rows = self.status(Some(pattern))?;
+        match (rows.pop(), rows.len()) {
+            (Some(row), 0) => Ok(row),
+            (_, others) => {
+                Err(anyhow!("{pattern} matches {} rows, not one", if others == 0 { 0 } else { others + 1 }))
+            }
+        }
+    }
+
+    /// The agent's account of itself.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or with the reply when it is another one.
+    pub fn agent_status(&mut self) -> Result<AgentStatus> {
+        match self.ask(Command::AgentStatus)?.reply {
+            Reply::AgentStatus(status) => Ok(status),
+            other => Err(anyhow!("agent status answered {other:?}")),
+        }
+    }
+
+    /// Asks for rows, transitions and counters, the last every 20 ms. The first rows are queued when it returns.
+    ///
+    /// # Errors
+    /// As [`Controller::tell`].
+    pub fn subscribe(&mut self, pattern: Option<&str>) -> Result<()> {
+        self.tell(Command::Subscribe { pattern: pattern.map(str::to_owned), interval_ms: 20 })
+    }
+
+    /// Takes the next event, replies to pings left out.
+    ///
+    /// # Errors
+    /// When the session ends or the deadline passes.
+    pub fn next_event(&mut self) -> Result<Event> {
+        self.next_before(Instant::now() + DEADLINE, "an event")
+    }
+
+    /// Takes events until `found` answers something for one. `what` is for the error.
+    ///
+    /// # Errors
+    /// When the session ends or the deadline passes, with the last events.
+    pub fn wait_for<T>(&mut self, what: &str, mut found: impl FnMut(&Event) -> Option<T>) -> Result<T> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            if let Some(answer) = found(&self.next_before(deadline, what)?) {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Takes events until the rows they amount to are as wanted; none when they are already.
+    ///
+    /// # Errors
+    /// As [`Controller::wait_for`].
+    pub fn wait_until(&mut self, what: &str, wanted: impl Fn(&Dials) -> bool) -> Result<()> {
+        let deadline = Instant::now() + DEADLINE;
+        while !wanted(&self.dials) {
+            self.next_before(deadline, what)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the agent has closed the connection; events on the way are taken.
+    ///
+    /// # Errors
+    /// When it does not before the deadline.
+    pub fn wait_for_end(&mut self) -> Result<()> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Ok(FromAgent::Event(event))) => self.queued.push_back(event),
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => bail!("{} did not close the connection", self.pid),
+            }
+        }
+    }
+
+    /// Every row, as the events taken so far tell it.
+    pub fn dials(&self) -> &Dials {
+        &self.dials
+    }
+
+    fn next_before(&mut self, deadline: Instant, what: &str) -> Result<Event> {
+        let event = match self.queued.pop_front() {
+            Some(event) => event,
+            None => match self.packet(deadline, what)? {
+                FromAgent::Event(event) => event,
+                other => bail!("waiting for {what}, {} sent {other:?}", self.pid),
+            },
+        };
+        apply(&mut self.dials, &event);
+        if self.taken.len() >= TOLD {
+            self.taken.pop_front();
+        }
+        self.taken.push_back(event.clone());
+        Ok(event)
+    }
+
+    fn packet(&mut self, deadline: Instant, what: &str) -> Result<FromAgent> {
+        loop {
+            match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Ok(FromAgent::Event(Event::Reply { id: PING_ID, .. }))) => {}
+                Ok(Ok(packet)) => return Ok(packet),
+                Ok(Err(why)) => {
+                    bail!("waiting for {what}: {} ended the session: {why}{}", self.pid, self.told())
+                }
+                Err(_) => bail!("{} did not send {what} in time{}", self.pid, self.told()),
+            }
+        }
+    }
+
+    /// The last events, for errors.
+    fn told(&self) -> String {
+        let told: Vec<String> = self.taken.iter().map(|event| format!("\n  {event:?}")).collect();
+        format!("; the last events were:{}", told.concat())
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.closer.close();
+    }
+}
+
+fn apply(dials: &mut Dials, event: &Event) {
+    match event {
+        Event::Rows { rows, .. } => dials.extend(rows.iter().map(|row| (row.row, row.clone()))),
+        Event::Transition(transition) => {
+            if let Some(row) = dials.get_mut(&transition.row) {
+                row.wanted = transition.wanted;
+                row.state = transition.state;
+                row.version = transition.version;
+                row.note.clone_from(&transition.note);
+            }
+        }
+        Event::Counters { delta, .. } => {
+            for (row, calls) in delta.rows.iter().zip(&delta.calls) {
+                if let Some(row) = dials.get_mut(row) {
+                    row.calls += calls;
+                }
+            }
+        }
+        Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) | Event::Goodbye => {}
+    }
+}
