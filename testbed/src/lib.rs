@@ -17,5 +17,6 @@ pub mod programs;
 pub mod runtimes;
 pub mod skip;
 pub mod truth;
+pub mod under_agent;
 mod unpack;
 pub mod wine;

@@ -1,0 +1,190 @@
+//! What `redial` says to what cannot be done: one sentence, the right exit code, nothing changed.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use redial_testbed::host::{self, Host};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, ensure_said};
+use redial_testbed::{artefacts, on_each_runtime, programs};
+
+/// Above every pid Linux gives (`PID_MAX_LIMIT` is 2^22).
+const NO_PID: &str = "4194305";
+
+/// Every command about a process, with arguments that are otherwise right.
+const COMMANDS: [&[&str]; 7] = [
+    &["modules"],
+    &["methods"],
+    &["dial", "Shop.Cart.*", "count"],
+    &["dial", "Shop.Cart.*", "count", "--hold"],
+    &["status"],
+    &["watch"],
+    &["off"],
+];
+
+/// Runs each of [`COMMANDS`] on `pid`.
+fn each_command(pid: &str, check: impl Fn(&host::Outcome) -> Result<()>) -> Result<()> {
+    for words in COMMANDS {
+        let mut command = host::redial(&[words[0], pid])?;
+        command.args(&words[1..]);
+        check(&host::run(command)?).with_context(|| format!("{words:?}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
+    for pattern in [
+        "",
+        "Shop.Cart.Add(",
+        "Shop.Cart.Add(int",
+        "Shop!0x06000000",
+        "Shop!0x02000001",
+        "List<.Add",
+        "A.B(int))",
+    ] {
+        for words in [["dial", NO_PID, pattern, "count"].as_slice(), &["status", NO_PID, pattern]] {
+            let outcome = host::run(host::redial(words)?)?;
+            ensure_said(&outcome, 2, &["pattern"]).with_context(|| format!("{words:?}"))?;
+            ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.said());
+        }
+    }
+    let outcome = host::run(host::redial(&["dial", NO_PID, "Shop.Cart.*", "loud"])?)?;
+    ensure!(
+        outcome.code()? == 2 && outcome.stderr.contains("off, count, time or trace"),
+        "{}",
+        outcome.said()
+    );
+    Ok(())
+}
+
+#[test]
+fn a_pid_that_nobody_has() -> Result<()> {
+    each_command(NO_PID, |outcome| ensure_said(outcome, 3, &["no process 4194305"]))
+}
+
+#[test]
+fn a_process_that_has_ended() -> Result<()> {
+    let mut child = Command::new("true").stdin(Stdio::null()).spawn()?;
+    child.wait()?;
+    let pid = child.id().to_string();
+    each_command(&pid, |outcome| ensure_said(outcome, 3, &[&format!("no process {pid}")]))
+}
+
+#[test]
+fn a_process_that_is_not_dotnet() -> Result<()> {
+    let host = Host::start(Command::new("cat"))?;
+    each_command(&host.pid().to_string(), |outcome| {
+        ensure_said(outcome, 3, &["cat", "it is not a .NET process"])
+    })
+}
+
+on_each_runtime!(a_process_without_the_agent, nothing_matches, a_library_that_is_not_the_agent);
+
+fn a_process_without_the_agent(runtime: Runtime) -> Result<()> {
+    let mut host = Host::start(programs::named("child")?.command(runtime)?)?;
+    let pid = host.wait_for("ready")?;
+    each_command(&pid, |outcome| ensure_said(outcome, 4, &["runs without the agent", "redial run"]))?;
+    host.ask("call 2", "called 2")?;
+    host.close_input();
+    ensure!(host.finish()?.code()? == 0);
+    Ok(())
+}
+
+fn nothing_matches(runtime: Runtime) -> Result<()> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "2"]);
+    let live = under_agent::start(command)?;
+    let dial = |pattern| live.redial("dial", &[pattern, "count"]);
+    ensure_said(&dial("Shop.Cart.Ad")?, 6, &["nothing matched; did you mean 'Shop.Cart.Add'"])?;
+    ensure_said(&dial("Add")?, 6, &["nothing matched; did you mean", "'*.Add'"])?;
+    ensure_said(&dial("Shop.Cart.Add(string)")?, 6, &["nothing matched"])?;
+    // Tokens beyond the end of the table.
+    for token in ["Shop!0x06FFFFFF", "Shop!0x06001000", "System.Private.CoreLib!0x06FFFFFF"] {
+        ensure_said(&dial(token)?, 6, &["nothing matched"])?;
+    }
+    ensure_said(
+        &live.redial("status", &["Shop.Cart.Add"])?,
+        6,
+        &["no dialled method matches 'Shop.Cart.Add'"],
+    )?;
+    ensure_said(&live.redial("methods", &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
+    ensure_said(&live.redial("dial", &["Shop.Cart.*", "time"])?, 1, &["level time is not offered"])?;
+    ensure!(live.rows("*")?.is_empty(), "what was refused left rows behind");
+    let later = live.redial("dial", &["Shop.Cart.Ad", "count", "--later"])?;
+    ensure_said(&later, 0, &[])?;
+    Ok(())
+}
+
+#[test]
+fn run_without_a_library_starts_nothing() -> Result<()> {
+    let folder = Scratch::new("run")?;
+    let (text, started) = (folder.0.join("text.so"), folder.0.join("started"));
+    fs::write(&text, "this is no library\n")?;
+    let missing = folder.0.join("missing.so");
+    let other_machine = folder.0.join("other.so");
+    let mut bytes = fs::read(artefacts::agent()?)?;
+    bytes[18] = 0x28;
+    bytes[19] = 0;
+    fs::write(&other_machine, &bytes)?;
+    for (library, part) in
+        [(&missing, "is not a file"), (&text, "not a shared library"), (&other_machine, "processor")]
+    {
+        let mut touch = Command::new("touch");
+        touch.arg(&started);
+        let mut command = host::redial_run(&[], &touch)?;
+        command.env("REDIAL_AGENT", library);
+        ensure_said(&host::run(command)?, 125, &[part, &library.display().to_string()])?;
+        ensure!(!started.exists(), "the command was started all the same");
+    }
+    Ok(())
+}
+
+/// A library that is one, but not the agent: the program runs as if nothing was asked.
+fn a_library_that_is_not_the_agent(runtime: Runtime) -> Result<()> {
+    let other = runtime.ensure()?.framework_dir().join("System.Native.so");
+    let other = if other.is_file() { other } else { other.with_file_name("libSystem.Native.so") };
+    let mut shop = programs::shop()?.command(runtime)?;
+    shop.args(["--exact", "3", "--threads", "2"]);
+    let mut command = host::redial_run(&["--dial", "Shop.Cart.*=count"], &shop)?;
+    command.env("REDIAL_AGENT", &other);
+    let (with, without) = (host::run(command)?, host::run(shop)?);
+    ensure!(with.stdout == without.stdout, "the program's output changed:\n{}", with.said());
+    ensure_said(&with, without.code()?, &["never loaded the agent"])
+}
+
+#[test]
+fn run_ends_with_125_126_or_127_for_failures_of_its_own() -> Result<()> {
+    let run = |options: &[&str], program: &str| host::run(host::redial_run(options, &Command::new(program))?);
+    ensure_said(&run(&[], "/nonexistent/program")?, 127, &["/nonexistent/program: command not found"])?;
+    ensure_said(&run(&[], "/")?, 126, &["cannot be executed"])?;
+    for dial in ["Shop.Cart.*", "=count", "Shop.Cart.*=loud", "Shop.Cart.Add(=count"] {
+        ensure_said(&run(&["--dial", dial], "true")?, 125, &["bad --dial", dial])?;
+    }
+    ensure_said(
+        &run(&["--report", "/nonexistent/report.json"], "true")?,
+        125,
+        &["report cannot be written"],
+    )?;
+    ensure_said(&run(&[], "true")?, 0, &["true never loaded the agent"])
+}
+
+/// A folder of a test's own, gone with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("redial-refusals-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
