@@ -6,7 +6,7 @@ use redial_protocol::pattern::{Pattern, csharp_type, suggestions};
 /// A method as an agent knows it: assembly, metadata type, metadata name, own type parameters, canonical params.
 type Method = (&'static str, &'static str, &'static str, u32, &'static str);
 
-const METHODS: [Method; 34] = [
+const METHODS: [Method; 35] = [
     ("Shop", "Shop.Cart", "Add", 0, "(Shop.Item)"),
     ("Shop", "Shop.Cart", "Add", 0, "(Shop.Item,int)"),
     ("Shop", "Shop.Cart", ".ctor", 0, "()"),
@@ -53,6 +53,13 @@ const METHODS: [Method; 34] = [
         "(System.Converter<!0,!!0>)",
     ),
     ("System.Private.CoreLib", "System.Collections.Generic.Dictionary`2", "Add", 0, "(!0,!1)"),
+    (
+        "Shop",
+        "Shop.Box`1",
+        "System.IEquatable<(System.Int32,System.String)>.Equals",
+        0,
+        "(System.ValueTuple<int,string>)",
+    ),
 ];
 
 fn matched(pattern: &str) -> Vec<usize> {
@@ -117,6 +124,8 @@ fn members_have_their_metadata_names() {
     check("Shop.Raw.mymethod", &[27]);
     check("Shop.Box<T>.System.Collections.Generic.IEnumerable<T>.GetEnumerator", &[18]);
     check("Shop.Box<T>.System.IEquatable<System.Int32>.Equals(int)", &[19]);
+    check("Shop.Box<T>.System.IEquatable<(System.Int32,System.String)>.Equals", &[34]);
+    check("Shop.Box<T>.System.IEquatable<(System.Int32, System.String)>.Equals(*)", &[34]);
 }
 
 #[test]
@@ -239,6 +248,8 @@ fn what_is_wrong_is_said_in_a_sentence() {
         ("A.B(int", "the brackets of the parameters in the pattern 'A.B(int' do not match"),
         ("A.B int)", "the brackets of the parameters in the pattern 'A.B int)' do not match"),
         ("A.B(List<int)", "the brackets of the parameters in the pattern 'A.B(List<int)' do not match"),
+        ("A.<*(", "the brackets of the parameters in the pattern 'A.<*(' do not match"),
+        ("A.<(int)>B)", "the brackets of the parameters in the pattern 'A.<(int)>B)' do not match"),
         ("A.B(int,,int)", "parameter 2 of the pattern 'A.B(int,,int)' is empty"),
         ("A.B(,int)", "parameter 1 of the pattern 'A.B(,int)' is empty"),
         ("A.B((int,*))", "in the pattern 'A.B((int,*))', write the tuple '(int,*)' as System.ValueTuple<…>"),

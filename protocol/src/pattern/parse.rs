@@ -156,9 +156,20 @@ fn cut_params(text: &str) -> Option<(&str, Option<&str>)> {
         let open = opening(text)?;
         return text[open..].starts_with('(').then(|| (&text[..open], Some(&text[open + 1..text.len() - 1])));
     }
-    // Brackets inside <…> can be part of a method's name: explicit implementations of generic interfaces.
-    let outside = split_outside(text, '.').iter().all(|part| !part.contains('(') || part.contains('<'));
-    outside.then_some((text, None))
+    // Round brackets inside <…> can be part of a method's name: explicit implementations of generic interfaces.
+    let mut open = Vec::new();
+    for c in text.chars() {
+        match c {
+            '<' => open.push(c),
+            '(' if open.is_empty() => return None,
+            '(' => open.push(c),
+            '>' if open.last() == Some(&'<') => drop(open.pop()),
+            ')' if open.last() == Some(&'(') => drop(open.pop()),
+            ')' => return None,
+            _ => {}
+        }
+    }
+    (!open.contains(&'(')).then_some((text, None))
 }
 
 /// Splits at the first `!` outside brackets.

@@ -108,6 +108,10 @@ impl Nearest {
             return;
         }
         let suggestion = suggestion();
+        // Some names (obfuscated ones) cannot be written as patterns.
+        if Pattern::parse(&suggestion).is_err() {
+            return;
+        }
         if let Some(known) = self.0.iter_mut().find(|(_, known)| *known == suggestion) {
             known.0 = known.0.min(distance);
         } else {

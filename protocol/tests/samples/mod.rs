@@ -1,4 +1,5 @@
 //! One message of every kind, with every field set to something that is told from its neighbours.
+#![allow(dead_code)] // each test program uses a part of it
 
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::counters::CounterDelta;

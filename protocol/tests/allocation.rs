@@ -1,0 +1,111 @@
+//! Nothing allocates what a peer merely claims: the decoder's own peak, measured by an allocator that counts.
+//! One test, because others at the same time would be counted with it.
+
+mod samples;
+
+use redial_protocol::frame::FrameReader;
+use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS};
+use redial_protocol::packet::{FromAgent, FromController};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is passed to System as it came, under the caller's own contract.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Most bytes held at once while `work` runs, beyond those held before.
+fn peak_of(work: impl FnOnce()) -> usize {
+    let before = NOW.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    work();
+    PEAK.load(Ordering::Relaxed) - before
+}
+
+/// A claim of `count` as bincode writes numbers.
+fn claim(count: u64) -> Vec<u8> {
+    [&[0xfd], count.to_le_bytes().as_slice()].concat()
+}
+
+#[test]
+fn decoding_never_allocates_what_is_only_claimed() {
+    let claims = [MAX_ORDERS as u64 + 1, 1 << 20, MAX_FRAME as u64, 1 << 32, u64::MAX / 2, u64::MAX];
+    // Wherever a length stands in a valid message, an enormous one instead.
+    for (name, message) in samples::from_agent() {
+        let body = message.to_frame().unwrap()[4..].to_vec();
+        for at in 1..body.len() {
+            for count in claims {
+                let hostile = [&body[..at], &claim(count), &body[at..]].concat();
+                let peak = peak_of(|| drop(FromAgent::from_body(&hostile)));
+                assert!(peak <= 64 << 10, "{name} with {count} at {at} took {peak} bytes");
+            }
+        }
+    }
+    for (name, message) in samples::from_controller() {
+        let body = message.to_frame().unwrap()[4..].to_vec();
+        for at in 1..body.len() {
+            for count in claims {
+                let hostile = [&body[..at], &claim(count), &body[at..]].concat();
+                let peak = peak_of(|| drop(FromController::from_body(&hostile)));
+                assert!(peak <= 64 << 10, "{name} with {count} at {at} took {peak} bytes");
+            }
+        }
+    }
+
+    // A whole frame of the smallest possible orders: the list is refused before it is built.
+    let mut orders = vec![0x10, 0, 2];
+    orders.extend(claim((MAX_FRAME / 4 - 16) as u64));
+    orders.resize(MAX_FRAME, 0);
+    let peak = peak_of(|| {
+        let error = FromController::from_body(&orders).unwrap_err().to_string();
+        assert!(error.contains("the limit is 1024"), "{error}");
+    });
+    assert!(peak <= 4 << 10, "{peak}");
+
+    // The longest string there can be.
+    let mut long = vec![0x10, 0, 1, 1];
+    long.extend(claim((MAX_FRAME - 64) as u64));
+    long.resize(MAX_FRAME - 1, b'x');
+    let peak = peak_of(|| drop(FromController::from_body(&long)));
+    assert!(peak <= 2 * MAX_FRAME, "{peak}");
+
+    // A frame announced but not sent takes what was sent.
+    let peak = peak_of(|| {
+        let mut reader = FrameReader::new();
+        reader.push(&(MAX_FRAME as u32).to_le_bytes());
+        reader.push(&[0; 100]);
+        assert_eq!(reader.next(), Ok(None));
+        assert!(reader.mid_frame());
+    });
+    assert!(peak <= 1024, "{peak}");
+
+    // A reader that is drained holds one frame's worth, however much has passed through it.
+    let frame = redial_protocol::frame::frame(&[1; 1000]).unwrap();
+    let peak = peak_of(|| {
+        let mut reader = FrameReader::new();
+        for _ in 0..10_000 {
+            reader.push(&frame);
+            assert!(reader.next().unwrap().is_some());
+        }
+    });
+    assert!(peak <= 16 << 10, "{peak}");
+}
