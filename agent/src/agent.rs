@@ -217,7 +217,7 @@ impl Agent {
         };
         let Some((reason, hresult)) = failed else { return true };
         self.ledger.change(|book, now| book.fail(row, State::Failed, reason, hresult, now));
-        self.inlining.allow(module_id, token);
+        self.inlining.allow([(module_id, token)]);
         false
     }
 
@@ -261,7 +261,7 @@ impl Agent {
                 book.fail(row, State::Failed, Reason::Hresult, status.0 as u32, now);
             }
         });
-        self.inlining.allow(module, token);
+        self.inlining.allow([(module, token)]);
     }
 
     /// `Shutdown`: sessions get the last numbers, within a bounded wait; then the agent is quiet for good.

@@ -31,15 +31,20 @@ impl Inlining {
         true
     }
 
-    /// Forbids inlining of a callee from now on; answers whether compiled callers may hold it already.
-    pub fn veto(&self, module: usize, token: u32) -> bool {
-        self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner()).insert((module, token));
-        lock(&self.seen).contains(&(module, token))
+    /// Forbids inlining of callees from now on; answers for each whether compiled callers may hold it already.
+    pub fn veto(&self, callees: impl Iterator<Item = (usize, u32)> + Clone) -> Vec<bool> {
+        self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(callees.clone());
+        // Looked up after the veto stands, so that no inlining falls between the two.
+        let seen = lock(&self.seen);
+        callees.map(|callee| seen.contains(&callee)).collect()
     }
 
-    /// Allows it again.
-    pub fn allow(&self, module: usize, token: u32) {
-        self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&(module, token));
+    /// Allows them again.
+    pub fn allow(&self, callees: impl IntoIterator<Item = (usize, u32)>) {
+        let mut vetoed = self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for callee in callees {
+            vetoed.remove(&callee);
+        }
     }
 
     /// Forgets an unloaded module.

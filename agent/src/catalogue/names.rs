@@ -31,16 +31,15 @@ pub struct MethodNames {
     pub name: String,
     /// Number of its own generic parameters.
     pub arity: u32,
-    /// `(PARAMS)` as patterns compare them.
-    pub canonical: String,
 }
 
 impl MethodNames {
-    /// Whether a pattern means this method, its assembly and token apart.
-    pub fn match_pattern(&self, pattern: &Pattern) -> bool {
+    /// Whether a pattern means this method, its assembly and token apart. `canonical` gives the parameters as
+    /// patterns compare them; it is asked only where the pattern has some.
+    pub fn match_pattern(&self, pattern: &Pattern, canonical: impl FnOnce() -> String) -> bool {
         pattern
             .for_type(&self.type_name)
-            .is_some_and(|matched| matched.matches(&self.name, self.arity, || self.canonical.clone()))
+            .is_some_and(|matched| matched.matches(&self.name, self.arity, canonical))
     }
 }
 
@@ -88,15 +87,12 @@ impl ModuleNames {
         let resolver = Resolver { names: self, import };
         let mut shown = String::new();
         signature::display_parameters(blob, &resolver, &type_parameters, &method_parameters, &mut shown);
-        let mut canonical = String::new();
-        signature::canonical_parameters(blob, &resolver, &mut canonical);
         MethodNames {
             method,
             signature: shown,
             type_name: Arc::clone(type_name),
             name: found.method.name.clone(),
             arity,
-            canonical,
         }
     }
 }

@@ -37,7 +37,6 @@ pub struct Ledger {
 #[derive(Default)]
 pub struct Book {
     rows: Vec<Row>,
-    by_copy: HashMap<(ModuleKey, u32), RowId>,
     /// Rows of loaded modules by what callbacks bring: ModuleID and token.
     live: HashMap<(usize, u32), RowId>,
     ring: VecDeque<Transition>,
@@ -125,22 +124,19 @@ impl Book {
         self.compilations
     }
 
-    /// The row of a copy, made when new. None when [`MAX_ROWS`] stand.
-    pub fn row_of(
+    /// Makes the row of a copy that has none. None when [`MAX_ROWS`] stand.
+    pub fn add_row(
         &mut self,
         module: &Arc<Module>,
         token: u32,
-        names: impl FnOnce() -> MethodNames,
+        names: MethodNames,
+        ineligible: Option<Reason>,
     ) -> Option<RowId> {
-        if let Some(id) = self.by_copy.get(&(module.key, token)) {
-            return Some(*id);
-        }
         if self.rows.len() >= MAX_ROWS {
             return None;
         }
         let id = RowId(self.rows.len() as u32);
-        self.rows.push(Row::new(id, Arc::clone(module), token, names()));
-        self.by_copy.insert((module.key, token), id);
+        self.rows.push(Row::new(id, Arc::clone(module), token, names, ineligible));
         self.live.insert((module.id(), token), id);
         Some(id)
     }
@@ -156,16 +152,15 @@ impl Book {
         if row.slot.is_some() {
             return true;
         }
-        let slot = match self.free_slots.pop() {
-            Some(slot) => slot,
+        // A fresh slot has never been counted in; a recycled one starts from what it holds.
+        let (slot, start) = match self.free_slots.pop() {
+            Some(slot) => (slot, calls_of(slot)),
             None if self.next_slot < blocks::MAX_SLOTS => {
                 self.next_slot += 1;
-                Slot(self.next_slot - 1)
+                (Slot(self.next_slot - 1), 0)
             }
             None => return false,
         };
-        // A fresh slot has never been counted in; a recycled one starts from what it holds.
-        let start = calls_of(slot);
         if let Some(row) = self.rows.get_mut(id.0 as usize) {
             row.slot = Some(slot);
             row.slot_start = start;

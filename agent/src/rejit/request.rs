@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::agent::Agent;
+use crate::catalogue::Module;
 use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
 use crate::planner::Orders;
 use redial_protocol::ids::RowId;
@@ -9,6 +10,7 @@ use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Brings these rows in line with the orders.
@@ -39,8 +41,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>) {
 }
 
 /// Asks the CLR to recompile these rows with our body.
-fn request(agent: &Agent, mut rows: Vec<RowId>) {
-    rows.retain(|id| prepare(agent, *id));
+fn request(agent: &Agent, rows: Vec<RowId>) {
+    let rows = prepare(agent, rows);
     if rows.is_empty() {
         return;
     }
@@ -60,33 +62,43 @@ fn request(agent: &Agent, mut rows: Vec<RowId>) {
     }
 }
 
-/// Everything a body needs before the CLR may ask for it: the call site's token, counters, the inlining veto.
-fn prepare(agent: &Agent, id: RowId) -> bool {
-    let Some((module, token)) = agent.ledger.book().row(id).map(|row| (row.module.clone(), row.token)) else {
-        return false;
+/// Everything a body needs before the CLR may ask for it: the call site's token, the inlining veto, counters.
+/// Answers the rows that have it; the others are refused.
+fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
+    let copies: Vec<(RowId, Arc<Module>, u32)> = {
+        let book = agent.ledger.book();
+        rows.into_iter()
+            .filter_map(|id| book.row(id).map(|row| (id, Arc::clone(&row.module), row.token)))
+            .collect()
     };
-    if let Err(e) = agent.call_site(&module) {
-        refused(agent, id, Reason::Metadata, e.hresult.0 as u32);
-        return false;
-    }
-    let inlined_before = agent.inlining.veto(module.id(), token);
-    let slot = agent.ledger.change(|book, _| {
-        if !book.give_slot(id) {
-            return false;
+    // A module's token is made outside the lock: that is a call into the CLR.
+    let with_site = copies.into_iter().filter(|(id, module, _)| match agent.call_site(module) {
+        Ok(_) => true,
+        Err(e) => {
+            refused(agent, *id, Reason::Metadata, e.hresult.0 as u32);
+            false
         }
-        if let Some(row) = book.row_mut(id) {
-            row.inlined_before = inlined_before;
-            row.reason = None;
-            row.handed = false;
-            row.early = false;
-            row.requesting = true;
-        }
-        true
     });
-    if !slot {
-        refused(agent, id, Reason::Budget, 0);
-    }
-    slot
+    let copies: Vec<_> = with_site.collect();
+    let inlined = agent.inlining.veto(copies.iter().map(|(_, module, token)| (module.id(), *token)));
+    let (ready, no_room): (Vec<RowId>, Vec<RowId>) = agent.ledger.change(|book, _| {
+        let each = copies.iter().zip(inlined);
+        let (ready, no_room): (Vec<_>, Vec<_>) = each.partition(|((id, ..), inlined_before)| {
+            let has_slot = book.give_slot(*id);
+            if let (true, Some(row)) = (has_slot, book.row_mut(*id)) {
+                row.inlined_before = *inlined_before;
+                row.reason = None;
+                row.handed = false;
+                row.early = false;
+                row.requesting = true;
+            }
+            has_slot
+        });
+        let id_of = |((id, ..), _): (&(RowId, Arc<Module>, u32), bool)| *id;
+        (ready.into_iter().map(id_of).collect(), no_room.into_iter().map(id_of).collect())
+    });
+    no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
+    ready
 }
 
 fn accepted(agent: &Agent, rows: &[RowId]) {
@@ -117,9 +129,7 @@ fn refused(agent: &Agent, id: RowId, reason: Reason, hresult: u32) {
         row.requesting = false;
         Some((row.module.id(), row.token))
     });
-    if let Some((module, token)) = copy {
-        agent.inlining.allow(module, token);
-    }
+    agent.inlining.allow(copy);
 }
 
 /// Brings back the original IL of these rows.
@@ -147,9 +157,7 @@ pub fn revert(agent: &Agent, rows: &[RowId]) {
             }
         }
     });
-    for (module, token) in modules.into_iter().zip(tokens) {
-        agent.inlining.allow(module, token);
-    }
+    agent.inlining.allow(modules.into_iter().zip(tokens));
 }
 
 fn ids(agent: &Agent, rows: &[RowId]) -> (Vec<usize>, Vec<u32>) {

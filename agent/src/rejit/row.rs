@@ -2,7 +2,8 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
-use crate::catalogue::names::MethodNames;
+use crate::catalogue::names::{MethodNames, ModuleNames};
+use crate::clr::ProfilerInfo;
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
@@ -40,6 +41,8 @@ pub struct Row {
     pub token: u32,
     /// What it is called.
     pub names: MethodNames,
+    /// Why it can never be dialled, if so.
+    pub ineligible: Option<Reason>,
     /// Orders that match it.
     pub orders: Vec<OrderSeq>,
     /// What the user asked for.
@@ -76,12 +79,19 @@ pub struct Row {
 
 impl Row {
     /// A new row, off.
-    pub fn new(id: RowId, module: Arc<Module>, token: u32, names: MethodNames) -> Row {
+    pub fn new(
+        id: RowId,
+        module: Arc<Module>,
+        token: u32,
+        names: MethodNames,
+        ineligible: Option<Reason>,
+    ) -> Row {
         Row {
             id,
             module,
             token,
             names,
+            ineligible,
             orders: Vec::new(),
             wanted: Level::Off,
             owner: None,
@@ -121,12 +131,19 @@ impl Row {
         format!("{}!{}{}", self.module.name, self.names.method, self.names.signature)
     }
 
-    /// Whether a pattern means this copy.
-    pub fn matches(&self, pattern: &Pattern) -> bool {
+    /// Whether a pattern means this copy. `info` reads the parameters of overloads, where the pattern has some.
+    pub fn matches(&self, pattern: &Pattern, info: &ProfilerInfo) -> bool {
+        let canonical = || {
+            let parameters = self.module.with_metadata(info, |import| {
+                let method = import.method(self.token).ok()?;
+                Some(ModuleNames::default().canonical_parameters(import, &method.signature))
+            });
+            parameters.flatten().unwrap_or_default()
+        };
         pattern.matches_assembly(&self.module.name)
             && match pattern.token() {
                 Some(token) => token == self.token,
-                None => self.names.match_pattern(pattern),
+                None => self.names.match_pattern(pattern, canonical),
             }
     }
 

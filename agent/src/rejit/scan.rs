@@ -13,15 +13,15 @@ use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What a scan found, over all modules so far.
 #[derive(Default)]
 pub struct Scan {
-    /// Rows matched, each with whether a pattern without wildcard named it.
-    pub rows: BTreeMap<RowId, bool>,
+    /// Rows matched.
+    pub rows: BTreeSet<RowId>,
     /// Copies without a body that only wildcards matched.
     pub bodyless: u64,
     /// Matches per order.
@@ -58,37 +58,41 @@ fn enter(
     for standing in orders {
         *found.per_order.entry(standing.seq).or_default() += 1;
     }
+    let known = {
+        let book = agent.ledger.book();
+        book.find(module.id(), method.token).and_then(|id| Some((id, book.row(id)?.ineligible)))
+    };
+    // A body does not change: a copy is judged once.
+    let ineligible = known.map_or_else(|| refuse(agent, module, method), |(_, ineligible)| ineligible);
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
-    let refusal = refuse(agent, module, method);
-    if !by_name && refusal.is_some_and(eligibility::is_bodyless) {
+    if !by_name && ineligible.is_some_and(eligibility::is_bodyless) {
         found.bodyless += 1;
         return;
     }
-    let known = agent.ledger.book().find(module.id(), method.token);
     // The names are made before the lock is taken: they read metadata.
     let fresh = known.is_none().then(|| names.display(import, method));
-    let id = agent.ledger.change(|book, now| {
-        let id = match (known, fresh) {
-            (Some(id), _) => id,
-            (None, Some(names)) => book.row_of(module, method.token, || names)?,
-            (None, None) => return None,
-        };
-        let row = book.row_mut(id)?;
-        for standing in orders {
-            if !row.orders.contains(&standing.seq) {
-                row.orders.push(standing.seq);
-            }
+    let now = agent.ledger.now_ms();
+    let mut book = agent.ledger.book();
+    let id = match (known, fresh) {
+        (Some((id, _)), _) => Some(id),
+        (None, Some(names)) => book.add_row(module, method.token, names, ineligible),
+        (None, None) => None,
+    };
+    let Some(row) = id.and_then(|id| book.row_mut(id)) else {
+        found.no_room += 1;
+        return;
+    };
+    for standing in orders {
+        if !row.orders.contains(&standing.seq) {
+            row.orders.push(standing.seq);
         }
-        let wants = orders.iter().any(|standing| standing.order.level > Level::Off);
-        if let (Some(reason), true, true) = (refusal, row.is_dialable(), wants) {
-            book.fail(id, State::Refused, reason, 0, now);
-        }
-        Some(id)
-    });
-    match id {
-        Some(id) => *found.rows.entry(id).or_default() |= by_name,
-        None => found.no_room += 1,
     }
+    let id = row.id;
+    let wants = orders.iter().any(|standing| standing.order.level > Level::Off);
+    if let (Some(reason), true, true) = (ineligible, row.is_dialable(), wants) {
+        book.fail(id, State::Refused, reason, 0, now);
+    }
+    found.rows.insert(id);
 }
 
 /// Why a method cannot be dialled, its body included.

@@ -84,7 +84,7 @@ impl Worker {
                     }
                 }
                 Job::Loaded(module, gate) => {
-                    affected.extend(self.scan_one(&module).rows.into_keys());
+                    affected.extend(self.scan_one(&module).rows);
                     gates.extend(gate);
                 }
                 Job::SessionEnded(session) => affected.extend(self.end_session(session)),
@@ -179,7 +179,7 @@ impl Worker {
 
     /// Turns what a turn found, at once or, where its copies were turned a moment ago, a moment later.
     fn carry_out(&mut self, finish: Finish, answer: Sender<TurnResult>) {
-        let rows: BTreeSet<RowId> = finish.found.rows.keys().copied().collect();
+        let rows = finish.found.rows.clone();
         let latest = {
             let book = self.agent.ledger.book();
             let wants = |id: &&RowId| {
@@ -272,7 +272,7 @@ impl Worker {
             ..DialReport::default()
         };
         let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
-        for row in finish.found.rows.keys().filter_map(|id| book.row(*id)) {
+        for row in finish.found.rows.iter().filter_map(|id| book.row(*id)) {
             let (wanted, _) = self.orders.wanted(&row.orders);
             let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
             if done {

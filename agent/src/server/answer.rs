@@ -110,8 +110,9 @@ impl Session {
     }
 
     fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
-        let wanted =
-            |row: &crate::rejit::row::Row| pattern.as_ref().is_none_or(|pattern| row.matches(pattern));
+        let wanted = |row: &crate::rejit::row::Row| {
+            pattern.as_ref().is_none_or(|pattern| row.matches(pattern, &self.agent.info))
+        };
         let rows = pages::rows(self.agent, wanted, |rows, _| self.send(Event::Rows { id: Some(id), rows }));
         Reply::Status { rows }
     }

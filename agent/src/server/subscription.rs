@@ -110,7 +110,7 @@ impl Subscription {
         {
             let pattern = self.pattern.as_ref();
             let wanted = |row: &crate::rejit::row::Row| {
-                row.id.0 >= from && pattern.is_none_or(|pattern| row.matches(pattern))
+                row.id.0 >= from && pattern.is_none_or(|pattern| row.matches(pattern, &self.agent.info))
             };
             pages::rows(self.agent, wanted, |rows, calls| {
                 calls_sent.extend_from_slice(calls);
