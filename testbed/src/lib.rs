@@ -15,6 +15,7 @@ pub mod packages;
 pub mod pe;
 pub mod programs;
 pub mod runtimes;
+pub mod shop;
 pub mod skip;
 pub mod truth;
 pub mod under_agent;

@@ -1,0 +1,212 @@
+//! Counts are exact: what Redial counts of Shop's methods is what Shop itself knows, on every runtime, from the first
+//! call and from the middle of a run, in reports and live.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use redial_testbed::controller::Controller;
+use redial_testbed::host::{Host, redial, redial_run, run};
+use redial_testbed::on_each_runtime;
+use redial_testbed::programs;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{
+    self, Counted, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, ReportFile, differences,
+};
+use redial_testbed::truth::{self, Truth};
+
+/// Everything is optimised, and inlined, when it is first compiled.
+const EAGER: [(&str, &str); 2] = [("DOTNET_TieredCompilation", "0"), ("COMPlus_TieredCompilation", "0")];
+
+/// Everything differs from nothing, so a comparison of nothing must not pass for equality.
+fn ensure_exact(truth: &Truth, before: &Counts, counts: &Counts) -> Result<()> {
+    let wrong = differences(truth, before, counts, |_, _| true);
+    ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
+    ensure!(wrong.is_empty(), "not exact:\n  {}", wrong.join("\n  "));
+    Ok(())
+}
+
+/// Dials set by `run` before anything loads: the report has the truth, and Shop does what it does without the agent.
+fn from_the_first_call(runtime: Runtime) -> Result<()> {
+    let only_cart = |truth: &mut Truth| truth.retain(|method, _| method.starts_with("Shop.Cart."));
+    let everything = |_: &mut Truth| {};
+    let cases: [(&[&str], &str, &dyn Fn(&mut Truth)); 4] = [
+        (&["Shop!Shop.Cart.*=count"], "1", &only_cart),
+        (&["Shop!Shop.Cart.*=count"], "8", &only_cart),
+        (&["Shop!*=count", "Plugin!*=count"], "1", &everything),
+        (&["Shop!*=count", "Plugin!*=count"], "8", &everything),
+    ];
+    for (number, (dials, threads, keep)) in cases.into_iter().enumerate() {
+        let mut command = programs::shop()?.command(runtime)?;
+        command.args(["--exact", "150", "--threads", threads]);
+        let mut plain = programs::shop()?.command(runtime)?;
+        plain.args(["--exact", "150", "--threads", threads]);
+        let expected = run(plain)?.ok()?;
+
+        let report = ReportFile::new(&format!("counts-{}-{number}", runtime.name()))?;
+        let mut options = vec!["--report", report.path()];
+        dials.iter().for_each(|dial| options.extend(["--dial", *dial]));
+        let outcome = run(redial_run(&options, &command)?)?.ok()?;
+        assert_eq!(outcome.stdout, expected.stdout, "what Shop prints");
+        assert_eq!(outcome.stderr, "");
+
+        let report = report.read()?;
+        assert_eq!((&report["exit_code"], &report["complete"]), (&0.into(), &true.into()), "{report}");
+        let counts = shop::of_json(&report["status"])?;
+        let mut truth = truth::read(&outcome.stdout)?;
+        keep(&mut truth);
+        ensure_exact(&truth, &Counts::new(), &counts)
+            .with_context(|| format!("{dials:?}, {threads} threads"))?;
+        for (method, calls) in &truth {
+            let counted = &counts[&shop::plain(method)];
+            let (state, version) = if *calls > 0 { ("live", Some(1)) } else { ("asked", None) };
+            assert_eq!((counted.state.as_str(), counted.version), (state, version), "{method}");
+        }
+        let others = counts.keys().filter(|name| !name.starts_with("Shop.Cart.")).count();
+        assert_eq!(others > 0, dials.len() > 1, "what else was dialled");
+    }
+    Ok(())
+}
+
+/// Dials set by `redial dial` while threads stand at a barrier: exact from there on, in `status`, in `watch` and for
+/// a controller. What the JIT had inlined before says so.
+fn from_a_barrier_on(runtime: Runtime) -> Result<()> {
+    let inlinable = shop::known_methods()?;
+    for (threads, patterns) in [(1, &EVERYTHING[..]), (8, &EVERYTHING), (8, &KNOWN_TYPES)] {
+        let mut shop = LiveShop::start(runtime, &[], threads, &[])?;
+        shop.host.ask("load-plugin", "plugin")?;
+        shop.rounds(60)?;
+        shop.host.ask("truth-reset", "reset")?;
+        dial(&shop, patterns)?;
+        let before = shop.status()?;
+        assert!(before.len() >= inlinable.len(), "{before:?}");
+        assert!(before.values().all(|counted| counted.calls == 0 && counted.state == "asked"), "{before:?}");
+        for rounds in [1, 40, 200] {
+            shop.rounds(rounds)?;
+            let truth = shop.truth()?;
+            never_silently_wrong(&truth, &before, &shop.status()?, &inlinable)?;
+        }
+        agree(&mut shop)?;
+        shop.exit()?;
+    }
+    Ok(())
+}
+
+/// Dials set while threads call without a pause: exact from the next barrier on.
+fn while_the_loop_runs(runtime: Runtime) -> Result<()> {
+    let inlinable = shop::known_methods()?;
+    for patterns in [&EVERYTHING[..], &KNOWN_TYPES] {
+        let mut shop = LiveShop::start(runtime, &[], 8, &[])?;
+        shop.host.ask("load-plugin", "plugin")?;
+        shop.host.ask("loop on", "looping")?;
+        shop.host.ask("loop wait 500", "looped")?;
+        dial(&shop, patterns)?;
+        shop.host.ask("loop wait 200", "looped")?;
+        let looped = truth::ask(&mut shop.host, "loop off")?;
+        let during = shop.status()?;
+        for (method, calls) in &looped {
+            let counted = during.get(&shop::plain(method)).with_context(|| format!("no row of {method}"))?;
+            ensure!(counted.calls <= *calls, "{method}: counted {} of {calls}", counted.calls);
+        }
+        let add = &during["Shop.Cart.Add(int)"];
+        assert!(add.calls > 0 && add.state == "live", "200 rounds after the dial: {add:?}");
+        shop.host.ask("truth-reset", "reset")?;
+        shop.rounds(100)?;
+        let truth = shop.truth()?;
+        never_silently_wrong(&truth, &during, &shop.status()?, &inlinable)?;
+        shop.exit()?;
+    }
+    Ok(())
+}
+
+/// With everything optimised at its first compilation, callers have surely inlined what they may: each such method
+/// must say so. The others stay exact.
+fn inlined_callees_say_so(runtime: Runtime) -> Result<()> {
+    let inlinable = shop::known_methods()?;
+    let mut shop = LiveShop::start(runtime, &[], 2, &EAGER)?;
+    shop.host.ask("load-plugin", "plugin")?;
+    shop.rounds(20)?;
+    shop.host.ask("truth-reset", "reset")?;
+    dial(&shop, &KNOWN_TYPES)?;
+    let before = shop.status()?;
+    shop.rounds(20)?;
+    let (truth, counts) = (shop.truth()?, shop.status()?);
+    never_silently_wrong(&truth, &before, &counts, &inlinable)?;
+    let missed = differences(&truth, &before, &counts, |_, _| true);
+    assert!(missed.len() > 5, "hardly anything was inlined, so nothing was tested: {missed:?}");
+    for row in ["Shop.Money.get_Cents()", "Shop.Money.Plus(int)", "Shop.Cart.Peek(int)"] {
+        assert!(says_inlined(&counts[row]), "{row}: {:?}", counts[row]);
+    }
+    // Once their callers are recompiled, too, every call is seen.
+    dial(&shop, &EVERYTHING)?;
+    shop.host.ask("truth-reset", "reset")?;
+    let before = shop.status()?;
+    shop.rounds(20)?;
+    ensure_exact(&shop.truth()?, &before, &shop.status()?)?;
+    shop.exit().map(drop)
+}
+
+/// The same, but dialled before the first call: the JIT is kept from inlining, and all is exact.
+fn inlining_is_kept_away_from_the_first_call_on(runtime: Runtime) -> Result<()> {
+    let mut shop =
+        LiveShop::start(runtime, &["--dial", "Shop!*=count", "--dial", "Plugin!*=count"], 2, &EAGER)?;
+    shop.host.ask("load-plugin", "plugin")?;
+    shop.rounds(50)?;
+    let (truth, counts) = (shop.truth()?, shop.status()?);
+    ensure_exact(&truth, &Counts::new(), &counts)?;
+    assert!(counts.values().all(|counted| counted.note.is_none()), "{counts:?}");
+    shop.exit().map(drop)
+}
+
+on_each_runtime!(
+    from_the_first_call,
+    from_a_barrier_on,
+    while_the_loop_runs,
+    inlined_callees_say_so,
+    inlining_is_kept_away_from_the_first_call_on,
+);
+
+/// `redial dial` for each pattern, with nothing refused.
+fn dial(shop: &LiveShop, patterns: &[&str]) -> Result<()> {
+    for pattern in patterns {
+        let dialled = shop.redial("dial", &[pattern, "count", "--json"])?.ok()?.json()?;
+        assert!(dialled["accepted"].as_u64() > Some(0), "{pattern}: {dialled}");
+        assert_eq!(dialled["refused"], serde_json::json!([]), "{pattern}");
+    }
+    Ok(())
+}
+
+fn says_inlined(counted: &Counted) -> bool {
+    counted.note.as_deref().is_some_and(|note| note.contains("already inlined"))
+}
+
+/// Every method that may not be inlined is exact; one that may be is exact or says what its number leaves out.
+fn never_silently_wrong(
+    truth: &Truth,
+    before: &Counts,
+    counts: &Counts,
+    inlinable: &BTreeMap<String, bool>,
+) -> Result<()> {
+    let wrong =
+        differences(truth, before, counts, |method, counted| !(inlinable[method] && says_inlined(counted)));
+    ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
+    ensure!(wrong.is_empty(), "silently wrong:\n  {}", wrong.join("\n  "));
+    Ok(())
+}
+
+/// At rest, `watch`, `status` and a controller of our own say the same numbers.
+fn agree(shop: &mut LiveShop) -> Result<()> {
+    let status = shop.status()?;
+    let pid = shop.pid.to_string();
+    let mut watch = Host::start(redial(&["watch", &pid, "--json", "--interval", "20", "--count", "3"])?)?;
+    for line in 0..3 {
+        let line: serde_json::Value =
+            serde_json::from_str(&watch.next_line().context(format!("line {line}"))?)?;
+        assert_eq!(shop::of_json(&line["dials"])?, status);
+        assert_eq!(line["dropped"], 0);
+    }
+    watch.finish()?.ok()?;
+    let mut controller = Controller::connect(shop.pid)?;
+    assert_eq!(shop::of_rows(&controller.status(None)?), status);
+    controller.subscribe(None)?;
+    controller.wait_until("every row", |dials| shop::of_rows(dials.values()) == status)
+}
