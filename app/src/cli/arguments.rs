@@ -13,8 +13,9 @@ PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything
   Shop!*         a whole assembly               *.Add       every method of that name
 LEVEL is off, count, time or trace.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process, 4 no agent, 5 control held by another,
-6 nothing matched, 7 done in part. `run` ends with its command's code, or 125 to 127.";
+Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
+4 no agent, 5 control held by another, 6 nothing matched, 7 done in part.
+`run` ends with its command's code, or 125 to 127.";
 
 /// Turn instrumentation dials on the methods of live .NET processes, and off again.
 #[derive(Debug, Parser)]
@@ -196,7 +197,7 @@ fn level(word: &str) -> Result<Level, String> {
 
 /// Checks a pattern before anything else is done; the sentence of a bad one.
 pub fn check_pattern(pattern: &str) -> Result<(), String> {
-    Pattern::parse(pattern).map(drop).map_err(|error| format!("bad pattern '{pattern}': {error}"))
+    Pattern::parse(pattern).map(drop).map_err(|error| error.to_string())
 }
 
 /// An order for every copy, in every domain.

@@ -25,7 +25,7 @@ pub fn main() -> i32 {
         Err(error) => return wrong_usage(&error),
     };
     let Some(command) = arguments.command else {
-        let _ = Arguments::command().print_long_help();
+        let _ = Arguments::command().print_help();
         return Exit::Done.code();
     };
     let outcome = match command {

@@ -10,7 +10,7 @@ use crate::output::json::{DialJson, WatchJson};
 use crate::output::table::{Table, cut_middle, number, printable, text, wide};
 use crate::output::{Out, terminal, words};
 use crate::signals::Interrupts;
-use redial_protocol::message::Command;
+use redial_protocol::message::{Command, Event};
 use std::time::{Duration, Instant};
 
 /// Watches until Ctrl-C, `--count`, a closed pipe, or the end of the process.
@@ -79,7 +79,7 @@ fn watch(session: &mut Session, arguments: &arguments::Watch) -> Result<(), Stop
 fn next_fold(session: &mut Session, dials: &mut Dials, pace: &mut Pace) -> Result<(), LinkError> {
     loop {
         match session.next(Some(pace.deadline))? {
-            Some(event) => match dials.apply(event) {
+            Some(event) => match pace.apply(dials, event) {
                 Change::Fold => {
                     pace.folded();
                     return Ok(());
@@ -107,6 +107,11 @@ impl Pace {
     fn new(interval: Duration) -> Pace {
         let now = Instant::now();
         Pace { interval, known: now, deadline: now + interval + interval / 2 }
+    }
+
+    fn apply(&self, dials: &mut Dials, event: Event) -> Change {
+        dials.first_fold_covers(self.known.elapsed().as_millis() as u64);
+        dials.apply(event)
     }
 
     fn folded(&mut self) {

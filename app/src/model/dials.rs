@@ -20,6 +20,8 @@ pub struct Dials {
     rows: BTreeMap<RowId, Dial>,
     /// Agent time, ms, up to which the counters are folded; None before anything is known of its clock.
     folded_to: Option<u64>,
+    /// Milliseconds the first fold covers, by the reader's clock.
+    first_fold: Option<u64>,
     dropped: u64,
     ended: bool,
 }
@@ -81,7 +83,11 @@ impl Dials {
     }
 
     fn fold(&mut self, delta: &CounterDelta) {
-        let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
+        let elapsed = match self.folded_to {
+            Some(before) => delta.t_ms.checked_sub(before),
+            None => self.first_fold,
+        };
+        let elapsed = elapsed.filter(|ms| *ms > 0);
         self.folded_to = Some(delta.t_ms);
         self.zero_rates(elapsed.is_some());
         for (row, calls) in delta.rows.iter().zip(&delta.calls) {
@@ -89,6 +95,12 @@ impl Dials {
             dial.row.calls = dial.row.calls.saturating_add(*calls);
             dial.rate = elapsed.map(|ms| *calls as f64 * 1000.0 / ms as f64);
         }
+    }
+
+    /// Says how long ago the rows were taken in, should the next fold be the first: nothing else can tell what
+    /// time it covers.
+    pub fn first_fold_covers(&mut self, ms: u64) {
+        self.first_fold = Some(ms);
     }
 
     /// Notes that `ms` of agent time passed without a fold: nothing was called.
@@ -204,6 +216,17 @@ pub mod tests {
         assert_eq!(numbers(&dials), [(115, Some(200.0)), (0, Some(0.0))]);
         dials.apply(counters(2_000, &[(1, 1)]));
         assert_eq!(numbers(&dials), [(115, Some(0.0)), (1, Some(2.0))]);
+    }
+
+    #[test]
+    fn the_first_fold_is_measured_by_the_readers_clock() {
+        let mut dials = table(vec![row(0, "Shop.Cart.Add", 5)]);
+        dials.first_fold_covers(500);
+        dials.apply(counters(77_000, &[(0, 10)]));
+        assert_eq!(numbers(&dials), [(15, Some(20.0))]);
+        dials.first_fold_covers(9_000);
+        dials.apply(counters(78_000, &[(0, 10)]));
+        assert_eq!(numbers(&dials), [(25, Some(10.0))], "from then on the agent's clock rules");
     }
 
     #[test]

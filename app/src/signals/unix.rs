@@ -39,13 +39,13 @@ static EARLY: AtomicI32 = AtomicI32::new(0);
 /// Handlers running right now: the child is not reaped under them, so that its pid cannot be another's.
 static HANDLERS: AtomicU32 = AtomicU32::new(0);
 
-/// Passes SIGINT and SIGTERM on to a child, from its making until it is dropped.
+/// Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT on to a child, from its making until the child ended.
 pub struct Forwarding(());
 
 impl Forwarding {
     /// Passes on from now on; until `to` names the child, the signal is kept for it.
     pub fn begin() -> Forwarding {
-        for signal in [libc::SIGINT, libc::SIGTERM] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             if is_ignored(signal) {
                 continue; // the child inherits that
             }
