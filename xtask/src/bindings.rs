@@ -48,6 +48,16 @@ fn generate(checkout: &Path) -> Result<String> {
     args.extend(METADATA);
     args.push(CLASS_FACTORY);
     windows_bindgen::bindgen(args);
+    // The generator formats in its own way; the project's own keeps `cargo fmt` from changing the file.
+    let formatted = Command::new("rustfmt")
+        .args(["--edition", "2024", "--config-path"])
+        .arg(checkout)
+        .arg(&out)
+        .status()
+        .context("cannot run rustfmt")?;
+    if !formatted.success() {
+        bail!("rustfmt rejects the generated bindings");
+    }
     let raw = std::fs::read_to_string(&out).context("the generator wrote nothing")?;
     // Nothing to do if it cannot be removed: it is a temporary file with a name of our own.
     let _ = std::fs::remove_file(&out);
