@@ -23,7 +23,7 @@ impl Inlining {
         if vetoed.contains(&(module, token)) {
             return false;
         }
-        drop(vetoed);
+        // `vetoed` stays locked: a veto that comes now must find what was allowed just before it.
         let mut seen = lock(&self.seen);
         if seen.len() < MAX_CALLEES {
             seen.insert((module, token));

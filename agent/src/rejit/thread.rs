@@ -134,7 +134,8 @@ impl Worker {
                 }
             }
         }
-        self.publish();
+        // Not tidied yet: an `off` that takes the place of its forerunner masks nothing, but must still find its rows.
+        self.agent.publish_patterns(&self.orders);
         let found = self.scan_all(&seqs);
         let mut warnings = Vec::new();
         if !turn.later {
