@@ -181,6 +181,7 @@ fn listen(session: &mut Session, dials: &mut Dials, ended: &AtomicBool) -> Resul
             dials.apply(event);
         }
         if dials.ended() {
+            stay(session);
             return Ok(false);
         }
         if ended.load(Ordering::SeqCst) {
@@ -193,6 +194,13 @@ fn listen(session: &mut Session, dials: &mut Dials, ended: &AtomicBool) -> Resul
             }
         }
     }
+}
+
+/// Leaves the closing to the agent: to be left in the middle of its goodbye looks to it like a reader that never
+/// got the last numbers, and it would wait for another.
+fn stay(session: &mut Session) {
+    let until = Instant::now() + GRACE;
+    while let Ok(Some(_)) = session.next(Some(until)) {}
 }
 
 #[cfg(test)]
