@@ -2,26 +2,62 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use redial_agent::il::verify::verify_structure;
-use redial_agent::il::{Insn, decode, encode, with_prologue};
+use redial_agent::il::maxstack::{CallShape, Shapes};
+use redial_agent::il::verify::{verify, verify_structure};
+use redial_agent::il::{Edit, Insn, Label, Landing, Opcode, decode, encode, with_prologue};
 
 /// What the count probe inserts: an argument, a leaf's address, an indirect call.
 const PROLOGUE: [Insn; 4] =
     [Insn::LdcI4(77), Insn::LdcI8(0x1122_3344_5566_7788), Insn::ConvI, Insn::Calli(0x1100_0001)];
 
+/// Calls whose shape is in the token, so that the walk over the stack meets every number.
+struct TokenShapes;
+
+impl Shapes for TokenShapes {
+    fn call(&self, _: Opcode, token: u32) -> Option<CallShape> {
+        Some(CallShape { pops: (token >> 8 & 0xFF) as u16, pushes: (token & 1) as u16 })
+    }
+
+    fn returns_value(&self) -> bool {
+        false
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let Ok(body) = decode(data) else { return };
-    let Ok(written) = encode(&body) else { return };
+    let written = encode(&body).expect("what was read can be written");
     let again = decode(&written.bytes).expect("what was written can be read");
     assert_eq!(again.instructions, body.instructions);
     assert_eq!(again.clauses, body.clauses);
     let twice = encode(&again).expect("what was written once can be written again");
     assert_eq!(twice.bytes, written.bytes);
-    if let Ok(edited) = with_prologue(data, &PROLOGUE, 2) {
-        let decoded = decode(&edited.body).expect("the edited body can be read");
-        assert_eq!(decoded.instructions.len(), body.instructions.len() + PROLOGUE.len());
-        if verify_structure(data).is_ok() {
-            verify_structure(&edited.body).expect("an edit keeps a sound body sound");
-        }
+
+    let edited = with_prologue(data, &PROLOGUE, 2).expect("what was read takes a prologue");
+    let decoded = decode(&edited.body).expect("the edited body can be read");
+    assert_eq!(decoded.instructions.len(), body.instructions.len() + PROLOGUE.len());
+    if verify_structure(&written.bytes).is_ok() {
+        verify_structure(&edited.body).expect("an edit keeps a sound body sound");
     }
+    if verify(&written.bytes, &TokenShapes).is_ok() {
+        // The probe's call has no shape of its own here, so this prologue has none.
+        let balanced = [Insn::LdcI8(1), Insn::Pop];
+        let edited = with_prologue(&written.bytes, &balanced, 1).expect("what was written takes a prologue");
+        verify(&edited.body, &TokenShapes).expect("a prologue keeps the stack as it was");
+    }
+
+    // Something before every other instruction: short branches grow.
+    let mut strewn = body.clone();
+    let mut edit = Edit::new();
+    for at in (0..body.end().0).step_by(2) {
+        edit.insert_before(Label(at), Landing::Inserted, vec![Insn::LdcI8(1), Insn::Pop]);
+    }
+    edit.apply(&mut strewn).expect("insertions at instructions can be made");
+    let written = encode(&strewn).expect("a strewn body can be written");
+    let again = decode(&written.bytes).expect("a strewn body can be read");
+    assert_eq!(again.instructions.len(), strewn.instructions.len());
+    for (again, strewn) in again.instructions.iter().zip(&strewn.instructions) {
+        assert_eq!(again.operand, strewn.operand);
+        assert!(again.opcode == strewn.opcode || Some(again.opcode) == strewn.opcode.long_form());
+    }
+    assert_eq!(again.clauses, strewn.clauses);
 });
