@@ -133,3 +133,41 @@ fn is_ignored(signal: libc::c_int) -> bool {
         libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    fn signal_this_process(signal: libc::c_int) {
+        // SAFETY: kill(2) to this very process, for which the handler of the test below is installed.
+        assert_eq!(unsafe { libc::kill(libc::getpid(), signal) }, 0);
+    }
+
+    /// One test, because handlers belong to the whole process.
+    #[test]
+    fn signals_sent_to_this_program_reach_the_child_before_and_after_it_starts() {
+        for early in [true, false] {
+            let forwarding = Forwarding::begin();
+            if early {
+                signal_this_process(libc::SIGTERM);
+                while EARLY.load(Ordering::SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            let mut child = Command::new("sleep").arg("1000").spawn().expect("sleep");
+            forwarding.to(&child);
+            if !early {
+                signal_this_process(libc::SIGTERM);
+            }
+            let status = forwarding.wait(&mut child).expect("waited for");
+            assert_eq!(status.signal(), Some(libc::SIGTERM), "{status}");
+            assert_eq!(CHILD.load(Ordering::SeqCst), 0);
+        }
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+            // SAFETY: signal(2) back to the default, so that Ctrl-C ends the tests again.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+    }
+}
