@@ -50,11 +50,15 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
     if facts.impl_flags & (CODE_TYPE_MASK | UNMANAGED | INTERNAL_CALL) != 0 {
         return Err(Reason::RuntimeImplemented);
     }
-    if facts.attributes & ABSTRACT != 0 || facts.rva == 0 {
+    if facts.attributes & ABSTRACT != 0 {
         return Err(Reason::NoBody);
     }
+    // Emitted methods have an RVA on some runtimes and none on others (2.1): a body all the same.
     if facts.dynamic {
         return Err(Reason::Dynamic);
+    }
+    if facts.rva == 0 {
+        return Err(Reason::NoBody);
     }
     if facts.collectible {
         return Err(Reason::Collectible);
@@ -121,6 +125,7 @@ mod tests {
             (Facts { impl_flags: INTERNAL_CALL, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
             (Facts { impl_flags: 0x3, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
             (Facts { dynamic: true, ..PLAIN }, Reason::Dynamic),
+            (Facts { dynamic: true, rva: 0, ..PLAIN }, Reason::Dynamic),
             (Facts { collectible: true, ..PLAIN }, Reason::Collectible),
             (Facts { impl_flags: ASYNC, runtime_major: 11, ..PLAIN }, Reason::RuntimeAsync),
         ];
