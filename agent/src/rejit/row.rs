@@ -138,7 +138,8 @@ impl Row {
                 let method = import.method(self.token).ok()?;
                 Some(ModuleNames::default().canonical_parameters(import, &method.signature))
             });
-            parameters.flatten().unwrap_or_default()
+            // Of an unloaded module only the names are left; without type parameters they say the same.
+            parameters.flatten().unwrap_or_else(|| self.names.signature.replace(' ', ""))
         };
         pattern.matches_assembly(&self.module.name)
             && match pattern.token() {
