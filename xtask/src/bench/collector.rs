@@ -15,15 +15,14 @@ const COLLECTIONS: u32 = 300;
 /// Alternates original IL and count in one process.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let meter = RefCell::new(Meter::start(bench, runtime)?);
-    let command = format!("collect 2 {COLLECTIONS}");
     let pairs = bench.pairs(
         || {
             meter.borrow().off()?;
-            meter.borrow_mut().measure(&command, "us ")
+            meter.borrow_mut().collection(COLLECTIONS)
         },
         || {
             meter.borrow().dial("count")?;
-            meter.borrow_mut().measure(&command, "us ")
+            meter.borrow_mut().collection(COLLECTIONS)
         },
     )?;
     Ok(vec![Row {

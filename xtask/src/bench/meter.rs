@@ -9,7 +9,8 @@ use redial_testbed::runtimes::Runtime;
 
 use super::Bench;
 
-const HOT: &str = "meter!Meter.Hot.Add";
+/// The method measured: about a nanosecond of body, never inlined.
+const HOT: &str = "loops!Loops.Plain(int)";
 
 /// A running measuring host.
 pub struct Meter<'b> {
@@ -21,17 +22,28 @@ pub struct Meter<'b> {
 impl<'b> Meter<'b> {
     /// Starts it under the agent, with nothing dialled.
     pub fn start(bench: &'b Bench, runtime: Runtime) -> Result<Self> {
-        let mut command = programs::named("meter")?.command(runtime)?;
+        let mut command = programs::named("loops")?.command(runtime)?;
         host::load_agent_from(&mut command, bench.built.agent());
         let mut host = Host::start(command)?;
         let pid = host.wait_for("ready ")?;
         Ok(Self { bench, host, pid })
     }
 
-    /// Sends a measuring command and reads the number after `unit`.
-    pub fn measure(&mut self, command: &str, unit: &str) -> Result<f64> {
-        let answer = self.host.ask(command, unit)?;
-        answer.parse().with_context(|| format!("the meter answered {answer:?}, which is not a number"))
+    /// Nanoseconds a call of the hot method, on so many threads: the best of so many chunks of a million calls.
+    pub fn nanoseconds(&mut self, threads: u32, chunks: u32) -> Result<f64> {
+        self.number(&format!("bench Plain {threads} {chunks}"), &format!("bench Plain {threads} "))
+    }
+
+    /// Median microseconds of so many collections while two threads call the hot method.
+    pub fn collection(&mut self, times: u32) -> Result<f64> {
+        self.number(&format!("gc Plain {times}"), "gc Plain ")
+    }
+
+    /// The first number of the answer.
+    fn number(&mut self, command: &str, answer: &str) -> Result<f64> {
+        let answered = self.host.ask(command, answer)?;
+        let first = answered.split(' ').next().unwrap_or_default();
+        first.parse().with_context(|| format!("{command}: answered {answered:?}, which has no number"))
     }
 
     /// Dials the hot method.

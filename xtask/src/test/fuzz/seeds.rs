@@ -21,7 +21,7 @@ pub fn write(target: &str, parent: &Path) -> Result<Option<PathBuf>> {
     };
     let folder = parent.join(target);
     std::fs::create_dir_all(&folder)?;
-    for program in [programs::shop()?, programs::named("meter")?] {
+    for program in [programs::shop()?, programs::named("loops")?] {
         let name = program.dll().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let assembly = Assembly::read(program.dll())?.with_context(|| format!("{name} is not managed"))?;
         for method in assembly.methods() {
