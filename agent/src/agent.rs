@@ -261,6 +261,8 @@ impl Agent {
                 book.fail(row, State::Failed, Reason::Hresult, status.0 as u32, now);
             }
         });
+        let words = crate::clr::hresult::words(status);
+        self.server.audit.note_text("", "runtime", format!("ReJITError for 0x{token:08x}: {words}"));
         self.inlining.allow([(module, token)]);
     }
 
@@ -268,6 +270,7 @@ impl Agent {
     pub fn shutdown(&self) {
         self.ledger.stop();
         self.server.say_goodbye(self.settings.report);
+        self.server.unlink();
         self.stopped.store(true, Ordering::Relaxed);
     }
 

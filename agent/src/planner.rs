@@ -39,7 +39,7 @@ pub struct Standing {
 }
 
 /// Every order that stands, oldest first. The latest that matches a copy wins, `off` included.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Orders {
     list: Vec<Standing>,
     by_seq: HashMap<OrderSeq, (Level, Owner)>,

@@ -34,6 +34,8 @@ pub struct Settings {
     pub silence: Duration,
     /// Time in which a frame that has begun must end (`REDIAL_FRAME_MS`, for tests).
     pub frame_deadline: Duration,
+    /// Ask for a method that does not exist along with every request (`REDIAL_TEST_BAD_TOKEN`, test builds only).
+    pub provoke_rejit_error: bool,
 }
 
 /// Why the agent stays inert.
@@ -86,6 +88,7 @@ impl Settings {
             report: flag("REDIAL_REPORT", word("REDIAL_REPORT"))?,
             silence: milliseconds("REDIAL_SILENCE_MS", word("REDIAL_SILENCE_MS"), SESSION_SILENCE_MS)?,
             frame_deadline: milliseconds("REDIAL_FRAME_MS", word("REDIAL_FRAME_MS"), FRAME_DEADLINE_MS)?,
+            provoke_rejit_error: flag("REDIAL_TEST_BAD_TOKEN", word("REDIAL_TEST_BAD_TOKEN"))?,
         })
     }
 

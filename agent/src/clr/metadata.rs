@@ -179,30 +179,6 @@ impl Import {
         Ok(MethodDef { name: text(&buffer, written), attributes, impl_flags, rva, signature })
     }
 
-    /// The TypeDef a MethodDef belongs to.
-    pub fn declaring_type(&self, method: u32) -> Result<u32, ClrError> {
-        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) =
-            (0, 0, 0, 0, 0, 0u32);
-        let mut blob = std::ptr::null_mut();
-        // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
-        let hresult = unsafe {
-            self.import.GetMethodProps(
-                method,
-                &mut class,
-                None,
-                0,
-                &mut written,
-                &mut attributes,
-                &mut blob,
-                &mut size,
-                &mut rva,
-                &mut impl_flags,
-            )
-        };
-        check("GetMethodProps", hresult)?;
-        Ok(class)
-    }
-
     /// Names of the generic parameters of a type or method, in order.
     pub fn generic_parameters(&self, owner: u32) -> Vec<String> {
         let tokens = self.tokens(|handle, out, max, count| {

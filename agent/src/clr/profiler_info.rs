@@ -254,20 +254,6 @@ impl ProfilerInfo {
         (check("RequestRevert", hresult), status)
     }
 
-    /// `EnumModules`: ModuleIDs loaded now.
-    pub fn modules(&self) -> Vec<usize> {
-        // SAFETY: an owned enumerator; `Next` writes at most one id into a live local.
-        unsafe {
-            let Ok(all) = self.rejit.EnumModules() else { return Vec::new() };
-            let mut found = Vec::new();
-            let (mut id, mut fetched) = (0usize, 0u32);
-            while all.Next(1, &mut id, &mut fetched).is_ok() && fetched == 1 {
-                found.push(id);
-            }
-            found
-        }
-    }
-
     /// Whether native code exists for a version of a function (`GetCodeInfo3`).
     pub fn has_code(&self, function_id: usize, rejit_id: usize) -> bool {
         let mut parts = 0u32;

@@ -3,7 +3,7 @@
 //! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
 #![forbid(unsafe_code)]
 
-use super::row::Row;
+use super::row::{Row, ThreadMark};
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
 use crate::planner::Owner;
@@ -211,7 +211,7 @@ impl Book {
         Some((id, offset))
     }
 
-    /// `ReJITCompilationStarted`. The same version being started while it is open means that it never finished.
+    /// `ReJITCompilationStarted`. A thread that starts the same version again while it has it open never finished it.
     pub fn started(&mut self, module_id: usize, token: u32, id: InstanceId) -> Verdict {
         let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
         let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
@@ -219,10 +219,11 @@ impl Book {
             return Verdict::Fine;
         }
         let Some(compiled) = row.instance(id) else { return Verdict::Fine };
-        if compiled.open.is_some() {
+        let thread = this_thread();
+        if compiled.open.iter().any(|(other, _)| *other == thread) {
             return Verdict::Bad(row_id);
         }
-        compiled.open = Some(Instant::now());
+        compiled.open.push((thread, Instant::now()));
         Verdict::Fine
     }
 
@@ -239,7 +240,8 @@ impl Book {
         let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
         let bodies = row.bodies;
         let Some(compiled) = row.instance(id) else { return Verdict::Fine };
-        compiled.open = None;
+        let thread = this_thread();
+        compiled.open.retain(|(other, _)| *other != thread);
         if status.is_err() {
             compiled.state = State::Failed;
             return Verdict::Bad(row_id);
@@ -274,14 +276,16 @@ impl Book {
         self.rows
             .iter()
             .flat_map(|row| row.instances.iter().map(move |compiled| (row.id, compiled)))
-            .filter(|(_, compiled)| compiled.open.is_some_and(|since| since.elapsed() > age))
+            .filter(|(_, compiled)| compiled.open.iter().any(|(_, since)| since.elapsed() > age))
             .map(|(id, compiled)| (id, compiled.id))
             .collect()
     }
 
-    /// Whether any compilation is open.
-    pub fn any_open(&self) -> bool {
-        self.rows.iter().any(|row| row.instances.iter().any(|compiled| compiled.open.is_some()))
+    /// Forgets the open compilations of an instance that turned out to have code.
+    pub fn close(&mut self, row: RowId, id: InstanceId) {
+        if let Some(compiled) = self.row_mut(row).and_then(|row| row.instance(id)) {
+            compiled.open.clear();
+        }
     }
 
     /// Marks a row failed or refused.
@@ -335,6 +339,12 @@ impl Book {
             + instances
             + self.ring.len() * size_of::<Transition>()
     }
+}
+
+/// The address of a thread-local: unique among live threads, and no system call.
+fn this_thread() -> ThreadMark {
+    thread_local!(static MARK: u8 = const { 0 });
+    MARK.try_with(|mark| std::ptr::from_ref(mark).addr()).unwrap_or(0)
 }
 
 fn calls_of(slot: Slot) -> u64 {

@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// A token that no module has: the CLR answers it with a `ReJITError` inside the request.
+const NO_SUCH_METHOD: u32 = 0x06FF_FF00;
+
 /// Brings these rows in line with the orders.
 pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>) {
     let (mut up, mut down) = (Vec::new(), Vec::new());
@@ -46,7 +49,11 @@ fn request(agent: &Agent, rows: Vec<RowId>) {
     if rows.is_empty() {
         return;
     }
-    let (modules, tokens) = ids(agent, &rows);
+    let (mut modules, mut tokens) = ids(agent, &rows);
+    if cfg!(debug_assertions) && agent.settings.provoke_rejit_error {
+        modules.extend(modules.first().copied());
+        tokens.push(NO_SUCH_METHOD);
+    }
     match agent.info.request_rejit(&modules, &tokens) {
         Ok(()) => accepted(agent, &rows),
         // One bad copy fails a batch as a whole: find it, so that the others are turned all the same.

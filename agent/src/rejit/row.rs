@@ -19,7 +19,7 @@ use std::time::Instant;
 const MAX_INSTANCES: usize = 256;
 
 /// A compiled instance of ours.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Compiled {
     /// (FunctionID, ReJITID).
     pub id: InstanceId,
@@ -27,9 +27,12 @@ pub struct Compiled {
     pub version: u32,
     /// Asked while compiling, live, off, failed.
     pub state: State,
-    /// Since when a compilation has been started and not finished.
-    pub open: Option<Instant>,
+    /// Compilations started and not finished, by thread: tiers and on-stack replacement may overlap on several.
+    pub open: Vec<(ThreadMark, Instant)>,
 }
+
+/// Tells live threads apart.
+pub type ThreadMark = usize;
 
 /// A copy that is or was dialled (or refused).
 pub struct Row {
@@ -162,10 +165,10 @@ impl Row {
             return self.instances.get_mut(at);
         }
         if self.instances.len() >= MAX_INSTANCES {
-            let stale = self.instances.iter().position(|c| c.state == State::Off && c.open.is_none())?;
+            let stale = self.instances.iter().position(|c| c.state == State::Off && c.open.is_empty())?;
             self.instances.remove(stale);
         }
-        self.instances.push(Compiled { id, version: self.bodies, state: State::Asked, open: None });
+        self.instances.push(Compiled { id, version: self.bodies, state: State::Asked, open: Vec::new() });
         self.instances.last_mut()
     }
 

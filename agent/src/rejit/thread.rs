@@ -124,12 +124,13 @@ impl Worker {
             let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
             parsed.push((Arc::new(pattern), order));
         }
+        let before = self.orders.clone();
         let mut seqs = Vec::with_capacity(parsed.len());
         for (pattern, order) in parsed {
             match self.orders.add(pattern, order, turn.owner) {
                 Ok(seq) => seqs.push(seq),
                 Err(too_many) => {
-                    seqs.iter().for_each(|seq| self.orders.remove(*seq));
+                    self.orders = before;
                     return Err(Refusal::OverLimit(too_many.to_string()));
                 }
             }
@@ -148,6 +149,7 @@ impl Worker {
                 self.orders.remove(*seq);
             }
             if nothing {
+                self.orders = before;
                 return Err(Refusal::NothingMatched { suggestions });
             }
         }
@@ -252,7 +254,9 @@ impl Worker {
     fn look_after_open_compilations(&mut self) {
         let open = self.agent.ledger.book().open_since(GIVEN_UP);
         for (row, instance) in open {
-            if !self.agent.info.has_code(instance.function_id as usize, instance.rejit_id as usize) {
+            if self.agent.info.has_code(instance.function_id as usize, instance.rejit_id as usize) {
+                self.agent.ledger.book().close(row, instance);
+            } else {
                 self.withdraw(row);
             }
         }

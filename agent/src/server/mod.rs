@@ -17,7 +17,7 @@ use control::Control;
 use redial_protocol::limits::MAX_SESSIONS;
 use redial_protocol::transport::{AcceptError, Listener};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Longest the host waits at its end for controllers to take the last numbers.
@@ -34,6 +34,7 @@ pub struct Server {
     pub control: Control,
     /// Who turned what.
     pub audit: Audit,
+    listener: OnceLock<Listener>,
     sessions: AtomicUsize,
     next_session: AtomicU64,
     farewell: Farewell,
@@ -66,6 +67,13 @@ impl Server {
         self.farewell.left.notify_all();
     }
 
+    /// Takes the endpoint's name away: nobody finds it any more.
+    pub fn unlink(&self) {
+        if let Some(listener) = self.listener.get() {
+            listener.close();
+        }
+    }
+
     /// Waits, within a bound, until every watcher has the last numbers; with `report` until there was one.
     pub fn say_goodbye(&self, report: bool) {
         let deadline = Instant::now() + if report { REPORT_WAIT } else { GOODBYE_WAIT };
@@ -85,6 +93,7 @@ impl Server {
 /// with are carried out all the same.
 pub fn listen(agent: &'static Agent) {
     let Ok(listener) = Listener::bind(agent.process) else { return };
+    let listener = agent.server.listener.get_or_init(|| listener);
     loop {
         match listener.accept() {
             Ok(connection) => {
