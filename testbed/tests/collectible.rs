@@ -1,0 +1,161 @@
+//! Code that the runtime cannot recompile: collectible, emitted, dynamic. It is refused, and the host goes on.
+
+use anyhow::{Result, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::{host, on_each_runtime, programs};
+
+on_each_runtime!(
+    what_cannot_be_recompiled_is_refused,
+    orders_that_stand_before_refuse_it_as_well,
+    an_unloaded_context_leaves_lost_rows,
+);
+
+const TWICE: &str = "*.Work.Twice(int)";
+
+fn start(runtime: Runtime) -> Result<Live> {
+    under_agent::start(programs::named("collectible")?.command(runtime)?)
+}
+
+/// Loads a kind; false where the runtime has none of it (collectible on 2.1).
+fn load(live: &mut Live, kind: &str) -> Result<bool> {
+    live.host.say(&format!("load {kind}"))?;
+    Ok(live.host.next_line()?.starts_with("loaded"))
+}
+
+fn call(live: &mut Live, kind: &str, times: u32) -> Result<()> {
+    live.host.ask(&format!("call {kind} {times}"), "called").map(drop)
+}
+
+fn refusals(live: &Live, controller: &mut Controller) -> Result<Vec<(String, State, String)>> {
+    ensure!(live.pid == controller.pid());
+    let rows = controller.status(Some(TWICE))?;
+    let row =
+        |row: redial_protocol::message::StatusRow| (row.module, row.state, row.note.unwrap_or_default());
+    Ok(rows.into_iter().map(row).collect())
+}
+
+fn what_cannot_be_recompiled_is_refused(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let mut controller = live.controller()?;
+    let mut kinds = Vec::new();
+    for kind in ["run", "collect", "method", "collectible"] {
+        if load(&mut live, kind)? {
+            call(&mut live, kind, 3)?;
+            kinds.push(kind);
+        }
+    }
+    ensure!(kinds.contains(&"collectible") == (runtime != Runtime::V2_1), "{kinds:?}");
+    // A dynamic method belongs to no module, so it is not even found.
+    let findable = kinds.len() as u64 - 1;
+    let report = controller.dial(TWICE, Level::Count, Stay::Kept)?;
+    ensure!((report.matched, report.accepted) == (findable, 0), "{report:?}");
+    let allowed = [Reason::Dynamic, Reason::Collectible];
+    ensure!(report.refused_by_reason.iter().all(|(reason, _)| allowed.contains(reason)), "{report:?}");
+    ensure!(report.refused_by_reason.iter().map(|(_, copies)| copies).sum::<u64>() == findable, "{report:?}");
+    ensure_said(&live.redial("dial", &["Emitted_run!*", "count"])?, 1, &[])?;
+    for kind in &kinds {
+        call(&mut live, kind, 50)?;
+    }
+    // The counterpart in a context that stays is dialled, the others beside it are not.
+    ensure!(load(&mut live, "plain")?);
+    let outcome = live.redial("dial", &[TWICE, "count"])?;
+    ensure_said(&outcome, 7, &[])?;
+    ensure!(outcome.stdout.contains("1 accepted"), "{}", outcome.said());
+    for kind in kinds.iter().chain(&["plain"]) {
+        call(&mut live, kind, 50)?;
+    }
+    let mut live_rows = 0;
+    for row in controller.status(Some(TWICE))? {
+        match row.state {
+            State::Live => {
+                ensure!(row.calls == 50, "{row:?}");
+                live_rows += 1;
+            }
+            State::Refused => ensure!(row.calls == 0 && row.note.is_some(), "{row:?}"),
+            _ => ensure!(false, "{row:?}"),
+        }
+    }
+    ensure!(live_rows == 1, "{live_rows} rows are live");
+    ensure!(controller.all_off()? == (1, 0));
+    for kind in kinds.iter().chain(&["plain"]) {
+        call(&mut live, kind, 50)?;
+    }
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}
+
+fn orders_that_stand_before_refuse_it_as_well(runtime: Runtime) -> Result<()> {
+    let program = programs::named("collectible")?.command(runtime)?;
+    let dial = format!("{TWICE}=count");
+    let mut live = under_agent::start_as_it_is(host::redial_run(&["--dial", &dial], &program)?)?;
+    let mut controller = live.controller()?;
+    for kind in ["collectible", "run", "collect", "method", "plain"] {
+        if load(&mut live, kind)? {
+            call(&mut live, kind, 20)?;
+        }
+    }
+    let rows = refusals(&live, &mut controller)?;
+    let gathered: Vec<_> = rows.iter().filter(|(module, ..)| module == "Gathered").collect();
+    let refused =
+        gathered.iter().filter(|(_, state, note)| *state == State::Refused && !note.is_empty()).count();
+    ensure!(refused == usize::from(runtime != Runtime::V2_1), "{rows:?}");
+    let plain = controller.status(Some("Gathered!*.Twice"))?;
+    ensure!(plain.iter().map(|row| row.calls).sum::<u64>() == 20, "{plain:?}");
+    ensure!(controller.agent_status()?.missed_deadlines == 0);
+    live.host.close_input();
+    ensure_said(&live.host.finish()?, 0, &[])
+}
+
+/// Many times, so that the runtime gives ModuleIDs a second life.
+fn an_unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
+    const TIMES: usize = 20;
+    let mut live = start(runtime)?;
+    let mut controller = live.controller()?;
+    controller.subscribe(None)?;
+    ensure!(load(&mut live, "plain")?);
+    let report = controller.dial(TWICE, Level::Count, Stay::Kept)?;
+    ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
+    if !load(&mut live, "collectible")? {
+        ensure!(runtime == Runtime::V2_1);
+        return Ok(());
+    }
+    for round in 1..=TIMES {
+        if round > 1 {
+            ensure!(load(&mut live, "collectible")?);
+        }
+        call(&mut live, "collectible", 3)?;
+        call(&mut live, "plain", 3)?;
+        live.host.ask("unload", "unloaded")?;
+        controller.wait_until("the row to be lost", |dials| {
+            dials.values().filter(|row| row.state == State::Lost).count() == round
+        })?;
+    }
+    let rows = controller.status(Some(TWICE))?;
+    ensure!(rows.len() == TIMES + 1, "{} rows", rows.len());
+    for row in &rows {
+        match row.state {
+            State::Live => ensure!(row.calls == 3 * TIMES as u64, "{row:?}"),
+            State::Lost => {
+                ensure!(row.calls == 0 && row.version.is_none() && row.wanted == Level::Off, "{row:?}")
+            }
+            _ => ensure!(false, "{row:?}"),
+        }
+    }
+    let mut keys: Vec<_> = rows.iter().map(|row| row.copy.module).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    ensure!(keys.len() == rows.len(), "two lives of a module share a key: {rows:?}");
+    // The standing order means only what is loaded now.
+    let report = controller.dial(TWICE, Level::Count, Stay::Kept)?;
+    ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}
