@@ -120,8 +120,15 @@ const SCHEMA: [&[Column]; 0x2D] = [
 /// Where every table is.
 pub(super) struct Tables {
     rows: [u32; 64],
-    /// For each table its first byte, the bytes of a row, and the offset and width of each column.
-    layout: Vec<(usize, usize, Vec<(usize, usize)>)>,
+    layout: Vec<Layout>,
+}
+
+/// Where a table is.
+struct Layout {
+    start: usize,
+    row_size: usize,
+    /// Offset and width of each column.
+    cells: Vec<(usize, usize)>,
 }
 
 impl Tables {
@@ -153,7 +160,7 @@ impl Tables {
                 (row - width, width)
             });
             let cells = cells.collect();
-            layout.push((next, row, cells));
+            layout.push(Layout { start: next, row_size: row, cells });
             next += row * rows_here as usize;
         }
         Ok(Tables { rows, layout })
@@ -168,9 +175,9 @@ impl Tables {
         if row == 0 || row > self.rows(table) {
             bail!("the table {table:?} has no row {row}");
         }
-        let (start, size, cells) = &self.layout[table as usize];
+        let Layout { start, row_size, cells } = &self.layout[table as usize];
         let (offset, width) = *cells.get(column).context("no such column")?;
-        let at = start + (row as usize - 1) * size + offset;
+        let at = start + (row as usize - 1) * row_size + offset;
         match width {
             2 => Ok(u32::from(u16::from_le_bytes(bytes_at(image, at)?))),
             _ => u32_at(image, at),

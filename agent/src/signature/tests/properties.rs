@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn locals_are_read_as_written(locals in vec(ty(), 0..200), more in vec(ty(), 0..3)) {
+    fn locals_are_read_as_written(locals in vec(ty(), 0..20), more in vec(ty(), 0..3)) {
         let blob = write_locals(&locals).unwrap();
         prop_assert_eq!(parse_locals(&blob), Ok(locals.clone()));
         let (blob, first) = append_locals(&blob, &more).unwrap();
