@@ -4,6 +4,8 @@ mod client;
 mod folder;
 mod listener;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub(super) use client::connect;
 pub(super) use listener::Listener;

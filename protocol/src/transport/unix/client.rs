@@ -138,7 +138,7 @@ fn try_place(pid: u32, uid: u32, name: &str, place: &endpoint::Folder) -> Attemp
             _ => return Attempt::Failed(error),
         },
     };
-    let credentials = match Credentials::of(&stream) {
+    let credentials = match Credentials::of(stream.inner()) {
         Ok(credentials) => credentials,
         Err(error) => return Attempt::Failed(error),
     };

@@ -105,7 +105,7 @@ impl Listener {
             return Err(AcceptError::Closed);
         }
         let stream = accepted.map_err(AcceptError::Io)?;
-        let credentials = Credentials::of(&stream).map_err(AcceptError::Io)?;
+        let credentials = Credentials::of(stream.inner()).map_err(AcceptError::Io)?;
         if credentials.uid != 0 && credentials.uid != own_uid() {
             return Err(AcceptError::NotAdmitted { user: format!("uid {}", credentials.uid) });
         }

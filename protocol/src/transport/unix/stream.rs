@@ -1,7 +1,6 @@
 //! A connected socket, its two directions and its closing.
 
 use crate::transport::Peer;
-use interprocess::local_socket::traits::StreamCommon;
 use interprocess::os::unix::uds_local_socket;
 use std::io::{self, Read};
 use std::net::Shutdown;
@@ -32,13 +31,25 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    pub(crate) fn of(stream: &uds_local_socket::Stream) -> io::Result<Credentials> {
-        let credentials = stream.peer_creds()?;
-        let uid =
-            credentials.euid().ok_or_else(|| io::Error::other("the system does not tell the peer's uid"))?;
-        // 0 stands for a process outside the pid namespaces that can be seen from here.
-        let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
-        Ok(Credentials { pid, uid })
+    /// SO_PEERCRED (socket(7)). Not interprocess's `peer_creds`: for it a peer outside our pid namespace, whose pid
+    /// is given as 0, has hung up.
+    pub(crate) fn of(stream: &impl AsRawFd) -> io::Result<Credentials> {
+        let nobody = libc::uid_t::MAX;
+        let mut found = libc::ucred { pid: 0, uid: nobody, gid: nobody };
+        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+        // SAFETY: the descriptor is open as long as `stream`; the structure is ours and of the length given.
+        let code = unsafe {
+            let out = (&raw mut found).cast();
+            libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, out, &mut length)
+        };
+        if code != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // What an unconnected socket answers.
+        if found.uid == nobody {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        Ok(Credentials { pid: u32::try_from(found.pid).ok().filter(|pid| *pid != 0), uid: found.uid })
     }
 
     pub(crate) fn peer(self) -> Peer {
