@@ -113,7 +113,8 @@ impl Session {
         let wanted = |row: &crate::rejit::row::Row| {
             pattern.as_ref().is_none_or(|pattern| row.matches(pattern, &self.agent.info))
         };
-        let rows = pages::rows(self.agent, wanted, |rows, _| self.send(Event::Rows { id: Some(id), rows }));
+        let rows =
+            pages::rows(self.agent, wanted, |rows, _, _| self.send(Event::Rows { id: Some(id), rows }));
         Reply::Status { rows }
     }
 

@@ -99,16 +99,17 @@ impl Page {
     }
 }
 
-/// Rows as they travel, in pages. `select` picks rows by id and pattern; names of domains are read without the lock.
+/// Rows as they travel, in pages. `wanted` picks rows by id and pattern; names of domains are read without the lock.
+/// `send` also gets each row's calls, and the number of the first transition that the page does not tell of yet.
 pub fn rows(
     agent: &Agent,
     wanted: impl Fn(&crate::rejit::row::Row) -> bool,
-    mut send: impl FnMut(Vec<StatusRow>, &[(RowId, u64)]) -> bool,
+    mut send: impl FnMut(Vec<StatusRow>, &[(RowId, u64)], u64) -> bool,
 ) -> u64 {
     let mut next = 0usize;
     let mut sent = 0u64;
     loop {
-        let (chosen, end) = {
+        let (chosen, end, told) = {
             let book = agent.ledger.book();
             let all = book.rows();
             let mut chosen = Vec::new();
@@ -126,7 +127,7 @@ pub fn rows(
                 }
             }
             next = at;
-            (chosen, at >= all.len())
+            (chosen, at >= all.len(), book.ring_end())
         };
         let slots: Vec<Slot> = chosen.iter().filter_map(|(_, slot, ..)| *slot).collect();
         let mut sums = Vec::new();
@@ -146,7 +147,7 @@ pub fn rows(
             })
             .collect();
         sent += page.len() as u64;
-        if (!page.is_empty() && !send(page, &calls)) || end {
+        if (!page.is_empty() && !send(page, &calls, told)) || end {
             return sent;
         }
     }

@@ -28,12 +28,19 @@ pub struct Subscription {
     stop: Arc<AtomicBool>,
     pattern: Option<Pattern>,
     interval: Duration,
-    /// Calls last sent, by row; a row is in it once its `StatusRow` was sent.
-    sent: HashMap<RowId, u64>,
+    /// Rows whose `StatusRow` was sent.
+    sent: HashMap<RowId, Sent>,
     rows_seen: usize,
     ring_seen: u64,
     control_seen: u64,
     dropped: u64,
+}
+
+/// What of a row was sent last.
+struct Sent {
+    calls: u64,
+    /// Number of the first transition that its `StatusRow` did not tell of: the earlier ones are not sent after it.
+    told: u64,
 }
 
 impl Subscription {
@@ -106,19 +113,19 @@ impl Subscription {
         }
         let from = self.rows_seen as u32;
         let mut alive = true;
-        let mut calls_sent = Vec::new();
+        let mut sent = Vec::new();
         {
             let pattern = self.pattern.as_ref();
             let wanted = |row: &crate::rejit::row::Row| {
                 row.id.0 >= from && pattern.is_none_or(|pattern| row.matches(pattern, &self.agent.info))
             };
-            pages::rows(self.agent, wanted, |rows, calls| {
-                calls_sent.extend_from_slice(calls);
+            pages::rows(self.agent, wanted, |rows, calls, told| {
+                sent.extend(calls.iter().map(|(row, calls)| (*row, Sent { calls: *calls, told })));
                 alive = self.send(Event::Rows { id: None, rows });
                 alive
             });
         }
-        self.sent.extend(calls_sent);
+        self.sent.extend(sent);
         self.rows_seen = total;
         alive
     }
@@ -126,7 +133,8 @@ impl Subscription {
     fn transitions(&mut self) -> bool {
         loop {
             let (transitions, lost) = self.agent.ledger.book().transitions(self.ring_seen, MAX_TRANSITIONS);
-            self.ring_seen += lost + transitions.len() as u64;
+            let first = self.ring_seen + lost;
+            self.ring_seen = first + transitions.len() as u64;
             self.dropped += lost;
             if lost > 0 {
                 // What was missed is replaced by the present state of every row.
@@ -138,8 +146,9 @@ impl Subscription {
             if transitions.is_empty() {
                 return true;
             }
-            for transition in transitions {
-                if self.sent.contains_key(&transition.row) && !self.send(Event::Transition(transition)) {
+            for (number, transition) in (first..).zip(transitions) {
+                let is_news = self.sent.get(&transition.row).is_some_and(|sent| number >= sent.told);
+                if is_news && !self.send(Event::Transition(transition)) {
                     return false;
                 }
             }
@@ -169,10 +178,10 @@ impl Subscription {
         for ((row, _, start), sum) in watched.into_iter().zip(sums) {
             let calls = sum.saturating_sub(start);
             let Some(sent) = self.sent.get_mut(&row) else { continue };
-            if calls > *sent {
+            if calls > sent.calls {
                 delta.rows.push(row);
-                delta.calls.push(calls - *sent);
-                *sent = calls;
+                delta.calls.push(calls - sent.calls);
+                sent.calls = calls;
             }
         }
         self.send(Event::Counters { delta, dropped: self.dropped })
