@@ -1,0 +1,339 @@
+//! A dial through its states on real runtimes: asked until the next call, live once the CLR compiled our body, off
+//! with its counter still, live again as a later version; and a frame that stays in the version it began in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, ensure};
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::message::{Event, StatusRow, Transition};
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay, full_name};
+use redial_testbed::on_each_runtime;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::LiveShop;
+use redial_testbed::truth::Truth;
+
+/// Called eight times a round, and never inlined.
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const ADD_TRUTH: &str = "Shop.Cart.Add(int)";
+const PARKED: &str = "Shop!Shop.Cart.Parked()";
+
+/// What a transition says: wanted, state, version.
+type Step = (Level, State, Option<u32>);
+
+const ASKED: Step = (Level::Count, State::Asked, None);
+const LIVE: Step = live(1);
+/// A row that was made a moment ago.
+const NEW: Step = OFF;
+const OFF: Step = (Level::Off, State::Off, None);
+
+const fn live(version: u32) -> Step {
+    (Level::Count, State::Live, Some(version))
+}
+
+fn step_of(transition: &Transition) -> Step {
+    (transition.wanted, transition.state, transition.version)
+}
+
+fn now(row: &StatusRow) -> Step {
+    (row.wanted, row.state, row.version)
+}
+
+/// Takes events until the row is where `last` says; every step on the way.
+fn steps_until(controller: &mut Controller, row: RowId, last: Step) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    controller.wait_for(&format!("{row:?} {last:?}"), |event| {
+        if let Event::Transition(transition) = event
+            && transition.row == row
+        {
+            steps.push(step_of(transition));
+        }
+        (steps.last() == Some(&last)).then_some(())
+    })?;
+    Ok(steps)
+}
+
+/// The row of a method that has just been dialled for the first time, as the stream tells it.
+fn first_row(controller: &mut Controller, name: &str) -> Result<RowId> {
+    controller
+        .wait_until(&format!("the row of {name}"), |dials| dials.values().any(|r| full_name(r) == name))?;
+    let found = controller.dials().values().find(|row| full_name(row) == name);
+    found.map(|row| row.row).ok_or_else(|| anyhow::anyhow!("no row of {name}"))
+}
+
+fn start(runtime: Runtime) -> Result<(LiveShop, Controller)> {
+    let shop = LiveShop::start(runtime, &[], 4, &[])?;
+    let mut controller = Controller::connect(shop.pid)?;
+    controller.subscribe(None)?;
+    Ok((shop, controller))
+}
+
+fn calls_of_add(shop: &mut LiveShop) -> Result<u64> {
+    let truth: Truth = shop.truth()?;
+    Ok(truth[ADD_TRUTH])
+}
+
+fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
+    let (mut shop, mut controller) = start(runtime)?;
+    shop.rounds(3)?;
+    let before = calls_of_add(&mut shop)?;
+
+    let report = controller.dial(ADD, Level::Count, Stay::Kept)?;
+    assert_eq!((report.matched, report.accepted, report.refused.len()), (1, 1, 0));
+    let row = first_row(&mut controller, ADD)?;
+    // Nothing calls it, so nothing happens: `asked` is all there was and all there is.
+    let row_now = controller.row(ADD)?;
+    assert_eq!((now(&row_now), row_now.instances.len(), row_now.calls), (ASKED, 0, 0));
+    shop.truth()?;
+    assert_eq!(now(&controller.row(ADD)?), ASKED);
+
+    shop.rounds(5)?;
+    // `asked` is a step of its own unless the row's first page told of it already.
+    let steps = steps_until(&mut controller, row, live(1))?;
+    ensure!(matches!(steps.as_slice(), [ASKED, _] | [_]), "{steps:?}");
+    let after_five = calls_of_add(&mut shop)?;
+    let row_now = controller.row(ADD)?;
+    assert_eq!((now(&row_now), row_now.calls), (live(1), after_five - before));
+    let states: Vec<State> = row_now.instances.iter().map(|instance| instance.state).collect();
+    assert_eq!(states, [State::Live], "one instance of ours");
+    let first_id = row_now.instances[0].id;
+    assert_ne!(first_id.rejit_id, 0, "the original body is none of ours");
+
+    let report = controller.off(ADD)?;
+    assert_eq!((report.matched, report.accepted), (1, 1));
+    assert_eq!(steps_until(&mut controller, row, OFF)?, [OFF]);
+    // Calls go on, long enough for tier 1 to take over where there are tiers; the counter does not.
+    shop.rounds(400)?;
+    let still = controller.row(ADD)?;
+    assert_eq!((now(&still), still.calls), (OFF, after_five - before));
+    assert!(still.instances.iter().all(|instance| instance.state == State::Off), "{still:?}");
+    let before_again = calls_of_add(&mut shop)?;
+    assert!(before_again > after_five);
+
+    controller.dial(ADD, Level::Count, Stay::Kept)?;
+    assert_eq!(now(&controller.row(ADD)?), ASKED);
+    shop.rounds(5)?;
+    assert_eq!(steps_until(&mut controller, row, live(2))?, [ASKED, live(2)]);
+    let again = controller.row(ADD)?;
+    let counted_again = calls_of_add(&mut shop)? - before_again;
+    assert_eq!((now(&again), again.calls), (live(2), after_five - before + counted_again));
+    let live_ids: Vec<u64> =
+        again.instances.iter().filter(|i| i.state == State::Live).map(|i| i.id.rejit_id).collect();
+    assert!(live_ids.len() == 1 && live_ids[0] > first_id.rejit_id, "{again:?}");
+    shop.exit().map(drop)
+}
+
+fn a_frame_stays_in_its_version(runtime: Runtime) -> Result<()> {
+    let (mut shop, mut controller) = start(runtime)?;
+    controller.dial(PARKED, Level::Count, Stay::Kept)?;
+    let row = first_row(&mut controller, PARKED)?;
+    shop.host.ask("park", "parked")?;
+    steps_until(&mut controller, row, live(1))?;
+    assert_eq!(controller.row(PARKED)?.calls, 1);
+
+    controller.off(PARKED)?;
+    controller.dial(PARKED, Level::Count, Stay::Kept)?;
+    assert_eq!(now(&controller.row(PARKED)?), ASKED, "the parked frame is no call");
+    assert_eq!(shop.host.ask("park", "parked")?, "2");
+    steps_until(&mut controller, row, live(2))?;
+    let both = controller.row(PARKED)?;
+    assert_eq!(both.calls, 2);
+    let mut instances: Vec<(u64, State)> = both.instances.iter().map(|i| (i.id.rejit_id, i.state)).collect();
+    instances.sort_by_key(|(rejit_id, _)| *rejit_id);
+    assert_eq!(instances.iter().map(|(_, state)| *state).collect::<Vec<_>>(), [State::Off, State::Live]);
+    assert_eq!(both.instances[0].id.function_id, both.instances[1].id.function_id);
+
+    // Off while both are inside, and each returns to its caller what it should, from its own version.
+    controller.off(PARKED)?;
+    steps_until(&mut controller, row, OFF)?;
+    shop.host.ask("park", "parked")?;
+    for _ in 0..3 {
+        assert_eq!(shop.host.ask("unpark", "unparked")?, "800");
+    }
+    assert_eq!(controller.row(PARKED)?.calls, 2, "the third call was of the original");
+    shop.exit().map(drop)
+}
+
+fn live_only_when_compiled(runtime: Runtime) -> Result<()> {
+    let (mut shop, mut controller) = start(runtime)?;
+    shop.rounds(2)?;
+    let report = controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+    assert_eq!(report.accepted, report.matched - report.bodyless);
+    // Threads are on a barrier and Main waits for a line: no method can have been called, so none may be live.
+    let rows = controller.status(None)?;
+    assert_eq!(rows.len() as u64, report.accepted);
+    let early: Vec<String> = rows.iter().filter(|row| now(row) != ASKED).map(full_name).collect();
+    assert!(early.is_empty(), "live before any call: {early:?}");
+    shop.rounds(2)?;
+    let called = controller.status(None)?;
+    for row in &called {
+        let expected = if row.calls > 0 { live(1) } else { ASKED };
+        // A frame that is entered once and stays (Main, the barrier's loop) is never called again.
+        assert_eq!(now(row), expected, "{}", full_name(row));
+    }
+    assert!(called.iter().filter(|row| row.state == State::Live).count() > 40);
+    // On the stream each row was asked before it was live, and nothing else. (A row's first page may come
+    // at any of these steps.)
+    let mut seen: BTreeMap<RowId, Vec<Step>> = BTreeMap::new();
+    let mut missing: BTreeSet<RowId> =
+        called.iter().filter(|row| row.state == State::Live).map(|row| row.row).collect();
+    controller.wait_for("every row live", |event| {
+        let mut step = |row, step: Step| {
+            seen.entry(row).or_default().push(step);
+            if step.1 == State::Live {
+                missing.remove(&row);
+            }
+        };
+        match event {
+            Event::Transition(transition) => step(transition.row, step_of(transition)),
+            Event::Rows { rows, .. } => rows.iter().for_each(|row| step(row.row, now(row))),
+            _ => {}
+        }
+        missing.is_empty().then_some(())
+    })?;
+    for (row, steps) in seen {
+        // A page may be sent twice while rows are still being added.
+        let since_new: Vec<Step> = steps.iter().copied().skip_while(|step| *step == NEW).collect();
+        ensure!(matches!(since_new.as_slice(), [] | [ASKED] | [LIVE] | [ASKED, LIVE]), "{row:?}: {steps:?}");
+    }
+    shop.exit().map(drop)
+}
+
+fn held_dials_end_with_their_session(runtime: Runtime) -> Result<()> {
+    let (mut shop, mut controller) = start(runtime)?;
+    let kept = "Shop!Shop.Money.CompareTo(Shop.Money)";
+    controller.dial(kept, Level::Count, Stay::Kept)?;
+    let mut holder = Controller::connect(shop.pid)?;
+    holder.dial(ADD, Level::Count, Stay::Held)?;
+    let row = first_row(&mut controller, ADD)?;
+    shop.rounds(5)?;
+    steps_until(&mut controller, row, live(1))?;
+    let status = controller.agent_status()?;
+    assert_eq!((status.held, status.kept), (1, 1));
+    let counted = controller.row(ADD)?.calls;
+    assert_eq!(counted, calls_of_add(&mut shop)?);
+
+    drop(holder);
+    assert_eq!(steps_until(&mut controller, row, OFF)?, [OFF]);
+    shop.rounds(20)?;
+    assert_eq!(controller.row(ADD)?.calls, counted);
+    let stays = controller.row(kept)?;
+    assert_eq!(now(&stays), live(1));
+    assert_eq!(stays.calls, shop.truth()?["Shop.Money.CompareTo(Money)"]);
+    let status = controller.agent_status()?;
+    assert_eq!((status.held, status.kept, status.control), (0, 1, None));
+
+    // Kept dials outlive the session that set them.
+    drop(controller);
+    let mut later = Controller::connect(shop.pid)?;
+    shop.rounds(5)?;
+    let stays = later.row(kept)?;
+    assert_eq!((now(&stays), stays.calls), (live(1), shop.truth()?["Shop.Money.CompareTo(Money)"]));
+    shop.exit().map(drop)
+}
+
+/// Rows and transitions together tell one story a row, although rows are sent as they are when their page is made:
+/// off, asked, live, and no step back.
+fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
+    let (mut shop, mut controller) = start(runtime)?;
+    shop.host.ask("loop on", "looping")?;
+    shop.host.ask("loop wait 20", "looped")?;
+    controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+    shop.host.ask("loop wait 20", "looped")?;
+    let called: Vec<RowId> =
+        controller.status(None)?.iter().filter(|row| row.state == State::Live).map(|row| row.row).collect();
+    assert!(called.len() > 40, "{}", called.len());
+    let mut told: BTreeMap<RowId, Vec<State>> = BTreeMap::new();
+    let mut note = |row, state| {
+        let states = told.entry(row).or_default();
+        if states.last() != Some(&state) {
+            states.push(state);
+        }
+    };
+    let mut waiting: BTreeSet<RowId> = called.into_iter().collect();
+    controller.wait_for("every called row live", |event| {
+        match event {
+            Event::Transition(transition) => {
+                note(transition.row, transition.state);
+                if transition.state == State::Live {
+                    waiting.remove(&transition.row);
+                }
+            }
+            Event::Rows { rows, .. } => rows.iter().for_each(|row| {
+                note(row.row, row.state);
+                if row.state == State::Live {
+                    waiting.remove(&row.row);
+                }
+            }),
+            _ => {}
+        }
+        waiting.is_empty().then_some(())
+    })?;
+    // What stands in the stream behind the last row's going live belongs to the story, too.
+    controller.off("Shop!*")?;
+    controller.wait_for("a row off", |event| match event {
+        Event::Transition(transition) => {
+            note(transition.row, transition.state);
+            (transition.state == State::Off).then_some(())
+        }
+        _ => None,
+    })?;
+    let order =
+        |state: &State| [State::Off, State::Asked, State::Live].iter().position(|known| known == state);
+    for (row, mut states) in told {
+        if states.len() > 1 && states.last() == Some(&State::Off) {
+            states.pop();
+        }
+        let places: Vec<Option<usize>> = states.iter().map(order).collect();
+        assert!(places.is_sorted() && places.iter().all(Option::is_some), "{row:?}: {states:?}");
+    }
+    shop.exit().map(drop)
+}
+
+/// Turns quicker than the agent merges them, with calls going on: the last turn decides, and it counts on exactly.
+fn quick_turns_end_where_they_should(runtime: Runtime) -> Result<()> {
+    let (mut shop, mut controller) = start(runtime)?;
+    shop.host.ask("loop on", "looping")?;
+    shop.host.ask("loop wait 50", "looped")?;
+    for turn in 0..30 {
+        let report = match turn % 2 {
+            0 => controller.dial(ADD, Level::Count, Stay::Kept)?,
+            _ => controller.off(ADD)?,
+        };
+        assert_eq!((report.matched, report.accepted), (1, 1), "turn {turn}");
+        let wanted = if turn % 2 == 0 { Level::Count } else { Level::Off };
+        assert_eq!(controller.row(ADD)?.wanted, wanted, "turn {turn}");
+    }
+    let row = first_row(&mut controller, ADD)?;
+    let off = controller.row(ADD)?;
+    assert_eq!(now(&off), OFF);
+    shop.host.ask("loop wait 50", "looped")?;
+    assert_eq!(controller.row(ADD)?.calls, off.calls, "off, yet it counted on");
+    controller.dial(ADD, Level::Count, Stay::Kept)?;
+    shop.host.ask("loop wait 50", "looped")?;
+    redial_testbed::truth::ask(&mut shop.host, "loop off")?;
+    let on = controller.row(ADD)?;
+    assert_eq!((on.wanted, on.state), (Level::Count, State::Live));
+    shop.host.ask("truth-reset", "reset")?;
+    shop.rounds(10)?;
+    assert_eq!(controller.row(ADD)?.calls - on.calls, calls_of_add(&mut shop)?);
+    // However many turns there were: after each off comes asked, after each asked live or off, versions only grow.
+    let mut steps = Vec::new();
+    let last = live(on.version.unwrap_or(0));
+    controller.wait_until("the last version", |dials| dials.get(&row).is_some_and(|row| now(row) == last))?;
+    controller.off(ADD)?;
+    steps.extend(steps_until(&mut controller, row, OFF)?);
+    assert_eq!(steps, [OFF]);
+    assert!(on.version.is_some_and(|version| version <= 16), "a version a turn at most: {on:?}");
+    shop.exit().map(drop)
+}
+
+on_each_runtime!(
+    off_asked_live_off_live,
+    a_frame_stays_in_its_version,
+    live_only_when_compiled,
+    held_dials_end_with_their_session,
+    the_stream_tells_each_step_in_its_order,
+    quick_turns_end_where_they_should,
+);
