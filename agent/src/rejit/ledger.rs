@@ -82,14 +82,21 @@ impl Ledger {
         result
     }
 
-    /// Waits until the ring passes `seen`, the agent stops, or `timeout`.
-    pub fn wait(&self, seen: u64, timeout: Duration) {
+    /// Waits until the ring passes `seen`, the agent stops, `other` holds at a [`Ledger::wake`], or `timeout`.
+    pub fn wait(&self, seen: u64, timeout: Duration, other: impl Fn() -> bool) {
         let book = self.book();
-        let nothing_new = |book: &mut Book| book.ring_end() <= seen && !book.stopping;
+        let nothing_new = |book: &mut Book| book.ring_end() <= seen && !book.stopping && !other();
         let _guard = self
             .changed
             .wait_timeout_while(book, timeout, nothing_new)
             .unwrap_or_else(|poisoned| poisoned.into_inner());
+    }
+
+    /// Lets everyone who waits look at what else they wait for.
+    pub fn wake(&self) {
+        // Under the lock, so that nobody is between looking and waiting.
+        let _book = self.book();
+        self.changed.notify_all();
     }
 
     /// Tells everyone who waits that the agent stops.

@@ -57,6 +57,7 @@ impl Session {
             }
             Command::ReleaseControl => {
                 self.agent.server.control.release(self.id);
+                self.agent.ledger.wake();
                 Reply::Done
             }
             Command::Ping => Reply::Done,
@@ -86,6 +87,7 @@ impl Session {
         if let Err(holder) = control.acquire(self.id, &self.who(), take) {
             return Reply::Refused(Refusal::ControlHeld(holder));
         }
+        self.agent.ledger.wake();
         let lines: Vec<Order> = orders.clone();
         let (answer, wait) = crossbeam_channel::bounded(1);
         self.agent.inbox.put(Job::Turn(Turn { orders, owner, later, answer }));
@@ -105,6 +107,7 @@ impl Session {
         };
         if !self.holds {
             control.release(self.id);
+            self.agent.ledger.wake();
         }
         reply
     }
@@ -208,6 +211,8 @@ fn check_orders(orders: &[Order]) -> Result<(), Refusal> {
 
 /// A session's end, for the orders it held.
 pub(super) fn forget(agent: &'static crate::agent::Agent, session: SessionId) {
-    agent.inbox.put(Job::SessionEnded(session));
+    // Control first: whoever sees the dials go off finds it free.
     agent.server.control.release(session);
+    agent.ledger.wake();
+    agent.inbox.put(Job::SessionEnded(session));
 }

@@ -173,6 +173,7 @@ impl Session {
     pub(super) fn unsubscribe(&mut self) {
         if let Some(stop) = self.watching.take() {
             stop.store(true, Ordering::Release);
+            self.agent.ledger.wake();
         }
     }
 

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::probes::blocks::{self, Slot};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{Event, Holder};
+use redial_protocol::message::Event;
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
 use std::collections::HashMap;
@@ -77,7 +77,9 @@ impl Subscription {
         let mut next_fold = Instant::now() + self.interval;
         while !self.stop.load(Ordering::Acquire) {
             let left = next_fold.saturating_duration_since(Instant::now());
-            self.agent.ledger.wait(self.ring_seen, left);
+            let control = &self.agent.server.control;
+            let other = || self.stop.load(Ordering::Acquire) || control.changes() != self.control_seen;
+            self.agent.ledger.wait(self.ring_seen, left, other);
             let stopping = self.agent.ledger.book().stopping();
             let fold = stopping || Instant::now() >= next_fold;
             if fold {
@@ -156,13 +158,9 @@ impl Subscription {
     }
 
     fn control(&mut self) -> bool {
-        let changes = self.agent.server.control.changes();
-        if changes == self.control_seen {
-            return true;
-        }
-        self.control_seen = changes;
-        let holder: Option<Holder> = self.agent.server.control.holder();
-        self.send(Event::Control(holder))
+        let (changes, seen) = self.agent.server.control.since(self.control_seen);
+        self.control_seen = seen;
+        changes.into_iter().all(|holder| self.send(Event::Control(holder)))
     }
 
     fn counters(&mut self) -> bool {
