@@ -41,8 +41,7 @@ pub fn ensure(item: &str, recipe: &str, build: impl FnOnce(&Path) -> Result<()>)
     if is_complete(&target, recipe) {
         return Ok(target);
     }
-    let aside = folder().join("building").join(item.replace('/', "-"));
-    remove(&aside)?;
+    let aside = fresh_folder(item)?;
     fs::create_dir_all(&aside).with_context(|| format!("cannot create {}", aside.display()))?;
     build(&aside)?;
     let marker = aside.join(MARKER);
@@ -59,6 +58,23 @@ pub fn ensure(item: &str, recipe: &str, build: impl FnOnce(&Path) -> Result<()>)
 /// Whether `target` was completely built from `recipe`.
 pub fn is_complete(target: &Path, recipe: &str) -> bool {
     fs::read_to_string(target.join(MARKER)).is_ok_and(|built_from| built_from == recipe)
+}
+
+/// A folder of this process to build `item` in; what a process that died left of the same item is cleared away.
+///
+/// The lock is held. Still the leftovers cannot be used or relied upon to go: an unpacker that a dead process had
+/// started may be writing to them yet.
+fn fresh_folder(item: &str) -> Result<PathBuf> {
+    let building = folder().join("building").join(item.replace('/', "-"));
+    if let Ok(leftovers) = fs::read_dir(&building) {
+        for leftover in leftovers.flatten() {
+            // What cannot be removed now is removed by a later set-up; it is in nobody's way.
+            let _ = fs::remove_dir_all(leftover.path());
+        }
+    }
+    let aside = building.join(std::process::id().to_string());
+    remove(&aside)?;
+    Ok(aside)
 }
 
 /// Waits for the lock of `item`; it is held until the returned file is dropped.
