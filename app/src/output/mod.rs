@@ -1,6 +1,8 @@
 //! What goes to stdout and stderr: tables, JSON, sentences. It must not know the pipe's messages beyond the
 //! rows it prints, and decides nothing.
 
+#[cfg(windows)]
+mod console;
 pub mod json;
 pub mod table;
 pub mod words;
@@ -63,6 +65,10 @@ pub fn terminal_columns() -> Option<usize> {
 /// Columns and lines of the terminal stdout is.
 pub fn terminal() -> Option<(usize, usize)> {
     if !io::stdout().is_terminal() {
+        return None;
+    }
+    #[cfg(windows)]
+    if !console::understands_sequences() {
         return None;
     }
     let size = terminal_size::terminal_size();

@@ -223,6 +223,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn a_child_that_never_loads_the_agent_leaves_nothing() {
         let mark = std::env::temp_dir().join(format!("redial-collect-{}", std::process::id()));
         std::fs::write(&mark, "inert it is not the launched process\n").expect("a mark");

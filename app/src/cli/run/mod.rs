@@ -89,7 +89,12 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
 
 fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
     let order = |dial: &String| {
-        dialset::parse_dial_option(dial).map_err(|error| Failed::own(format!("bad --dial '{dial}': {error}")))
+        let bad = |why: String| Failed::own(format!("bad --dial '{dial}': {why}"));
+        let order = dialset::parse_dial_option(dial).map_err(|error| bad(error.to_string()))?;
+        match (&order.domain, order.copy) {
+            (None, None) => Ok(order),
+            _ => Err(bad("a dial cannot be limited to a domain or a copy yet".to_owned())),
+        }
     };
     dials.iter().map(order).collect()
 }
@@ -147,7 +152,9 @@ mod tests {
         };
         assert_eq!(parsed[0], arguments::order("Shop!Shop.Cart.*", Level::Count));
         assert_eq!(parsed[1].level, Level::Off);
-        for bad in ["Shop.Cart.*", "=count", "Shop.Cart.Add=loud", "Shop.Cart.Add(=count"] {
+        for bad in
+            ["Shop.Cart.*", "=count", "Shop.Cart.Add=loud", "A.B=count domain=x", "Shop.Cart.Add(=count"]
+        {
             let Err(Failed(code, text)) = dials(&[bad]) else { panic!("{bad} is no order") };
             assert_eq!(code, 125, "{text}");
             assert!(text.contains('\''), "the sentence quotes it: {text}");

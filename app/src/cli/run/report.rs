@@ -69,6 +69,8 @@ impl ReportFile {
         hidden.push(name);
         hidden.push(format!(".{}.part", std::process::id()));
         let temporary = path.with_file_name(hidden);
+        // A file of that name is the leaving of a run that was killed and had the same pid.
+        let _ = std::fs::remove_file(&temporary);
         let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(named)?;
         Ok(ReportFile { path, temporary: Some(temporary), file })
     }

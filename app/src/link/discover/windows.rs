@@ -41,11 +41,64 @@ fn describe(found: &sysinfo::Process) -> Process {
     };
     Process {
         pid,
-        user: process::owner_of(pid).ok().map(|owner| owner.to_string()),
+        user: process::owner_of(pid).ok().map(|owner| accounts::name(&owner.sid).unwrap_or(owner.sid)),
         group: group::from_worker_command(&name, &arguments),
         command: Some(arguments.join(" ")).filter(|command| !command.is_empty()),
         runtime,
         name,
+    }
+}
+
+/// Names of accounts (sddl.h, winbase.h).
+mod accounts {
+    use std::ffi::c_void;
+
+    #[link(name = "advapi32")]
+    unsafe extern "system" {
+        fn ConvertStringSidToSidW(text: *const u16, sid: *mut *mut c_void) -> i32;
+        fn LookupAccountSidW(
+            system: *const u16,
+            sid: *mut c_void,
+            name: *mut u16,
+            name_length: *mut u32,
+            domain: *mut u16,
+            domain_length: *mut u32,
+            kind: *mut i32,
+        ) -> i32;
+    }
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn LocalFree(memory: *mut c_void) -> *mut c_void;
+    }
+
+    /// The name of the account with this SID (`S-1-5-18`); None when there is none.
+    pub fn name(sid: &str) -> Option<String> {
+        let text: Vec<u16> = sid.encode_utf16().chain([0]).collect();
+        let mut binary = std::ptr::null_mut();
+        // SAFETY: the text ends with a zero, and the place for the pointer lives.
+        if unsafe { ConvertStringSidToSidW(text.as_ptr(), &mut binary) } == 0 {
+            return None;
+        }
+        let (mut name, mut domain) = ([0u16; 256], [0u16; 256]);
+        let (mut name_length, mut domain_length) = (name.len() as u32, domain.len() as u32);
+        let mut kind = 0;
+        // SAFETY: the SID is the one just made; both buffers live and are as long as said; no system means this one.
+        let found = unsafe {
+            LookupAccountSidW(
+                std::ptr::null(),
+                binary,
+                name.as_mut_ptr(),
+                &mut name_length,
+                domain.as_mut_ptr(),
+                &mut domain_length,
+                &mut kind,
+            )
+        };
+        // SAFETY: ConvertStringSidToSidW allocates with LocalAlloc and leaves freeing to its caller.
+        unsafe { LocalFree(binary) };
+        // On success the lengths are without the ending zero.
+        (found != 0).then(|| String::from_utf16_lossy(name.get(..name_length as usize).unwrap_or_default()))
     }
 }
 
