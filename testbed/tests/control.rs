@@ -1,0 +1,209 @@
+//! Control: one controller changes dials at a time, everybody may look and stop, and held dials end with their holder.
+#![cfg(unix)]
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command as Ask, Event, Holder, Order, Refusal, StatusRow};
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Dials};
+use redial_testbed::host::{self, Host};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::{on_each_runtime, programs};
+
+on_each_runtime!(
+    a_second_command_is_told_who_has_control,
+    the_holder_is_told_who_took_control,
+    anyone_may_look_and_stop,
+    run_gives_control_back,
+);
+
+const CART: &str = "Shop!Shop.Cart.*";
+const ORDER: &str = "Shop!Shop.Order.*";
+
+fn shop(runtime: Runtime) -> Result<Command> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "2"]);
+    Ok(command)
+}
+
+/// `redial dial --hold` in the foreground, its standard error among its output.
+fn hold(live: &Live, pattern: &str) -> Result<Host> {
+    let dial = live.command("dial", &[pattern, "count", "--hold"])?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(dial.get_program()).args(dial.get_args());
+    for (name, value) in dial.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let mut holder = Host::start(shell)?;
+    holder.wait_for("held while this command runs")?;
+    Ok(holder)
+}
+
+fn interrupt(host: &Host) -> Result<()> {
+    host::run({
+        let mut kill = Command::new("kill");
+        kill.args(["-INT", &host.pid().to_string()]);
+        kill
+    })?
+    .ok()
+    .map(drop)
+}
+
+fn turn(pattern: &str, take: bool, held: bool) -> Ask {
+    let order = Order { pattern: pattern.into(), level: Level::Count, domain: None, copy: None };
+    Ask::RequestReJit { orders: vec![order], later: false, take, held }
+}
+
+/// The next words about control; everything else is passed over.
+fn control_event(controller: &mut Controller) -> Result<Option<Holder>> {
+    controller.wait_for("words about control", |event| match event {
+        Event::Control(holder) => Some(holder.clone()),
+        _ => None,
+    })
+}
+
+/// Copies of methods whose name begins so that are asked for or live.
+fn on(dials: &Dials, name: &str) -> usize {
+    let on =
+        |row: &&StatusRow| row.method.starts_with(name) && matches!(row.state, State::Asked | State::Live);
+    dials.values().filter(on).count()
+}
+
+fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start(shop(runtime)?)?;
+    let mut observer = live.controller()?;
+    observer.subscribe(None)?;
+    let mut holder = hold(&live, CART)?;
+    let name = format!("redial dial (pid {})", holder.pid());
+    ensure_said(&live.redial("dial", &[ORDER, "count"])?, 5, &[&name, "--take"])?;
+    ensure_said(&live.redial("dial", &[CART, "off"])?, 5, &[&name])?;
+    ensure_said(&live.redial("dial", &[ORDER, "count", "--hold"])?, 5, &[&name])?;
+    ensure_said(&live.redial("dial", &[ORDER, "count", "--later"])?, 5, &[&name])?;
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(
+        agent["control"]["pid"] == holder.pid() && agent["control"]["program"] == "redial dial",
+        "{agent}"
+    );
+    ensure!(agent["kept"] == 0 && agent["held"].as_u64() > Some(5), "{agent}");
+
+    // Whoever takes it does, the holder is told, and its dials stay.
+    ensure_said(&live.redial("dial", &[ORDER, "count", "--take"])?, 0, &[])?;
+    let told = holder.wait_for("redial: redial dial (pid ")?;
+    ensure!(told.contains("took control; the dials stay held until this command ends"), "{told}");
+    ensure!(holder.is_running()?);
+    let after = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(after["control"].is_null(), "a command gives control back: {after}");
+    ensure!(after["held"] == agent["held"] && after["kept"].as_u64() > Some(0), "{after}");
+
+    // Control is free for a third, and the first one's end takes its own dials with it and no others.
+    ensure_said(&live.redial("dial", &["Shop!Shop.Money.*", "count"])?, 0, &[])?;
+    live.host.ask("round 3", "done")?;
+    observer.wait_until("all three to be on", |dials| {
+        ["Shop.Cart.", "Shop.Order.", "Shop.Money."].iter().all(|name| on(dials, name) > 0)
+    })?;
+    interrupt(&holder)?;
+    ensure!(holder.finish()?.code()? == 0, "Ctrl-C of a held dial is no failure");
+    observer.wait_until("the held dials to be off", |dials| on(dials, "Shop.Cart.") == 0)?;
+    let rest = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(rest["held"] == 0 && rest["kept"].as_u64() > Some(0), "{rest}");
+    ensure!(on(observer.dials(), "Shop.Order.") > 0 && on(observer.dials(), "Shop.Money.") > 0);
+    Ok(())
+}
+
+fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let own = std::process::id();
+    let mut first = Controller::connect_as(live.pid, "first")?;
+    let mut second = Controller::connect_as(live.pid, "second")?;
+    let mut observer = Controller::connect_as(live.pid, "observer")?;
+    for one in [&mut first, &mut second, &mut observer] {
+        one.subscribe(None)?;
+    }
+    let [first_one, second_one] =
+        ["first", "second"].map(|program| Holder { pid: own, program: program.into() });
+
+    first.turn(turn(CART, false, true))?.expect("control is free");
+    ensure!(control_event(&mut observer)?.as_ref() == Some(&first_one));
+    ensure!(second.turn(turn(ORDER, false, true))? == Err(Refusal::ControlHeld(first_one.clone())));
+    ensure!(second.turn(turn(ORDER, false, false))? == Err(Refusal::ControlHeld(first_one.clone())));
+    let revert = Ask::RequestRevert { patterns: vec![CART.into()], take: false };
+    ensure!(second.turn(revert)? == Err(Refusal::ControlHeld(first_one.clone())));
+    ensure!(control_event(&mut first)?.as_ref() == Some(&first_one));
+
+    second.turn(turn(ORDER, true, true))?.expect("it may take control");
+    for one in [&mut first, &mut observer] {
+        ensure!(control_event(one)?.as_ref() == Some(&second_one));
+    }
+    // The roles have changed; the first one's dials stand.
+    ensure!(first.turn(turn(ORDER, false, true))? == Err(Refusal::ControlHeld(second_one)));
+    let facts = Controller::connect(live.pid)?.facts().clone();
+    ensure!(facts.kept == 0 && facts.held > 5, "{facts:?}");
+    ensure!(first.status(Some(CART))?.iter().any(|row| row.state == State::Asked));
+
+    // The taker gives it back without ending: its dials stay too, and the first takes control with its next turn.
+    second.tell(Ask::ReleaseControl)?;
+    for one in [&mut first, &mut observer] {
+        ensure!(control_event(one)?.is_none());
+    }
+    first.turn(turn("Shop!Shop.Money.*", false, true))?.expect("control is free again");
+    ensure!(control_event(&mut observer)?.as_ref() == Some(&first_one));
+
+    // Each one's end takes its own dials with it; the holder's end frees control.
+    observer
+        .wait_until("both to be on", |dials| on(dials, "Shop.Cart.") > 0 && on(dials, "Shop.Order.") > 0)?;
+    drop(second);
+    observer.wait_until("the second one's to be off", |dials| on(dials, "Shop.Order.") == 0)?;
+    ensure!(on(observer.dials(), "Shop.Cart.") > 0 && on(observer.dials(), "Shop.Money.") > 0);
+    drop(first);
+    observer.wait_until("all to be off", |dials| on(dials, "Shop.") == 0)?;
+    observer.turn(turn(CART, false, false))?.expect("nobody has control");
+    Ok(())
+}
+
+fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start(shop(runtime)?)?;
+    let mut holder = hold(&live, CART)?;
+    live.host.ask("round 2", "done")?;
+    for (command, arguments) in [
+        ("modules", [].as_slice()),
+        ("methods", &[CART]),
+        ("status", &[]),
+        ("watch", &["--interval", "20", "--count", "2"]),
+    ] {
+        let outcome = live.redial(command, arguments)?;
+        ensure_said(&outcome, 0, &[]).context(command)?;
+        ensure!(outcome.stdout.contains("Shop"), "{}", outcome.said());
+    }
+    let outcome = live.redial("off", &[])?;
+    ensure_said(&outcome, 0, &[])?;
+    ensure!(outcome.stdout.contains("every dial is off"), "{}", outcome.said());
+    let before = calls(&live)?;
+    live.host.ask("round 2", "done")?;
+    ensure!(calls(&live)? == before, "calls were counted after off");
+    // The holder goes on holding nothing, and its end changes nothing.
+    ensure!(holder.is_running()?);
+    interrupt(&holder)?;
+    ensure!(holder.finish()?.code()? == 0);
+    ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])
+}
+
+fn calls(live: &Live) -> Result<Vec<u64>> {
+    let mut calls = Vec::new();
+    for row in live.rows(CART)? {
+        let Some(number) = row["calls"].as_u64() else { bail!("no number of calls in {row}") };
+        calls.push(number);
+    }
+    Ok(calls)
+}
+
+fn run_gives_control_back(runtime: Runtime) -> Result<()> {
+    let run = host::redial_run(&["--dial", &format!("{CART}=count")], &shop(runtime)?)?;
+    let live = under_agent::start_as_it_is(run)?;
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(agent["control"].is_null() && agent["kept"].as_u64() > Some(5) && agent["held"] == 0, "{agent}");
+    ensure_said(&live.redial("dial", &[ORDER, "count"])?, 0, &[])?;
+    ensure_said(&live.redial("dial", &[CART, "off"])?, 0, &[])
+}
