@@ -103,6 +103,9 @@ namespace Shop
                 case "reflect":
                     reflection.Do(argument, words.Length > 2 ? words[2] : "", Say);
                     break;
+                case "quit":
+                    Environment.Exit(int.Parse(argument));
+                    break;
                 case "failfast":
                     Environment.FailFast("failed fast on request");
                     break;

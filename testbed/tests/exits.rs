@@ -1,0 +1,129 @@
+//! However a host ends, with dials on and calls in flight: the same exit status as without the agent, the report
+//! written, and watchers told.
+#![cfg(unix)]
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::message::Event;
+use redial_testbed::controller::Stay;
+use redial_testbed::host::{self, Host, Outcome};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, ensure_said};
+use redial_testbed::{on_each_runtime, programs};
+
+on_each_runtime!(the_same_end_as_without, the_launcher_passes_every_end_on, ends_in_the_middle_of_turns);
+
+/// What Shop is told, in the ways a program can end.
+const ENDS: [&str; 4] = ["exit 7", "quit 9", "failfast", "throw"];
+
+fn shop(runtime: Runtime) -> Result<Command> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "4"]);
+    // No core files of the ends that abort.
+    command.env("COMPlus_DbgEnableMiniDump", "0");
+    Ok(command)
+}
+
+/// Ends a host whose threads are at work.
+fn end(mut host: Host, word: &str) -> Result<Outcome> {
+    host.ask("loop on", "looping")?;
+    host.ask("loop wait 20", "looped")?;
+    if word.is_empty() {
+        host.close_input();
+    } else {
+        host.say(word)?;
+    }
+    host.finish()
+}
+
+/// The exit status without an agent.
+fn without(runtime: Runtime, word: &str) -> Result<Outcome> {
+    let mut host = Host::start(shop(runtime)?)?;
+    host.wait_for("ready")?;
+    end(host, word)
+}
+
+fn the_same_end_as_without(runtime: Runtime) -> Result<()> {
+    for word in ENDS.iter().chain(&[""]) {
+        let expected = without(runtime, word)?;
+        let live = under_agent::start(shop(runtime)?)?;
+        let mut controller = live.controller()?;
+        controller.subscribe(None)?;
+        controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+        let outcome = end(live.host, word)?;
+        ensure!(outcome.status == expected.status, "{word:?}: {}\n{}", outcome.status, outcome.said());
+        // An abort is told by the end of the connection alone.
+        controller.wait_for_end().with_context(|| format!("after {word:?}"))?;
+    }
+    Ok(())
+}
+
+fn the_launcher_passes_every_end_on(runtime: Runtime) -> Result<()> {
+    let report = std::env::temp_dir().join(format!("redial-exits-{}-{}", std::process::id(), runtime.name()));
+    let path = report.to_str().context("the temporary folder's name is text")?;
+    for (word, code) in ENDS.iter().zip([7, 9, 128 + libc::SIGABRT, 128 + libc::SIGABRT]) {
+        let run = host::redial_run(&["--dial", "Shop!*=count", "--report", path], &shop(runtime)?)?;
+        let live = under_agent::start_as_it_is(run)?;
+        let outcome = end(live.host, word)?;
+        ensure!(outcome.code()? == code, "{word:?}: {}\n{}", outcome.status, outcome.said());
+        let written: serde_json::Value = serde_json::from_str(&fs::read_to_string(&report)?)?;
+        ensure!(written["exit_code"] == code, "{word:?}: {written}");
+        // An abort sends no last numbers, and the report says so instead of passing for whole.
+        let orderly = code < 128;
+        ensure!(
+            written["complete"] == orderly && written["note"].is_null() == orderly,
+            "{word:?}: {written}"
+        );
+        ensure!(written["status"].as_array().is_some_and(|rows| rows.len() > 20), "{word:?}: {written}");
+        fs::remove_file(&report)?;
+    }
+    Ok(())
+}
+
+/// The end comes while dials are being turned on and off without a pause.
+fn ends_in_the_middle_of_turns(runtime: Runtime) -> Result<()> {
+    for word in ENDS {
+        let expected = without(runtime, word)?;
+        let live = under_agent::start(shop(runtime)?)?;
+        let mut controller = live.controller()?;
+        controller.dial("Shop!*", Level::Count, Stay::Held)?;
+        // Turning on from here until the connection ends; the error is that end.
+        let turning = thread::spawn(move || {
+            let mut turns = 0;
+            while controller.off("Shop!*").is_ok()
+                && controller.dial("Shop!*", Level::Count, Stay::Held).is_ok()
+            {
+                turns += 1;
+            }
+            (
+                turns,
+                controller.wait_for("the end", |event| matches!(event, Event::Goodbye).then_some(())).is_ok(),
+            )
+        });
+        let outcome = end(live.host, word)?;
+        turning.join().map_err(|_| anyhow!("the turning thread panicked"))?;
+        ensure!(outcome.status == expected.status, "{word:?}: {}\n{}", outcome.status, outcome.said());
+    }
+    Ok(())
+}
+
+/// A watcher is told of an orderly end, and `redial watch` ends with the code for a process that is gone.
+#[test]
+fn watch_ends_with_the_host() -> Result<()> {
+    for runtime in Runtime::all() {
+        let live = under_agent::start(shop(runtime)?)?;
+        ensure_said(&live.redial("dial", &["Shop!Shop.Cart.*", "count"])?, 0, &[])?;
+        let mut watch = Host::start(live.command("watch", &["--interval", "20"])?)?;
+        watch.next_line()?;
+        let mut hold = Host::start(live.command("dial", &["Shop!Shop.Money.*", "count", "--hold"])?)?;
+        hold.wait_for("held")?;
+        ensure!(end(live.host, "exit 0")?.code()? == 0);
+        ensure_said(&watch.finish()?, 3, &["has ended"])?;
+        ensure_said(&hold.finish()?, 3, &["has ended"])?;
+    }
+    Ok(())
+}
