@@ -327,12 +327,15 @@ impl Book {
         }
     }
 
-    /// Copies on, and how many of them by kept and by held orders.
+    /// Copies live, and how many stand (asked or live) by kept and by held orders.
     pub fn totals(&self) -> (u64, u64, u64) {
         let on = self.rows.iter().filter(|row| row.is_on());
-        on.fold((0, 0, 0), |(live, kept, held), row| match row.owner {
-            Some(Owner::Held(_)) => (live + 1, kept, held + 1),
-            _ => (live + 1, kept + 1, held),
+        on.fold((0, 0, 0), |(live, kept, held), row| {
+            let live = live + u64::from(row.state == State::Live);
+            match row.owner {
+                Some(Owner::Held(_)) => (live, kept, held + 1),
+                _ => (live, kept + 1, held),
+            }
         })
     }
 

@@ -124,7 +124,7 @@ impl Session {
     fn agent_status(&self) -> AgentStatus {
         let agent = self.agent;
         let book = agent.ledger.book();
-        let (live, kept, held) = book.totals();
+        let (_, kept, held) = book.totals();
         let compilations = book.compilations();
         let mut remains = Vec::new();
         if compilations > 0 {
@@ -133,7 +133,7 @@ impl Session {
                 compilations * CLR_BYTES_PER_COMPILATION / 1024
             ));
         }
-        if live > 0 {
+        if kept + held > 0 {
             remains.push(
                 "callers compiled while a dial stands keep their call to it instead of inlining".into(),
             );

@@ -87,13 +87,13 @@ impl Outbox {
         lock(&self.state).bytes > MAX_OUTBOX / 4
     }
 
-    /// Waits until all is written; false when the session ends or `longest` passes first.
+    /// Waits until all is written; false when the session ends with something left, or `longest` passes first.
     pub fn drain(&self, longest: Duration) -> bool {
         let state = lock(&self.state);
         let busy = |s: &mut State| (s.writing || !s.frames.is_empty()) && !s.closed;
         let waited = self.moved.wait_timeout_while(state, longest, busy);
         let state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
-        !state.writing && state.frames.is_empty() && !state.closed
+        !state.writing && state.frames.is_empty()
     }
 }
 

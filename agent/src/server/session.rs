@@ -163,8 +163,8 @@ impl Session {
 
     fn all_off(&mut self) -> bool {
         let (reverted, remaining) = self.agent.all_off(ALL_OFF_WAIT).unwrap_or_else(|| {
-            let (live, _, _) = self.agent.ledger.book().totals();
-            (0, live)
+            let (_, kept, held) = self.agent.ledger.book().totals();
+            (0, kept + held)
         });
         self.agent.server.audit.note_text(self.user(), &self.who().program, "all off".into());
         self.send_packet(&FromAgent::AllOffDone { reverted, remaining })
