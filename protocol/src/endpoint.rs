@@ -86,3 +86,54 @@ fn without_repeats(folders: Vec<Folder>) -> Vec<Folder> {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: ProcessKey = ProcessKey { pid: 4711, start: 123_456_789 };
+
+    #[cfg(unix)]
+    fn shown(folders: &[Folder]) -> Vec<String> {
+        folders.iter().map(|folder| folder.path().display().to_string()).collect()
+    }
+
+    #[test]
+    fn names_hold_pid_and_start_time() {
+        assert_eq!(socket_name(KEY), "4711-123456789.sock");
+        assert_eq!(pipe_name(KEY), r"\\.\pipe\redial-4711-123456789");
+    }
+
+    #[test]
+    fn only_names_that_we_would_give_are_ours() {
+        assert_eq!(socket_owner("4711-123456789.sock"), Some(KEY));
+        for name in
+            ["4711-123456789", "-1-2.sock", "04711-1.sock", "4711-+1.sock", "4711.sock", "4294967296-1.sock"]
+        {
+            assert_eq!(socket_owner(name), None, "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_come_from_the_environment_and_then_from_the_system() {
+        let none = |_: &str| None;
+        assert_eq!(shown(&host_folders(1000, none)), ["/tmp/redial-1000"]);
+        assert_eq!(shown(&client_folders(1000, none)), ["/tmp/redial-1000", "/run/user/1000/redial"]);
+        let both =
+            |name: &str| Some(OsString::from(if name == "TMPDIR" { "/var/tmp/" } else { "/run/user/1000" }));
+        let host = ["/run/user/1000/redial", "/var/tmp/redial-1000", "/tmp/redial-1000"];
+        assert_eq!(shown(&host_folders(1000, both)), host);
+        assert_eq!(shown(&client_folders(1000, both)), host);
+        // Relative and empty ones would depend on the current folder.
+        let relative = |name: &str| Some(OsString::from(if name == "TMPDIR" { "" } else { "run" }));
+        assert_eq!(shown(&host_folders(1000, relative)), ["/tmp/redial-1000"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_can_be_looked_for_below_another_root() {
+        let folder = Folder { parent: "/tmp".into(), name: "redial-0".into() };
+        assert_eq!(folder.below(Path::new("/proc/7/root")).path(), Path::new("/proc/7/root/tmp/redial-0"));
+    }
+}

@@ -15,7 +15,7 @@ use windows as system;
 #[cfg(unix)]
 pub(crate) use linux::{environment_of, inner_uid};
 #[cfg(windows)]
-pub(crate) use windows::sid_text;
+pub(crate) use windows::{enable_debug_privilege, sid_text};
 
 use crate::ids::ProcessKey;
 

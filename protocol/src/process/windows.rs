@@ -5,12 +5,18 @@ use crate::ids::ProcessKey;
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use windows_sys::Win32::Foundation::{
-    ERROR_ACCESS_DENIED, ERROR_INVALID_PARAMETER, FILETIME, LocalFree, STILL_ACTIVE,
+    ERROR_ACCESS_DENIED, ERROR_INVALID_PARAMETER, ERROR_SUCCESS, FILETIME, GetLastError, LUID, LocalFree,
+    STILL_ACTIVE,
 };
 use windows_sys::Win32::Security::Authorization::ConvertSidToStringSidW;
-use windows_sys::Win32::Security::{GetTokenInformation, PSID, TOKEN_QUERY, TOKEN_USER, TokenUser};
+use windows_sys::Win32::Security::{
+    AdjustTokenPrivileges, GetTokenInformation, LUID_AND_ATTRIBUTES, LookupPrivilegeValueW, PSID,
+    SE_DEBUG_NAME, SE_PRIVILEGE_ENABLED, TOKEN_ADJUST_PRIVILEGES, TOKEN_PRIVILEGES, TOKEN_QUERY, TOKEN_USER,
+    TokenUser,
+};
 use windows_sys::Win32::System::Threading::{
-    GetExitCodeProcess, GetProcessTimes, OpenProcess, OpenProcessToken, PROCESS_QUERY_LIMITED_INFORMATION,
+    GetCurrentProcess, GetExitCodeProcess, GetProcessTimes, OpenProcess, OpenProcessToken,
+    PROCESS_QUERY_LIMITED_INFORMATION,
 };
 
 /// Bytes of the largest TOKEN_USER: the structure and a SID of 15 sub-authorities (68 bytes), rounded up.
@@ -89,6 +95,33 @@ fn token_user(process: &OwnedHandle) -> io::Result<String> {
             return Err(io::Error::last_os_error());
         }
         sid_text((*buffer.as_ptr().cast::<TOKEN_USER>()).User.Sid)
+    }
+}
+
+/// Enables SeDebugPrivilege in this process's token, with which an elevated administrator can look at the processes
+/// of services and pools. Returns whether the token holds it. For controllers only: a host's token is not ours to
+/// change.
+pub(crate) fn enable_debug_privilege() -> bool {
+    // SAFETY: the token handle that is returned is ours and closed by its owner; the structures are ours, hold the
+    // one privilege their count says, and live until the calls return. AdjustTokenPrivileges succeeds even when the
+    // token lacks the privilege, which then shows in the last error.
+    unsafe {
+        let mut token = std::ptr::null_mut();
+        if OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &mut token) == 0 {
+            return false;
+        }
+        let token = OwnedHandle::from_raw_handle(token);
+        let mut luid = LUID { LowPart: 0, HighPart: 0 };
+        if LookupPrivilegeValueW(std::ptr::null(), SE_DEBUG_NAME, &mut luid) == 0 {
+            return false;
+        }
+        let wanted = TOKEN_PRIVILEGES {
+            PrivilegeCount: 1,
+            Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
+        };
+        let (none, ignored) = (std::ptr::null_mut(), std::ptr::null_mut());
+        AdjustTokenPrivileges(token.as_raw_handle(), 0, &wanted, 0, none, ignored) != 0
+            && GetLastError() == ERROR_SUCCESS
     }
 }
 

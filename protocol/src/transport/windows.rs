@@ -5,6 +5,8 @@
 mod client;
 mod listener;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub(super) use client::connect;
 pub(super) use listener::Listener;

@@ -2,7 +2,8 @@
 
 use super::stream::Stream;
 use crate::endpoint;
-use crate::process::{self, ProcessError};
+use crate::ids::ProcessKey;
+use crate::process::{self, Owner, ProcessError};
 use crate::transport::{ConnectError, Peer};
 use std::fs::OpenOptions;
 use std::io;
@@ -20,8 +21,7 @@ use windows_sys::Win32::System::Pipes::{GetNamedPipeServerProcessId, WaitNamedPi
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
-    let key = process::key_of(pid).map_err(|error| from_process(pid, error))?;
-    let owner = process::owner_of(pid).map_err(|error| from_process(pid, error))?;
+    let (key, owner) = identify(pid).map_err(|error| from_process(pid, error))?;
     let name = endpoint::pipe_name(key);
     let handle = open(&name).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => ConnectError::NoAgent { pid, looked_in: vec![name.clone()] },
@@ -43,6 +43,15 @@ pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
     }
     let peer = Peer { pid: Some(pid), user: owner.sid };
     Ok((Stream::new(handle).map_err(failed)?, peer))
+}
+
+/// Who the process is. An elevated administrator may look at anyone's, but has to ask for it.
+fn identify(pid: u32) -> Result<(ProcessKey, Owner), ProcessError> {
+    let ask = || Ok((process::key_of(pid)?, process::owner_of(pid)?));
+    match ask() {
+        Err(ProcessError::NotAllowed { .. }) if process::enable_debug_privilege() => ask(),
+        other => other,
+    }
 }
 
 /// Opens the pipe so that its server can learn who we are but not act as us.

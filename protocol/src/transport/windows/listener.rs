@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use widestring::U16CString;
 use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY};
 use windows_sys::Win32::Storage::FileSystem::SECURITY_ANONYMOUS;
-use windows_sys::Win32::System::Pipes::GetNamedPipeClientProcessId;
+use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, WaitNamedPipeW};
 
 /// Bytes the system is asked to buffer in each direction.
 const BUFFER: u32 = 64 << 10;
@@ -35,6 +35,10 @@ impl Listener {
         let failed = |source| BindError::Io { name: name.clone(), source };
         let owner = process::owner_of(me.pid).map_err(|error| failed(io::Error::other(error)))?;
         let security = security(&owner.sid).map_err(failed)?;
+        // The flag below refuses a name that exists; Wine 8 ignores it, and would share the name.
+        if exists(&name).map_err(failed)? {
+            return Err(taken(&name));
+        }
         // interprocess creates the first instance with FILE_FLAG_FIRST_PIPE_INSTANCE, and all of them with
         // PIPE_REJECT_REMOTE_CLIENTS and not inheritable, by default; the latter two are said here all the same.
         let pipe = PipeListenerOptions::new()
@@ -96,15 +100,23 @@ fn security(user: &str) -> io::Result<SecurityDescriptor> {
     SecurityDescriptor::deserialize(&U16CString::from_str(text).map_err(io::Error::other)?)
 }
 
+fn exists(name: &str) -> io::Result<bool> {
+    let wide = U16CString::from_str(name).map_err(io::Error::other)?;
+    // SAFETY: a NUL-terminated name. One millisecond, because 0 would mean the server's own default.
+    let free_instance = unsafe { WaitNamedPipeW(wide.as_ptr(), 1) != 0 };
+    Ok(free_instance || io::Error::last_os_error().kind() != io::ErrorKind::NotFound)
+}
+
 /// A name that exists already is refused to the first-instance flag with ERROR_ACCESS_DENIED (or as busy).
 fn refused(name: &str, source: io::Error) -> BindError {
     match source.raw_os_error().map(|code| code as u32) {
-        Some(ERROR_ACCESS_DENIED | ERROR_PIPE_BUSY) => BindError::Squatted {
-            name: name.to_owned(),
-            why: "another pipe has this name already".to_owned(),
-        },
+        Some(ERROR_ACCESS_DENIED | ERROR_PIPE_BUSY) => taken(name),
         _ => BindError::Io { name: name.to_owned(), source },
     }
+}
+
+fn taken(name: &str) -> BindError {
+    BindError::Squatted { name: name.to_owned(), why: "another pipe has this name already".to_owned() }
 }
 
 /// Best effort: for the audit, not for admission, which is the pipe's access list's.

@@ -1,0 +1,69 @@
+//! Traps set for both ends. Who may open a pipe is the system's to enforce, and Wine does not.
+
+use super::client::connect;
+use super::listener::Listener;
+use crate::endpoint;
+use crate::ids::ProcessKey;
+use crate::process::{self, ProcessError};
+use crate::transport::{BindError, ConnectError};
+use interprocess::os::windows::named_pipe::{PipeListener, PipeListenerOptions, pipe_mode::Bytes};
+use std::process::{Command, Stdio};
+
+fn squat(process: ProcessKey) -> PipeListener<Bytes, Bytes> {
+    PipeListenerOptions::new().path(endpoint::pipe_name(process)).create_duplex().unwrap()
+}
+
+#[test]
+fn a_server_that_is_another_process_is_refused() {
+    // Waits for its input, which ends with the test.
+    let mut child = Command::new("cmd").args(["/c", "pause"]).stdin(Stdio::piped()).spawn().unwrap();
+    let squatter = squat(process::key_of(child.id()).unwrap());
+    let error = connect(child.id()).unwrap_err();
+    assert!(matches!(error, ConnectError::WrongServer { .. }), "{error}");
+    assert!(error.to_string().ends_with(&format!("is served by process {}", std::process::id())), "{error}");
+    drop(squatter);
+    let error = connect(child.id()).unwrap_err();
+    assert!(matches!(error, ConnectError::NoAgent { .. }), "{error}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_squatted_name_is_refused_and_nothing_is_served() {
+    let me = process::own_key().unwrap();
+    // Not this process's own name, so that this test and that of the endpoint can run at once.
+    let other = ProcessKey { start: me.start + 1, ..me };
+    let squatter = squat(other);
+    let error = Listener::bind(other).unwrap_err();
+    assert!(matches!(error, BindError::Squatted { .. }), "{error}");
+    drop(squatter);
+    drop(Listener::bind(other).unwrap());
+}
+
+#[test]
+fn processes_are_told_by_their_creation_time_and_owner() {
+    let me = process::own_key().unwrap();
+    assert_eq!(me.pid, std::process::id());
+    assert!(me.start > 0);
+    assert_eq!(process::key_of(me.pid).unwrap(), me);
+    assert!(process::owner_of(me.pid).unwrap().sid.starts_with("S-1-5-"));
+    // Pids are multiples of four.
+    let nobody = u32::MAX - 3;
+    assert!(matches!(process::key_of(nobody), Err(ProcessError::NoSuchProcess { .. })));
+    assert!(matches!(connect(nobody), Err(ConnectError::NoSuchProcess { .. })));
+}
+
+#[test]
+fn an_ended_process_is_none_even_while_somebody_holds_its_handle() {
+    let mut child = Command::new("cmd").args(["/c", "exit 3"]).spawn().unwrap();
+    child.wait().unwrap();
+    let gone = process::key_of(child.id());
+    assert!(matches!(gone, Err(ProcessError::NoSuchProcess { .. })), "{gone:?}");
+}
+
+#[test]
+fn the_debug_privilege_is_enabled_or_not_held() {
+    // Either way twice the same, and this process can still be looked at.
+    assert_eq!(process::enable_debug_privilege(), process::enable_debug_privilege());
+    assert!(process::owner_of(std::process::id()).is_ok());
+}
