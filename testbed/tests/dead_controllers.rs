@@ -1,0 +1,141 @@
+//! Controllers that die or fall silent with dials held: the dials go off by themselves, soon, and kept ones stay.
+#![cfg(unix)]
+
+use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::message::StatusRow;
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Dials, Stay};
+use redial_testbed::host::{self, Host};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live};
+use redial_testbed::{generate, on_each_runtime, programs};
+
+on_each_runtime!(held_dials_end_with_a_killed_controller, silence_ends_held_dials);
+
+/// The time within which held dials must be off after their controller died.
+const SOON: Duration = Duration::from_secs(2);
+
+fn big(runtime: Runtime) -> Result<Command> {
+    let mut command = programs::named("reflect")?.command(runtime)?;
+    command.arg(generate::big_library()?).arg("1");
+    Ok(command)
+}
+
+/// Rows of classes whose name begins so, by whether they are on.
+fn on(dials: &Dials, class: &str) -> Vec<bool> {
+    let of_class = dials.values().filter(|row| row.method.starts_with(class));
+    of_class.map(|row| matches!(row.state, State::Asked | State::Live)).collect()
+}
+
+fn calls_of(controller: &mut Controller, pattern: &str) -> Result<Vec<(String, u64)>> {
+    let name = |row: StatusRow| (row.method + &row.signature, row.calls);
+    Ok(controller.status(Some(pattern))?.into_iter().map(name).collect())
+}
+
+fn kill(host: &Host) -> Result<()> {
+    let mut kill = Command::new("kill");
+    kill.args(["-KILL", &host.pid().to_string()]);
+    host::run(kill)?.ok().map(drop)
+}
+
+/// Eleven classes' methods live under `redial dial --hold`, which is killed; another class is kept.
+fn held_dials_end_with_a_killed_controller(runtime: Runtime) -> Result<()> {
+    const HELD: &str = "Big!Big.C1*.M*";
+    let mut live = under_agent::start(big(runtime)?)?;
+    let mut observer = live.controller()?;
+    observer.subscribe(None)?;
+    for round in 1..=2 {
+        observer.dial("Big!Big.C2.M*", Level::Count, Stay::Kept)?;
+        let mut holder = Host::start(live.command("dial", &[HELD, "count", "--hold"])?)?;
+        holder.wait_for("held while this command runs")?;
+        live.host.ask("call 1", "called 1")?;
+        // `Big.C1*` are C1 and C10 to C19; each has 101 methods, most of them called.
+        let live_rows = |dials: &Dials| {
+            dials.values().filter(|row| row.method.starts_with("Big.C1") && row.state == State::Live).count()
+        };
+        observer.wait_until("1,000 held dials to be live", |dials| live_rows(dials) > 1000)?;
+
+        let killed = Instant::now();
+        kill(&holder)?;
+        observer.wait_until("the held dials to be off", |dials| on(dials, "Big.C1").iter().all(|on| !on))?;
+        let took = killed.elapsed();
+        ensure!(took < SOON, "it took {took:?} for the held dials to go off");
+        drop(holder);
+        ensure!(on(observer.dials(), "Big.C2.").iter().all(|on| *on), "kept dials went off too");
+
+        let (held, kept) = (calls_of(&mut observer, HELD)?, calls_of(&mut observer, "Big!Big.C2.M*")?);
+        // One call of each a round, two of some; the iterators below them have calls of their own.
+        let own: Vec<_> = held.iter().filter(|(name, _)| !name.contains('+')).collect();
+        ensure!(
+            own.len() == 11 * 101 && own.iter().all(|(_, calls)| [round, 2 * round].contains(calls)),
+            "{own:?}"
+        );
+        live.host.ask("call 1", "called 1")?;
+        ensure!(calls_of(&mut observer, HELD)? == held, "calls were counted after the dials went off");
+        ensure!(calls_of(&mut observer, "Big!Big.C2.M*")? != kept, "kept dials no longer count");
+        let status = observer.agent_status()?;
+        ensure!((status.control.is_none(), status.held, status.guard_trips) == (true, 0, 0), "{status:?}");
+        observer.all_off()?;
+    }
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}
+
+/// Two sessions hold dials. One says nothing any more, the other pings.
+fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
+    let mut command = big(runtime)?;
+    command.env("REDIAL_SILENCE_MS", "1500");
+    let mut live = under_agent::start(command)?;
+    let mut observer = live.controller()?;
+    observer.subscribe(None)?;
+    let mut silent = Controller::connect_silent(live.pid)?;
+    silent.dial("Big!Big.C3.M*", Level::Count, Stay::Held)?;
+    silent.tell(redial_protocol::message::Command::ReleaseControl)?;
+    let pinging = ping_with_held_dials(&live, "Big!Big.C4.M*")?;
+    live.host.ask("call 1", "called 1")?;
+    observer.wait_until("both to be on", |dials| {
+        [on(dials, "Big.C3."), on(dials, "Big.C4.")].iter().all(|rows| rows.iter().any(|on| *on))
+    })?;
+    observer
+        .wait_until("the silent one's dials to be off", |dials| on(dials, "Big.C3.").iter().all(|on| !on))?;
+    silent.wait_for_end()?;
+    ensure!(on(observer.dials(), "Big.C4.").iter().any(|on| *on), "a session that pings lost its dials");
+    pinging.stop()?;
+    observer.wait_until("the other one's to be off", |dials| on(dials, "Big.C4.").iter().all(|on| !on))?;
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}
+
+/// A session that pings much more often than it must, until it is stopped.
+struct Pinging {
+    stop: std::sync::mpsc::Sender<()>,
+    thread: thread::JoinHandle<Result<()>>,
+}
+
+impl Pinging {
+    fn stop(self) -> Result<()> {
+        drop(self.stop);
+        self.thread.join().map_err(|_| anyhow!("the pinging thread panicked"))?.context("pinging")
+    }
+}
+
+fn ping_with_held_dials(live: &Live, pattern: &str) -> Result<Pinging> {
+    let mut session = Controller::connect_silent(live.pid)?;
+    session.dial(pattern, Level::Count, Stay::Held)?;
+    let (stop, stopped) = channel::<()>();
+    let thread = thread::spawn(move || {
+        while stopped.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
+            session.tell(redial_protocol::message::Command::Ping)?;
+        }
+        Ok(())
+    });
+    Ok(Pinging { stop, thread })
+}
