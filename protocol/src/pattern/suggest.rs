@@ -244,8 +244,24 @@ fn contains_ignoring_case(text: &str, part: &str) -> bool {
 /// Typing mistakes between two names, case aside: letters wrong, missing, too many, or two exchanged (the optimal
 /// string alignment distance). None when there are more than `most`.
 fn edits(a: &str, b: &str, most: usize) -> Option<u32> {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len().abs_diff(b.len()) > most || a.len() > MAX_COMPARED || b.len() > MAX_COMPARED {
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    // What is equal at both ends costs nothing: namespaces mostly.
+    while let (Some((first, rest)), Some((other, others))) = (a.split_first(), b.split_first()) {
+        if !first.eq_ignore_ascii_case(other) {
+            break;
+        }
+        (a, b) = (rest, others);
+    }
+    while let (Some((last, rest)), Some((other, others))) = (a.split_last(), b.split_last()) {
+        if !last.eq_ignore_ascii_case(other) {
+            break;
+        }
+        (a, b) = (rest, others);
+    }
+    if a.len() > MAX_COMPARED || b.len() > MAX_COMPARED {
         return None;
     }
     let same = |i: usize, j: usize| a[i].eq_ignore_ascii_case(&b[j]);
@@ -272,4 +288,36 @@ fn edits(a: &str, b: &str, most: usize) -> Option<u32> {
         last = row;
     }
     (last[b.len()] <= most).then_some(last[b.len()] as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::edits;
+
+    #[test]
+    fn typing_mistakes_are_counted_up_to_a_limit() {
+        for (a, b, expected) in [
+            ("Add", "Add", 0),
+            ("Add", "aDD", 0),
+            ("Add", "Adds", 1),
+            ("Add", "Ad", 1),
+            ("Cart", "Crat", 1),
+            ("Cart", "Card", 1),
+            ("ab", "ba", 1),
+            ("abcdef", "badcfe", 3),
+            ("kitten", "sitting", 3),
+            ("aa", "a", 1),
+            ("", "ab", 2),
+        ] {
+            assert_eq!(edits(a, b, 4), Some(expected), "{a} {b}");
+            assert_eq!(edits(b, a, 4), Some(expected), "{b} {a}");
+            assert_eq!(edits(a, b, expected as usize), Some(expected), "{a} {b}");
+            if let Some(less) = expected.checked_sub(1) {
+                assert_eq!(edits(a, b, less as usize), None, "{a} {b}");
+            }
+        }
+        let long = "x".repeat(10_000);
+        assert_eq!(edits(&long, &format!("{long}y"), 4), Some(1));
+        assert_eq!(edits(&long, &"y".repeat(10_000), 4), None);
+    }
 }
