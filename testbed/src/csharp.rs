@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
@@ -127,16 +127,24 @@ impl Compilation {
         options
     }
 
-    fn compile(&self, into: &Path) -> Result<()> {
+    /// The compiler's command on `runtime`, writing to `out`; the same bytes each time for the same `out`.
+    ///
+    /// # Errors
+    /// What setting up the runtimes reports.
+    pub fn command(&self, runtime: Runtime, out: &Path) -> Result<Command> {
         let sdk = Runtime::SDK_3_1.ensure()?;
         let compiler = sdk.root().join("sdk/3.1.102/Roslyn/bincore/csc.dll");
-        let mut command = Runtime::V8_0.ensure()?.command(&compiler);
+        let mut command = runtime.ensure()?.command(&compiler);
         command.args(self.all_options());
         for reference in self.framework_references()?.iter().chain(&self.references) {
             command.arg(option("-reference:", reference));
         }
-        command.arg(option("-out:", &into.join(self.file_name())));
-        command.args(&self.sources);
+        command.arg(option("-out:", out)).args(&self.sources);
+        Ok(command)
+    }
+
+    fn compile(&self, into: &Path) -> Result<()> {
+        let mut command = self.command(Runtime::V8_0, &into.join(self.file_name()))?;
         let output =
             command.stdin(Stdio::null()).output().with_context(|| "the C# compiler cannot be started")?;
         if !output.status.success() {

@@ -1,0 +1,280 @@
+//! Everything dialled at once: every method of Shop and of the core library that can be, and every method of a real
+//! compiler. The programs do what they do without the agent, and whatever is refused has its reason.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::message::{DialReport, StatusRow};
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay, full_name};
+use redial_testbed::csharp::Compilation;
+use redial_testbed::host::{Host, Outcome, redial_run, run};
+use redial_testbed::on_each_runtime;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{self, Counts, LiveShop, ReportFile, differences};
+use redial_testbed::truth;
+use redial_testbed::{cache, programs};
+use serde_json::Value;
+
+const CORE_LIBRARY: &str = "System.Private.CoreLib!*";
+const PATTERNS: [&str; 3] = ["Shop!*", "Plugin!*", CORE_LIBRARY];
+
+fn ensure_same(with: &Outcome, without: &Outcome) -> Result<()> {
+    ensure!(with.code()? == without.code()?, "exit codes differ:\n{}\n{}", with.said(), without.said());
+    ensure!(with.stdout == without.stdout, "outputs differ:\n{}\n{}", with.said(), without.said());
+    ensure!(with.stderr == without.stderr, "errors differ:\n{}\n{}", with.said(), without.said());
+    Ok(())
+}
+
+/// Set before the first instruction, and lasting to the last: the core library starts and ends in our bodies.
+fn from_the_start(runtime: Runtime) -> Result<()> {
+    let expected = without_agent(runtime)?;
+    let report = ReportFile::new(&format!("everything-{}", runtime.name()))?;
+    let orders = PATTERNS.map(|pattern| format!("{pattern}=count"));
+    let mut options = vec!["--report", report.path()];
+    orders.iter().for_each(|order| options.extend(["--dial", order.as_str()]));
+    let mut shop = LiveShop::start(runtime, &options, 4, &[])?;
+    // So much takes longer than the program is made to wait.
+    let mut controller = Controller::connect(shop.pid)?;
+    controller.subscribe(Some(CORE_LIBRARY))?;
+    controller.wait_until("the whole core library dialled", |dials| {
+        dials.len() > 10_000 && dials.values().all(|row| row.wanted == Level::Count)
+    })?;
+    let answers = drive(&mut shop.host, |_| Ok(()))?;
+    assert_eq!(answers, expected);
+    let outcome = shop.host.finish()?;
+    assert_eq!((outcome.code()?, outcome.stderr.as_str()), (7, ""));
+
+    let report = report.read()?;
+    assert_eq!((&report["exit_code"], &report["complete"]), (&7.into(), &true.into()));
+    let rows = report["status"].as_array().context("no status in the report")?;
+    let mut of_core_library = BTreeMap::new();
+    for row in rows {
+        let state = row["state"].as_str().unwrap_or_default();
+        match state {
+            "asked" | "live" => assert_eq!(row["wanted"], "count", "{row}"),
+            "refused" => assert!(is_sentence(row["reason"].as_str()), "refused without a reason: {row}"),
+            _ => panic!("neither asked, live nor refused: {row}"),
+        }
+        if row["module"] == "System.Private.CoreLib" {
+            let (copies, calls) = of_core_library.entry(state).or_insert((0u64, 0u64));
+            *copies += 1;
+            *calls += row["calls"].as_u64().unwrap_or_default();
+        }
+    }
+    assert!(of_core_library["live"].0 > 500 && of_core_library["live"].1 > 10_000, "{of_core_library:?}");
+    assert!(of_core_library["asked"].0 > 10_000, "{of_core_library:?}");
+    Ok(())
+}
+
+/// The same, in a program that is over in a moment, while its dials may still be on their way.
+fn in_a_short_program(runtime: Runtime) -> Result<()> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--exact", "20", "--threads", "4"]);
+    let orders = PATTERNS.map(|pattern| format!("{pattern}=count"));
+    let mut options = Vec::new();
+    orders.iter().for_each(|order| options.extend(["--dial", order.as_str()]));
+    let with = run(redial_run(&options, &command)?)?.ok()?;
+    ensure_same(&with, &run(command)?.ok()?)
+}
+
+/// Shop's commands and what it answers, with a chance to turn dials between them.
+fn drive(host: &mut Host, mut between: impl FnMut(usize) -> Result<()>) -> Result<Vec<String>> {
+    let mut answers = vec![host.ask("load-plugin", "plugin")?, host.ask("round 30", "done")?];
+    for step in 0..4 {
+        between(step)?;
+        for (command, answer) in [
+            ("park", "parked"),
+            ("round 30", "done"),
+            ("loop on", "looping"),
+            ("reflect 2", "reflecting"),
+            ("unpark", "unparked"),
+            ("no such command", "error"),
+            ("load-plugin", "plugin"),
+        ] {
+            answers.push(host.ask(command, answer)?);
+        }
+        host.ask("loop wait 20", "looped")?;
+        truth::ask(host, "loop off")?;
+        host.ask("reflect off", "reflected")?;
+    }
+    host.ask("truth-reset", "reset")?;
+    answers.push(host.ask("round 20", "done")?);
+    answers.push(format!("{:?}", truth::ask(host, "truth")?));
+    host.say("exit 7")?;
+    Ok(answers)
+}
+
+fn without_agent(runtime: Runtime) -> Result<Vec<String>> {
+    let mut plain = programs::shop()?.command(runtime)?;
+    plain.args(["--live", "--threads", "4"]);
+    let mut plain = Host::start(plain)?;
+    plain.wait_for("ready")?;
+    let answers = drive(&mut plain, |_| Ok(()))?;
+    assert_eq!(plain.finish()?.code()?, 7);
+    Ok(answers)
+}
+
+/// On and off while it runs, with threads in and out of everything.
+fn while_it_runs(runtime: Runtime) -> Result<()> {
+    let expected = without_agent(runtime)?;
+    let mut shop = LiveShop::start(runtime, &[], 4, &[])?;
+    let mut controller = Controller::connect(shop.pid)?;
+    let mut reports = Vec::new();
+    let answers = drive(&mut shop.host, |step| {
+        if step % 2 == 0 {
+            let report = controller.dial_all(&PATTERNS, Level::Count, Stay::Kept)?;
+            add_up(&report)?;
+            let rows = controller.status(None)?;
+            of_rows(&rows, &report)?;
+            reports.push(report);
+        } else {
+            let on = controller.agent_status()?.kept;
+            assert_eq!(controller.all_off()?, (on, 0), "step {step}");
+            let rows = controller.status(None)?;
+            let not_off: Vec<String> = rows
+                .iter()
+                .filter(|r| !matches!(r.state, State::Off | State::Refused))
+                .map(full_name)
+                .collect();
+            assert!(not_off.is_empty(), "still on: {not_off:?}");
+            assert!(rows.iter().filter(|row| row.calls > 0).count() > 500, "hardly anything was called");
+        }
+        Ok(())
+    })?;
+    assert_eq!(answers, expected);
+    let status = controller.agent_status();
+    let outcome = shop.host.finish()?;
+    assert_eq!((outcome.code()?, outcome.stderr.as_str()), (7, ""));
+    // The process may have been gone before it could be asked.
+    if let Ok(status) = status {
+        assert_eq!(status.guard_trips, 0);
+    }
+    // The second time everything matches again, and what the loop has loaded since.
+    assert!(reports[1].matched >= reports[0].matched, "{reports:?}");
+    Ok(())
+}
+
+/// Counts stay exact when the whole core library counts beside them.
+fn shop_stays_exact_beside_the_core_library(runtime: Runtime) -> Result<()> {
+    let mut shop = LiveShop::start(runtime, &[], 4, &[])?;
+    shop.host.ask("load-plugin", "plugin")?;
+    shop.rounds(20)?;
+    shop.host.ask("truth-reset", "reset")?;
+    let mut controller = Controller::connect(shop.pid)?;
+    controller.dial_all(&PATTERNS, Level::Count, Stay::Kept)?;
+    shop.rounds(50)?;
+    let truth = shop.truth()?;
+    let mut rows = controller.status(Some("Shop!*"))?;
+    rows.extend(controller.status(Some("Plugin!*"))?);
+    let wrong = differences(&truth, &Counts::new(), &shop::of_rows(&rows), |_, _| true);
+    ensure!(wrong.is_empty(), "not exact:\n  {}", wrong.join("\n  "));
+    let status = controller.agent_status()?;
+    assert_eq!((status.guard_trips, status.missed_deadlines), (0, 0), "{status:?}");
+    shop.exit().map(drop)
+}
+
+/// What cannot be dialled is counted under a wildcard, and refused with its reason by name.
+fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
+    let shop = LiveShop::start(runtime, &[], 1, &[])?;
+    for (pattern, reason) in [
+        ("System.Private.CoreLib!System.Object.MemberwiseClone", None),
+        ("System.Private.CoreLib!System.Func<T>.Invoke", Some(Reason::RuntimeImplemented)),
+        ("System.Private.CoreLib!System.IDisposable.Dispose", Some(Reason::NoBody)),
+        ("System.Private.CoreLib!System.Math.Sqrt", Some(Reason::RuntimeImplemented)),
+    ] {
+        let outcome = shop.redial("dial", &[pattern, "count", "--json"])?;
+        let dialled = outcome.json()?;
+        // A method that is the runtime's on one runtime may be C# on another.
+        let Some(reason) = reason else { continue };
+        assert_eq!((outcome.code()?, &dialled["matched"]), (1, &1.into()), "{pattern}: {dialled}");
+        assert_eq!(dialled["refused"][0]["reason"], reason.sentence(), "{pattern}");
+    }
+    shop.exit().map(drop)
+}
+
+on_each_runtime!(
+    from_the_start,
+    in_a_short_program,
+    while_it_runs,
+    shop_stays_exact_beside_the_core_library,
+    bodies_that_are_none_are_refused_by_name,
+);
+
+/// The C# compiler with every method of every assembly dialled compiles Shop to the same bytes. (On 8.0 alone: the
+/// older runtimes' cryptography wants an OpenSSL that today's systems no longer have.)
+#[test]
+fn the_compiler_compiles_the_same() -> Result<()> {
+    let folder = cache::folder().join(format!("everything-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let out = folder.join("Shop.dll");
+    let command = Compilation::program("Shop", shop_sources()?).command(Runtime::V8_0, &out)?;
+    let report = ReportFile::new("compiler")?;
+    let with = run(redial_run(&["--report", report.path(), "--dial", "*=count"], &command)?)?.ok()?;
+    let compiled = take(&out)?;
+    let without = run(command)?.ok()?;
+    ensure_same(&with, &without)?;
+    assert!(compiled == take(&out)?, "it compiled Shop to something else");
+    std::fs::remove_dir_all(&folder)?;
+
+    let report = report.read()?;
+    assert_eq!(report["complete"], true);
+    let rows = report["status"].as_array().context("no status in the report")?;
+    let in_state = |state: &str| rows.iter().filter(|row| row["state"] == state).count();
+    assert!(in_state("live") > 10_000 && in_state("asked") > 50_000, "{} rows", rows.len());
+    let bad: Vec<_> = rows
+        .iter()
+        .filter(|row| !["asked", "live", "refused"].map(Into::into).contains(&row["state"]))
+        .collect();
+    assert!(bad.is_empty(), "{bad:?}");
+    let unexplained = |row: &&Value| row["state"] == "refused" && !is_sentence(row["reason"].as_str());
+    assert_eq!(rows.iter().find(unexplained), None, "refused without a reason");
+    Ok(())
+}
+
+fn shop_sources() -> Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in std::fs::read_dir(cache::checkout().join("assets/demo"))? {
+        sources.push(entry?.path());
+    }
+    sources.retain(|path| path.extension().is_some_and(|extension| extension == "cs"));
+    sources.sort();
+    Ok(sources)
+}
+
+fn take(file: &Path) -> Result<Vec<u8>> {
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    std::fs::remove_file(file)?;
+    Ok(bytes)
+}
+
+fn is_sentence(text: Option<&str>) -> bool {
+    text.is_some_and(|text| text.contains(' ') && text.len() > 20)
+}
+
+/// Every copy is accepted, without a body, or refused for a reason.
+fn add_up(report: &DialReport) -> Result<()> {
+    let refused: u64 = report.refused_by_reason.iter().map(|(_, copies)| copies).sum();
+    ensure!(report.matched == report.accepted + report.bodyless + refused, "{report:?}");
+    ensure!(report.accepted > 10_000 && report.bodyless > 100, "{report:?}");
+    ensure!(report.warnings.is_empty(), "{:?}", report.warnings);
+    ensure!(report.refused_by_reason.iter().all(|(reason, _)| *reason != Reason::Hresult), "{report:?}");
+    Ok(())
+}
+
+/// The rows say what the report says.
+fn of_rows(rows: &[StatusRow], report: &DialReport) -> Result<()> {
+    let on = rows.iter().filter(|row| matches!(row.state, State::Asked | State::Live)).count() as u64;
+    ensure!(on == report.accepted, "{on} rows are on, {} copies were accepted", report.accepted);
+    for row in rows {
+        match row.state {
+            State::Asked | State::Live => ensure!(row.wanted == Level::Count, "{row:?}"),
+            State::Refused => ensure!(is_sentence(row.note.as_deref()), "refused without a reason: {row:?}"),
+            _ => ensure!(false, "neither on nor refused: {row:?}"),
+        }
+    }
+    Ok(())
+}
