@@ -3,9 +3,7 @@
 //! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
 #![forbid(unsafe_code)]
 
-use super::row::{Row, ThreadMark};
-use crate::catalogue::Module;
-use crate::catalogue::names::MethodNames;
+use super::row::{Identity, Row, ThreadMark};
 use crate::planner::Owner;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
@@ -15,7 +13,7 @@ use redial_protocol::message::Transition;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use windows_core::HRESULT;
 
@@ -132,19 +130,13 @@ impl Book {
     }
 
     /// Makes the row of a copy that has none. None when [`MAX_ROWS`] stand.
-    pub fn add_row(
-        &mut self,
-        module: &Arc<Module>,
-        token: u32,
-        names: MethodNames,
-        ineligible: Option<Reason>,
-    ) -> Option<RowId> {
+    pub fn add_row(&mut self, what: Identity, ineligible: Option<Reason>) -> Option<RowId> {
         if self.rows.len() >= MAX_ROWS {
             return None;
         }
         let id = RowId(self.rows.len() as u32);
-        self.rows.push(Row::new(id, Arc::clone(module), token, names, ineligible));
-        self.live.insert((module.id(), token), id);
+        self.live.insert((what.module.id(), what.token), id);
+        self.rows.push(Row::new(id, what, ineligible));
         Some(id)
     }
 
@@ -309,7 +301,7 @@ impl Book {
     /// A module unloads: its rows are lost, their slots go back.
     pub fn lose(&mut self, key: ModuleKey, now: u64) {
         let lost: Vec<RowId> =
-            self.rows.iter().filter(|row| row.module.key == key).map(|row| row.id).collect();
+            self.rows.iter().filter(|row| row.what.module.key == key).map(|row| row.id).collect();
         for id in lost {
             let Some(row) = self.rows.get_mut(id.0 as usize) else { continue };
             if let Some(slot) = row.slot {
@@ -322,7 +314,7 @@ impl Book {
             row.live_version = None;
             row.reason = Some((Reason::Unloaded, 0));
             row.retire_instances();
-            self.live.remove(&(key.module_id as usize, row.token));
+            self.live.remove(&(key.module_id as usize, row.what.token));
             self.announce(id, now);
         }
     }
@@ -341,7 +333,8 @@ impl Book {
 
     /// Bytes of the table, an estimate.
     pub fn bytes(&self) -> usize {
-        let names: usize = self.rows.iter().map(|r| r.names.method.len() + r.names.signature.len()).sum();
+        let names: usize =
+            self.rows.iter().map(|r| r.what.names.method.len() + r.what.names.signature.len()).sum();
         let instances: usize =
             self.rows.iter().map(|r| r.instances.len() * size_of::<super::row::Compiled>()).sum();
         self.rows.len() * (size_of::<Row>() + 96)

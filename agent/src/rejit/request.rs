@@ -75,7 +75,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
     let copies: Vec<(RowId, Arc<Module>, u32)> = {
         let book = agent.ledger.book();
         rows.into_iter()
-            .filter_map(|id| book.row(id).map(|row| (id, Arc::clone(&row.module), row.token)))
+            .filter_map(|id| book.row(id).map(|row| (id, Arc::clone(&row.what.module), row.what.token)))
             .collect()
     };
     // A module's token is made outside the lock: that is a call into the CLR.
@@ -134,7 +134,7 @@ fn refused(agent: &Agent, id: RowId, reason: Reason, hresult: u32) {
         book.fail(id, state, reason, hresult, now);
         let row = book.row_mut(id)?;
         row.requesting = false;
-        Some((row.module.id(), row.token))
+        Some((row.what.module.id(), row.what.token))
     });
     agent.inlining.allow(copy);
 }
@@ -169,5 +169,5 @@ pub fn revert(agent: &Agent, rows: &[RowId]) {
 
 fn ids(agent: &Agent, rows: &[RowId]) -> (Vec<usize>, Vec<u32>) {
     let book = agent.ledger.book();
-    rows.iter().filter_map(|id| book.row(*id)).map(|row| (row.module.id(), row.token)).unzip()
+    rows.iter().filter_map(|id| book.row(*id)).map(|row| (row.what.module.id(), row.what.token)).unzip()
 }

@@ -34,16 +34,51 @@ pub struct Compiled {
 /// Tells live threads apart.
 pub type ThreadMark = usize;
 
-/// A copy that is or was dialled (or refused).
-pub struct Row {
-    /// Its index.
-    pub id: RowId,
+/// Which copy a row is about; it never changes, so it can be looked at without the ledger's lock.
+pub struct Identity {
     /// Its module.
     pub module: Arc<Module>,
     /// MethodDef token.
     pub token: u32,
     /// What it is called.
     pub names: MethodNames,
+}
+
+impl Identity {
+    /// The copy.
+    pub fn copy(&self) -> CopyKey {
+        CopyKey { module: self.module.key, token: MethodToken(self.token) }
+    }
+
+    /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
+    pub fn full_name(&self) -> String {
+        format!("{}!{}{}", self.module.name, self.names.method, self.names.signature)
+    }
+
+    /// Whether a pattern means this copy. `info` reads the parameters of overloads, where the pattern has some.
+    pub fn matches(&self, pattern: &Pattern, info: &ProfilerInfo) -> bool {
+        let canonical = || {
+            let parameters = self.module.with_metadata(info, |import| {
+                let method = import.method(self.token).ok()?;
+                Some(ModuleNames::default().canonical_parameters(import, &method.signature))
+            });
+            // Of an unloaded module only the names are left; without type parameters they say the same.
+            parameters.flatten().unwrap_or_else(|| self.names.signature.replace(' ', ""))
+        };
+        pattern.matches_assembly(&self.module.name)
+            && match pattern.token() {
+                Some(token) => token == self.token,
+                None => self.names.match_pattern(pattern, canonical),
+            }
+    }
+}
+
+/// A copy that is or was dialled (or refused).
+pub struct Row {
+    /// Its index.
+    pub id: RowId,
+    /// The copy.
+    pub what: Arc<Identity>,
     /// Why it can never be dialled, if so.
     pub ineligible: Option<Reason>,
     /// Orders that match it.
@@ -82,18 +117,10 @@ pub struct Row {
 
 impl Row {
     /// A new row, off.
-    pub fn new(
-        id: RowId,
-        module: Arc<Module>,
-        token: u32,
-        names: MethodNames,
-        ineligible: Option<Reason>,
-    ) -> Row {
+    pub fn new(id: RowId, what: Identity, ineligible: Option<Reason>) -> Row {
         Row {
             id,
-            module,
-            token,
-            names,
+            what: Arc::new(what),
             ineligible,
             orders: Vec::new(),
             wanted: Level::Off,
@@ -122,33 +149,6 @@ impl Row {
     /// Whether a request of ours stands with the CLR.
     pub fn is_on(&self) -> bool {
         matches!(self.state, State::Asked | State::Live)
-    }
-
-    /// The copy.
-    pub fn copy(&self) -> CopyKey {
-        CopyKey { module: self.module.key, token: MethodToken(self.token) }
-    }
-
-    /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
-    pub fn full_name(&self) -> String {
-        format!("{}!{}{}", self.module.name, self.names.method, self.names.signature)
-    }
-
-    /// Whether a pattern means this copy. `info` reads the parameters of overloads, where the pattern has some.
-    pub fn matches(&self, pattern: &Pattern, info: &ProfilerInfo) -> bool {
-        let canonical = || {
-            let parameters = self.module.with_metadata(info, |import| {
-                let method = import.method(self.token).ok()?;
-                Some(ModuleNames::default().canonical_parameters(import, &method.signature))
-            });
-            // Of an unloaded module only the names are left; without type parameters they say the same.
-            parameters.flatten().unwrap_or_else(|| self.names.signature.replace(' ', ""))
-        };
-        pattern.matches_assembly(&self.module.name)
-            && match pattern.token() {
-                Some(token) => token == self.token,
-                None => self.names.match_pattern(pattern, canonical),
-            }
     }
 
     /// Calls, given the slot's present sum.
@@ -211,10 +211,10 @@ impl Row {
     pub fn status(&self, domain: String, calls: u64) -> StatusRow {
         StatusRow {
             row: self.id,
-            copy: self.copy(),
-            method: self.names.method.clone(),
-            signature: self.names.signature.clone(),
-            module: self.module.name.clone(),
+            copy: self.what.copy(),
+            method: self.what.names.method.clone(),
+            signature: self.what.names.signature.clone(),
+            module: self.what.module.name.clone(),
             domain,
             wanted: self.wanted,
             state: self.state,

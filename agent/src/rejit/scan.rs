@@ -1,6 +1,7 @@
 //! Finds the copies that orders mean in a module and enters them in the ledger, refused ones included.
 #![forbid(unsafe_code)]
 
+use super::row::Identity;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::catalogue::methods::{Found, matching};
@@ -75,7 +76,10 @@ fn enter(
     let mut book = agent.ledger.book();
     let id = match (known, fresh) {
         (Some((id, _)), _) => Some(id),
-        (None, Some(names)) => book.add_row(module, method.token, names, ineligible),
+        (None, Some(names)) => {
+            let what = Identity { module: Arc::clone(module), token: method.token, names };
+            book.add_row(what, ineligible)
+        }
         (None, None) => None,
     };
     let Some(row) = id.and_then(|id| book.row_mut(id)) else {

@@ -287,7 +287,7 @@ impl Worker {
             let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
             *reasons.entry(reason).or_default() += 1;
             if report.refused.len() < MAX_REFUSALS {
-                report.refused.push(RefusedMethod { method: row.full_name(), reason, hresult });
+                report.refused.push(RefusedMethod { method: row.what.full_name(), reason, hresult });
             }
         }
         if finish.found.no_room > 0 {

@@ -1,15 +1,17 @@
 //! What each command does and answers.
 #![forbid(unsafe_code)]
 
-use super::pages;
 use super::session::Session;
 use super::subscription::Subscription;
+use super::{pages, rows};
 use crate::planner::{Owner, SessionId};
 use crate::probes::blocks;
 use crate::rejit::{Job, Turn};
+use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_ORDERS, MAX_PATTERN};
+use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_ORDERS, MAX_PATTERN};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Order, Refusal, Reply};
+use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +29,9 @@ impl Session {
     pub(super) fn obey(&mut self, id: u32, command: Command) -> bool {
         let reply = match command {
             Command::Modules => {
-                let (domains, modules) = self.agent.modules.rows(&self.agent.info);
+                let (mut domains, mut modules) = self.agent.modules.rows(&self.agent.info);
+                domains.truncate(MAX_DOMAINS);
+                modules.truncate(MAX_MODULES);
                 Reply::Modules { domains, modules }
             }
             Command::Methods { pattern, limit } => match self.methods(id, pattern.as_deref(), limit) {
@@ -62,7 +66,14 @@ impl Session {
             }
             Command::Ping => Reply::Done,
         };
-        self.send(Event::Reply { id, reply })
+        match FromAgent::Event(Event::Reply { id, reply }).to_frame() {
+            Ok(frame) => self.outbox.put(frame),
+            Err(e) => {
+                let reply =
+                    Reply::Refused(Refusal::OverLimit(format!("the answer does not fit a frame: {e}")));
+                self.send(Event::Reply { id, reply })
+            }
+        }
     }
 
     fn methods(&self, id: u32, text: Option<&str>, limit: u64) -> Result<Reply, Refusal> {
@@ -113,11 +124,9 @@ impl Session {
     }
 
     fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
-        let wanted = |row: &crate::rejit::row::Row| {
-            pattern.as_ref().is_none_or(|pattern| row.matches(pattern, &self.agent.info))
-        };
-        let rows =
-            pages::rows(self.agent, wanted, |rows, _, _| self.send(Event::Rows { id: Some(id), rows }));
+        let rows = rows::send_rows(self.agent, RowId(0), pattern.as_ref(), |page| {
+            self.send(Event::Rows { id: Some(id), rows: page.rows })
+        });
         Reply::Status { rows }
     }
 

@@ -7,6 +7,7 @@ pub mod audit;
 pub mod control;
 mod outbox;
 mod pages;
+mod rows;
 mod session;
 mod subscription;
 

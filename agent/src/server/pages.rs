@@ -1,17 +1,17 @@
-//! Long answers, page by page: methods from metadata, rows from the ledger.
+//! Methods from metadata, page by page.
 #![forbid(unsafe_code)]
 
 use crate::agent::Agent;
 use crate::catalogue::methods::matching;
 use crate::catalogue::names::{MethodNames, ModuleNames};
-use crate::probes::blocks::{self, Slot};
 use redial_protocol::catalogue::MethodPage;
-use redial_protocol::ids::RowId;
-use redial_protocol::limits::{METHODS_PER_PAGE, ROWS_PER_PAGE};
-use redial_protocol::message::StatusRow;
+use redial_protocol::limits::METHODS_PER_PAGE;
 use redial_protocol::pattern::Pattern;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+
+/// Names after which a page goes out though it has room for more methods: far below what a frame holds.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// Sends every method that matches, at most `limit`, in pages; answers how many matched in all. `send` answers
 /// whether to go on.
@@ -65,7 +65,8 @@ impl Page {
     }
 
     fn is_full(&self) -> bool {
-        self.columns.token.len() >= METHODS_PER_PAGE
+        let bytes = self.columns.name.text.len() + self.columns.signature.text.len();
+        self.columns.token.len() >= METHODS_PER_PAGE || bytes >= PAGE_BYTES
     }
 
     fn take(&mut self, module: redial_protocol::ids::ModuleKey) -> MethodPage {
@@ -96,59 +97,5 @@ impl Page {
             .unwrap_or(&names.name);
         self.columns.name.push(own);
         self.columns.signature.push(&names.signature);
-    }
-}
-
-/// Rows as they travel, in pages. `wanted` picks rows by id and pattern; names of domains are read without the lock.
-/// `send` also gets each row's calls, and the number of the first transition that the page does not tell of yet.
-pub fn rows(
-    agent: &Agent,
-    wanted: impl Fn(&crate::rejit::row::Row) -> bool,
-    mut send: impl FnMut(Vec<StatusRow>, &[(RowId, u64)], u64) -> bool,
-) -> u64 {
-    let mut next = 0usize;
-    let mut sent = 0u64;
-    loop {
-        let (chosen, end, told) = {
-            let book = agent.ledger.book();
-            let all = book.rows();
-            let mut chosen = Vec::new();
-            let mut at = next;
-            while let (Some(row), true) = (all.get(at), chosen.len() < ROWS_PER_PAGE) {
-                at += 1;
-                if wanted(row) {
-                    chosen.push((
-                        row.status(String::new(), 0),
-                        row.slot,
-                        row.slot_start,
-                        row.final_calls,
-                        row.module.domain,
-                    ));
-                }
-            }
-            next = at;
-            (chosen, at >= all.len(), book.ring_end())
-        };
-        let slots: Vec<Slot> = chosen.iter().filter_map(|(_, slot, ..)| *slot).collect();
-        let mut sums = Vec::new();
-        blocks::sum(&slots, &mut sums);
-        let mut sums = sums.into_iter();
-        let mut calls = Vec::with_capacity(chosen.len());
-        let page: Vec<StatusRow> = chosen
-            .into_iter()
-            .map(|(mut row, slot, start, last, domain)| {
-                row.calls = match slot {
-                    Some(_) => sums.next().unwrap_or(start).saturating_sub(start),
-                    None => last,
-                };
-                row.domain = agent.modules.domain_name(&agent.info, domain);
-                calls.push((row.row, row.calls));
-                row
-            })
-            .collect();
-        sent += page.len() as u64;
-        if (!page.is_empty() && !send(page, &calls, told)) || end {
-            return sent;
-        }
     }
 }

@@ -3,11 +3,12 @@
 #![forbid(unsafe_code)]
 
 use super::outbox::Outbox;
-use super::pages;
+use super::rows;
 use crate::agent::Agent;
 use crate::probes::blocks::{self, Slot};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
+use redial_protocol::limits::MAX_COUNTER_ROWS;
 use redial_protocol::message::Event;
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
@@ -113,20 +114,13 @@ impl Subscription {
         if total == self.rows_seen {
             return true;
         }
-        let from = self.rows_seen as u32;
         let mut alive = true;
         let mut sent = Vec::new();
-        {
-            let pattern = self.pattern.as_ref();
-            let wanted = |row: &crate::rejit::row::Row| {
-                row.id.0 >= from && pattern.is_none_or(|pattern| row.matches(pattern, &self.agent.info))
-            };
-            pages::rows(self.agent, wanted, |rows, calls, told| {
-                sent.extend(calls.iter().map(|(row, calls)| (*row, Sent { calls: *calls, told })));
-                alive = self.send(Event::Rows { id: None, rows });
-                alive
-            });
-        }
+        rows::send_rows(self.agent, RowId(self.rows_seen as u32), self.pattern.as_ref(), |page| {
+            sent.extend(page.rows.iter().map(|row| (row.row, Sent { calls: row.calls, told: page.told })));
+            alive = self.send(Event::Rows { id: None, rows: page.rows });
+            alive
+        });
         self.sent.extend(sent);
         self.rows_seen = total;
         alive
@@ -176,7 +170,8 @@ impl Subscription {
         for ((row, _, start), sum) in watched.into_iter().zip(sums) {
             let calls = sum.saturating_sub(start);
             let Some(sent) = self.sent.get_mut(&row) else { continue };
-            if calls > sent.calls {
+            // What does not fit goes with the next fold: a delta is against what was sent.
+            if calls > sent.calls && delta.rows.len() < MAX_COUNTER_ROWS {
                 delta.rows.push(row);
                 delta.calls.push(calls - sent.calls);
                 sent.calls = calls;

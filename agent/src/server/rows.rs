@@ -1,0 +1,104 @@
+//! Rows of the ledger with their numbers, page by page. The ledger's lock is taken for one page at a time, and never
+//! while patterns are compared (which may read metadata).
+#![forbid(unsafe_code)]
+
+use crate::agent::Agent;
+use crate::probes::blocks::{self, Slot};
+use crate::rejit::row::{Identity, Row};
+use redial_protocol::ids::RowId;
+use redial_protocol::limits::ROWS_PER_PAGE;
+use redial_protocol::message::StatusRow;
+use redial_protocol::pattern::Pattern;
+use std::sync::Arc;
+
+/// Instances on one page at most: with names, far below what a frame holds.
+const INSTANCES_PER_PAGE: usize = 32 << 10;
+
+/// A page of rows.
+pub struct Page {
+    /// The rows, ascending.
+    pub rows: Vec<StatusRow>,
+    /// Number of the first transition that these rows do not tell of yet.
+    pub told: u64,
+}
+
+/// Sends the rows from `first` on that `pattern` means (absent: all), in pages; answers how many. `send` answers
+/// whether to go on.
+pub fn send_rows(
+    agent: &Agent,
+    first: RowId,
+    pattern: Option<&Pattern>,
+    mut send: impl FnMut(Page) -> bool,
+) -> u64 {
+    let mut next = first.0 as usize;
+    let mut sent = 0;
+    loop {
+        let candidates: Vec<(RowId, Arc<Identity>)> = {
+            let book = agent.ledger.book();
+            book.rows()
+                .iter()
+                .skip(next)
+                .take(ROWS_PER_PAGE)
+                .map(|row| (row.id, Arc::clone(&row.what)))
+                .collect()
+        };
+        if candidates.is_empty() {
+            return sent;
+        }
+        next += candidates.len();
+        let meant = |what: &Identity| pattern.is_none_or(|pattern| what.matches(pattern, &agent.info));
+        let mut chosen: Vec<RowId> =
+            candidates.into_iter().filter(|(_, what)| meant(what)).map(|(id, _)| id).collect();
+        while !chosen.is_empty() {
+            let page = page(agent, &mut chosen);
+            sent += page.rows.len() as u64;
+            if !send(page) {
+                return sent;
+            }
+        }
+    }
+}
+
+/// Takes as many of `chosen` as a page holds, with their numbers.
+fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
+    let mut taken: Vec<(StatusRow, Counted, usize)> = Vec::new();
+    let told = {
+        let book = agent.ledger.book();
+        let mut instances = 0;
+        let fits = |row: &&Row| {
+            instances += row.instances.len();
+            instances <= INSTANCES_PER_PAGE || instances == row.instances.len()
+        };
+        let rows = chosen.iter().filter_map(|id| book.row(*id)).take_while(fits);
+        taken
+            .extend(rows.map(|row| (row.status(String::new(), 0), Counted::of(row), row.what.module.domain)));
+        book.ring_end()
+    };
+    chosen.drain(..taken.len().clamp(1, chosen.len()));
+    let slots: Vec<Slot> = taken.iter().filter_map(|(_, counted, _)| counted.slot).collect();
+    let mut sums = Vec::new();
+    blocks::sum(&slots, &mut sums);
+    let mut sums = sums.into_iter();
+    let rows = taken.into_iter().map(|(mut row, counted, domain)| {
+        row.calls = match counted.slot {
+            Some(_) => sums.next().unwrap_or(counted.start).saturating_sub(counted.start),
+            None => counted.last,
+        };
+        row.domain = agent.modules.domain_name(&agent.info, domain);
+        row
+    });
+    Page { rows: rows.collect(), told }
+}
+
+/// Where a row's calls come from.
+struct Counted {
+    slot: Option<Slot>,
+    start: u64,
+    last: u64,
+}
+
+impl Counted {
+    fn of(row: &Row) -> Counted {
+        Counted { slot: row.slot, start: row.slot_start, last: row.final_calls }
+    }
+}
