@@ -1,32 +1,49 @@
-//! Row `startup`: what the agent and its startup flags add to start and end of a program, nothing dialled.
+//! Row `startup`: what the agent and its startup flags add to a program from start to end, nothing dialled.
 
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use redial_testbed::csharp::Compilation;
 use redial_testbed::host;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
 use super::Bench;
 use super::report::Row;
+use crate::build;
+use crate::process::checkout;
 
-/// Times a hello world everywhere, and the C# compiler, a real program, where it runs.
+/// Variables that make the agent ask for other flags than its own choice, with a name for the table.
+const FLAGS: &[(&str, &[(&str, &str)])] = &[("", &[]), (", --no-inlining", &[("REDIAL_NO_INLINING", "1")])];
+
+/// Times a hello world everywhere, and the C# compiler, a real program of some seconds, where it runs.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let hello = programs::named("hello")?;
-    let mut rows = vec![row(bench, runtime, "start-up, hello world", || hello.command(runtime))?];
+    let mut rows = Vec::new();
+    for (flags, variables) in FLAGS {
+        let subject = format!("hello world{flags}");
+        rows.push(row(bench, runtime, subject, variables, || hello.command(runtime))?);
+    }
     if runtime == Runtime::V8_0 {
-        let compiler = Runtime::SDK_3_1.ensure()?.root().join("sdk/3.1.102/Roslyn/bincore/csc.dll");
-        rows.push(row(bench, runtime, "start-up, C# compiler", || {
-            let mut command = runtime.command(&compiler);
-            command.arg("-help");
-            Ok(command)
-        })?);
+        let source = checkout().join("testbed/programs/hello.cs");
+        let out = build::target_folder().join("bench-hello.dll");
+        let compilation = Compilation::program("hello", vec![source]);
+        for (flags, variables) in FLAGS {
+            let subject = format!("C# compiler{flags}");
+            rows.push(row(bench, runtime, subject, variables, || compilation.command(runtime, &out))?);
+        }
     }
     Ok(rows)
 }
 
-fn row(bench: &Bench, runtime: Runtime, subject: &str, start: impl Fn() -> Result<Command>) -> Result<Row> {
+fn row(
+    bench: &Bench,
+    runtime: Runtime,
+    subject: String,
+    variables: &[(&str, &str)],
+    start: impl Fn() -> Result<Command>,
+) -> Result<Row> {
     // The first start reads everything from disk.
     time(start()?)?;
     let pairs = bench.pairs(
@@ -34,10 +51,11 @@ fn row(bench: &Bench, runtime: Runtime, subject: &str, start: impl Fn() -> Resul
         || {
             let mut command = start()?;
             host::load_agent_from(&mut command, bench.built.agent());
+            command.envs(variables.iter().copied());
             time(command)
         },
     )?;
-    Ok(Row { subject: subject.to_owned(), runtime: runtime.name().to_owned(), unit: "ms", pairs })
+    Ok(Row { subject, runtime: runtime.name().to_owned(), unit: "ms", pairs })
 }
 
 /// Milliseconds from start to end.
