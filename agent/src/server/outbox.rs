@@ -37,13 +37,16 @@ pub enum Next {
 }
 
 impl Outbox {
-    /// Queues a frame, waiting for room. False when the session is over or the peer takes nothing.
+    /// Queues a frame, waiting for room. False when the session is over, or when it is now because the peer takes
+    /// nothing.
     pub fn put(&self, frame: Vec<u8>) -> bool {
         let deadline = Instant::now() + STUCK;
         let mut state = lock(&self.state);
         while !state.closed && state.bytes > 0 && state.bytes + frame.len() > MAX_OUTBOX {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
+                state.closed = true;
+                self.moved.notify_all();
                 return false;
             }
             state = self.moved.wait_timeout(state, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
@@ -80,6 +83,11 @@ impl Outbox {
     pub fn close(&self) {
         lock(&self.state).closed = true;
         self.moved.notify_all();
+    }
+
+    /// Whether the session is over.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.state).closed
     }
 
     /// Whether so much waits that live numbers should not be added to it.

@@ -100,11 +100,12 @@ impl Session {
                     loop {
                         match frames.next() {
                             Ok(Some(body)) => {
-                                last_word = Instant::now();
                                 frame_begun = None;
                                 if !self.take(&body) {
                                     return;
                                 }
+                                // Not from before: a long turn is our silence, not the peer's.
+                                last_word = Instant::now();
                             }
                             Ok(None) => break,
                             // The length itself is wrong: nothing after it can be told apart.
@@ -126,7 +127,7 @@ impl Session {
             {
                 return;
             }
-            if self.holds && last_word.elapsed() > self.agent.settings.silence {
+            if self.outbox.is_closed() || self.holds && last_word.elapsed() > self.agent.settings.silence {
                 return;
             }
         }
