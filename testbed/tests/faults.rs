@@ -1,0 +1,402 @@
+//! Controllers that send garbage, half a frame, or never read: closed or left waiting, and nobody else notices.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use redial_protocol::frame::FrameReader;
+use redial_protocol::frozen::ClientHello;
+use redial_protocol::level::Level;
+use redial_protocol::limits::{MAX_FRAME, MAX_OUTBOX, MAX_SESSIONS};
+use redial_protocol::message::{Command as Ask, Event, Reply, Request};
+use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::{PROTOCOL_VERSION, endpoint, process};
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::host::DEADLINE;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::{generate, on_each_runtime, programs, truth};
+
+on_each_runtime!(
+    garbage_is_closed_and_nobody_notices,
+    half_a_frame_is_closed_in_time,
+    who_asks_and_never_reads_is_cut_off,
+    who_subscribes_and_never_reads_misses_no_number,
+    many_short_connections_leave_nothing_behind,
+    too_many_sessions_are_turned_away,
+);
+
+/// A host whose socket is in a folder of the test's own.
+struct Attacked {
+    live: Live,
+    folder: PathBuf,
+}
+
+impl Attacked {
+    fn start(mut command: Command) -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("redial-faults-{}", std::process::id()));
+        let folder = folder.join(format!("{:?}", std::thread::current().id()));
+        fs::create_dir_all(&folder)?;
+        command.env("TMPDIR", &folder).env_remove("XDG_RUNTIME_DIR");
+        Ok(Self { live: under_agent::start(command)?, folder })
+    }
+
+    /// A connection without any manners.
+    fn connect(&self) -> Result<Rude> {
+        // SAFETY: geteuid takes nothing and cannot fail.
+        let own = self.folder.join(format!("redial-{}", unsafe { libc::geteuid() }));
+        let socket = own.join(endpoint::socket_name(process::key_of(self.live.pid)?));
+        let stream = UnixStream::connect(&socket).with_context(|| socket.display().to_string())?;
+        stream.set_read_timeout(Some(DEADLINE))?;
+        stream.set_write_timeout(Some(DEADLINE))?;
+        Ok(Rude { stream, frames: FrameReader::new() })
+    }
+
+    /// A number of `/proc/PID/status`: kB, or threads.
+    fn fact(&self, name: &str) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.live.pid))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let number = line.and_then(|line| line.split_whitespace().next()).context("no such line")?;
+        Ok(number.parse()?)
+    }
+
+    /// Open sockets; the runtime opens and closes files of its own at any time.
+    fn sockets(&self) -> Result<usize> {
+        let links = fs::read_dir(format!("/proc/{}/fd", self.live.pid))?
+            .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+        Ok(links.filter(|target| target.to_string_lossy().starts_with("socket:")).count())
+    }
+}
+
+impl Drop for Attacked {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.folder));
+    }
+}
+
+/// One end of a connection on which anything may be said.
+struct Rude {
+    stream: UnixStream,
+    frames: FrameReader,
+}
+
+impl Rude {
+    fn hello(&mut self) -> Result<()> {
+        let hello =
+            ClientHello { protocol: PROTOCOL_VERSION, program: "rude".into(), version: "1".into(), pid: 1 };
+        self.send(&FromController::Hello(hello))?;
+        match self.packet()? {
+            Some(FromAgent::Hello(_)) => Ok(()),
+            other => bail!("hello was answered with {other:?}"),
+        }
+    }
+
+    fn send(&mut self, packet: &FromController) -> Result<()> {
+        Ok(self.stream.write_all(&packet.to_frame()?)?)
+    }
+
+    fn ask(&mut self, id: u32, command: Ask) -> Result<()> {
+        self.send(&FromController::Request(Request { id, command }))
+    }
+
+    /// Writes a body with its length before it; that the agent has closed meanwhile is no error here.
+    fn body(&mut self, body: &[u8]) {
+        let mut frame = (body.len() as u32).to_le_bytes().to_vec();
+        frame.extend_from_slice(body);
+        drop(self.stream.write_all(&frame));
+    }
+
+    /// The next packet; None when the agent closed the connection.
+    fn packet(&mut self) -> Result<Option<FromAgent>> {
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            if let Some(body) = self.frames.next()? {
+                return Ok(Some(FromAgent::from_body(&body)?));
+            }
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+                read => self.frames.push(&buffer[..read.context("the connection is still open")?]),
+            }
+        }
+    }
+
+    fn ensure_closed(&mut self) -> Result<()> {
+        let next = self.packet()?;
+        ensure!(next.is_none(), "instead of closing it answered {next:?}");
+        Ok(())
+    }
+
+    /// Waits, without reading, until the agent has closed the connection.
+    fn wait_for_hang_up(&self) -> Result<()> {
+        let mut wait = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
+        // SAFETY: one live pollfd, and its number.
+        let found = unsafe { libc::poll(&mut wait, 1, DEADLINE.as_millis() as libc::c_int) };
+        ensure!(found == 1, "the agent did not close the connection");
+        Ok(())
+    }
+}
+
+/// Bytes that are the same every time (xorshift).
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let step = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..length).map(step).collect()
+}
+
+fn shop(runtime: Runtime) -> Result<Command> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "2"]);
+    Ok(command)
+}
+
+fn big(runtime: Runtime) -> Result<Command> {
+    let mut command = programs::named("reflect")?.command(runtime)?;
+    command.arg(generate::big_library()?).arg("1");
+    Ok(command)
+}
+
+fn garbage_is_closed_and_nobody_notices(runtime: Runtime) -> Result<()> {
+    let mut host = Attacked::start(shop(runtime)?)?;
+    let mut other = host.live.controller()?;
+    other.dial("Shop!Shop.Cart.Add(int)", Level::Count, Stay::Held)?;
+    host.live.host.ask("truth-reset", "reset")?;
+    host.live.host.ask("loop on", "looping")?;
+    let size = host.fact("VmSize")?;
+
+    // Two bad bodies are forgiven, the third is not.
+    let mut rude = host.connect()?;
+    rude.hello()?;
+    for _ in 0..2 {
+        rude.body(&noise(3, 40));
+        rude.send(&FromController::Status)?;
+        ensure!(matches!(rude.packet()?, Some(FromAgent::Status(_))));
+    }
+    rude.body(&noise(4, 40));
+    rude.ensure_closed()?;
+    // A request before hello is a bad one, whatever it asks.
+    let mut rude = host.connect()?;
+    for id in 0..3 {
+        rude.ask(id, Ask::RequestRevert { patterns: vec!["*".into()], take: true })?;
+    }
+    rude.ensure_closed()?;
+    // Lengths that cannot be.
+    for length in [0, MAX_FRAME as u32 + 1, u32::MAX] {
+        let mut rude = host.connect()?;
+        rude.hello()?;
+        rude.stream.write_all(&length.to_le_bytes())?;
+        rude.ensure_closed().with_context(|| format!("length {length}"))?;
+    }
+    // Every kind of body, with noise in it (0x03 is AllOff, which needs no body), and requests cut anywhere.
+    let request = FromController::Request(Request {
+        id: 9,
+        command: Ask::Methods { pattern: Some("A.*".into()), limit: 9 },
+    });
+    let request = request.to_frame()?.split_off(4);
+    let noisy =
+        (0..=255u8).filter(|kind| *kind != 3).map(|kind| [vec![kind], noise(u64::from(kind), 60)].concat());
+    let bodies: Vec<Vec<u8>> = noisy.chain((1..request.len()).map(|end| request[..end].to_vec())).collect();
+    for bodies in bodies.chunks(8) {
+        let mut rude = host.connect()?;
+        rude.hello()?;
+        bodies.iter().for_each(|body| rude.body(body));
+        // Some kinds are answered before the third bad one ends it.
+        while rude.packet()?.is_some() {}
+        other.agent_status()?;
+    }
+    for seed in 0..100 {
+        let mut rude = host.connect()?;
+        // It may be closed before all is written.
+        drop(rude.stream.write_all(&noise(seed, 20_000)));
+        rude.ensure_closed().with_context(|| format!("noise {seed}"))?;
+    }
+
+    let grown = host.fact("VmSize")?.saturating_sub(size);
+    // Threads reserve some; nobody reserved the 4 GiB that a length claimed.
+    ensure!(grown < 2 << 20, "the host grew by {grown} kB of addresses");
+    let truth = truth::ask(&mut host.live.host, "loop off")?;
+    let row = other.row("Shop!Shop.Cart.Add(int)")?;
+    ensure!(truth["Shop.Cart.Add(int)"] == row.calls && row.calls > 0, "{truth:?} {row:?}");
+    ensure!(other.agent_status()?.guard_trips == 0);
+    host.live.host.ask("round 1", "done")?;
+    Ok(())
+}
+
+fn half_a_frame_is_closed_in_time(runtime: Runtime) -> Result<()> {
+    let mut command = shop(runtime)?;
+    command.env("REDIAL_FRAME_MS", "300");
+    let host = Attacked::start(command)?;
+    let mut other = host.live.controller()?;
+    // A prefix of two bytes, a body that stops, and one that claims the most there may be.
+    for bytes in [
+        vec![1, 0],
+        [100u32.to_le_bytes().to_vec(), noise(1, 10)].concat(),
+        [(MAX_FRAME as u32).to_le_bytes().to_vec(), noise(2, 100_000)].concat(),
+    ] {
+        let mut rude = host.connect()?;
+        rude.hello()?;
+        rude.stream.write_all(&bytes)?;
+        other.agent_status()?;
+        rude.ensure_closed()?;
+    }
+    // Bytes that keep coming, one by one, do not hold it open.
+    let mut rude = host.connect()?;
+    rude.hello()?;
+    rude.stream.write_all(&5000u32.to_le_bytes())?;
+    rude.stream.set_read_timeout(Some(Duration::from_millis(20)))?;
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        ensure!(Instant::now() < deadline, "one byte now and then held the connection open");
+        let written = rude.stream.write_all(&[0]);
+        let closed = match rude.stream.read(&mut [0; 1]) {
+            Ok(0) => true,
+            Ok(_) => bail!("half a frame was answered"),
+            Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+        };
+        other.agent_status()?;
+        if closed || written.is_err() {
+            break;
+        }
+    }
+    // Who says nothing between whole frames is left alone, however long that is.
+    let mut quiet = host.connect()?;
+    quiet.hello()?;
+    let mut rude = host.connect()?;
+    rude.stream.write_all(&[9])?;
+    rude.ensure_closed()?;
+    quiet.send(&FromController::Status)?;
+    ensure!(matches!(quiet.packet()?, Some(FromAgent::Status(_))));
+    Ok(())
+}
+
+/// Far more answers are asked for than any buffer holds.
+fn who_asks_and_never_reads_is_cut_off(runtime: Runtime) -> Result<()> {
+    const ASKED: u32 = 200;
+    let host = Attacked::start(big(runtime)?)?;
+    let mut other = host.live.controller()?;
+    // What one such answer takes, and what the first one makes the agent keep.
+    let whole = Ask::Methods { pattern: None, limit: u64::MAX };
+    for _ in 0..3 {
+        let answer = other.ask(whole.clone())?;
+        ensure!(matches!(answer.reply, Reply::Methods { matched: 10_000.., .. }), "{:?}", answer.reply);
+    }
+    let before = host.fact("VmRSS")?;
+    let mut rude = host.connect()?;
+    rude.hello()?;
+    for id in 1..=ASKED {
+        rude.ask(id, whole.clone())?;
+    }
+    other.agent_status()?;
+    rude.wait_for_hang_up()?;
+    let grown = host.fact("VmRSS")?.saturating_sub(before);
+    ensure!(grown < 5 * (MAX_OUTBOX as u64 >> 10), "the host grew by {grown} kB for answers nobody reads");
+    let mut answered = 0;
+    while let Some(packet) = rude.packet()? {
+        answered += u32::from(matches!(packet, FromAgent::Event(Event::Reply { .. })));
+    }
+    ensure!(answered < 50, "{answered} answers of {ASKED} were kept for somebody who does not read");
+    ensure!(other.agent_status()?.guard_trips == 0);
+    Ok(())
+}
+
+/// Numbers wait in the agent, added up, until there is room again.
+fn who_subscribes_and_never_reads_misses_no_number(runtime: Runtime) -> Result<()> {
+    const ROUNDS: usize = 40;
+    let mut host = Attacked::start(big(runtime)?)?;
+    let mut other = host.live.controller()?;
+    other.dial("Big!Big.C*.*", Level::Count, Stay::Held)?;
+    host.live.host.ask("call 1", "called 1")?;
+    let mut rude = host.connect()?;
+    rude.hello()?;
+    rude.ask(1, Ask::Subscribe { pattern: Some("Big!*".into()), interval_ms: 10 })?;
+    let before = host.fact("VmRSS")?;
+    for _ in 0..ROUNDS {
+        host.live.host.ask("call 1", "called 1")?;
+        other.agent_status()?;
+    }
+    let grown = host.fact("VmRSS")?.saturating_sub(before);
+    ensure!(grown < 64 << 10, "the host grew by {grown} kB");
+    // It reads at last: rows, then what happened meanwhile, exact.
+    let mut expected = other.status(Some("Big!*"))?;
+    expected.sort_by_key(|row| row.row);
+    let total: u64 = expected.iter().map(|row| row.calls).sum();
+    let (mut calls, mut counted) = (std::collections::BTreeMap::new(), 0);
+    while counted < total {
+        match rude.packet()?.context("the subscription ended")? {
+            FromAgent::Event(Event::Rows { rows, .. }) => {
+                for row in rows {
+                    counted += row.calls;
+                    ensure!(calls.insert(row.row, row.calls).is_none(), "a row came twice: {row:?}");
+                }
+            }
+            FromAgent::Event(Event::Counters { delta, .. }) => {
+                for (row, more) in delta.rows.iter().zip(&delta.calls) {
+                    *calls.get_mut(row).context("a number of an unknown row")? += more;
+                    counted += more;
+                }
+            }
+            FromAgent::Event(_) => {}
+            other => bail!("{other:?}"),
+        }
+    }
+    let expected = expected.iter().map(|row| (row.row, row.calls)).collect();
+    ensure!(calls == expected, "the numbers differ");
+    Ok(())
+}
+
+fn many_short_connections_leave_nothing_behind(runtime: Runtime) -> Result<()> {
+    let host = Attacked::start(shop(runtime)?)?;
+    let mut other = host.live.controller()?;
+    let (threads, sockets) = (host.fact("Threads")?, host.sockets()?);
+    for round in 0..500 {
+        let mut rude = host.connect()?;
+        match round % 4 {
+            0 => {}
+            1 => drop(rude.stream.write_all(&[7; 3])),
+            2 => rude.hello()?,
+            _ => {
+                rude.hello()?;
+                rude.ask(1, Ask::Subscribe { pattern: None, interval_ms: 60_000 })?;
+            }
+        }
+    }
+    other.agent_status()?;
+    // Nothing tells when the last thread is gone.
+    let deadline = Instant::now() + DEADLINE;
+    while host.fact("Threads")? > threads || host.sockets()? > sockets {
+        let (now, open) = (host.fact("Threads")?, host.sockets()?);
+        ensure!(Instant::now() < deadline, "{threads} threads became {now}, {sockets} sockets {open}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+fn too_many_sessions_are_turned_away(runtime: Runtime) -> Result<()> {
+    let host = Attacked::start(shop(runtime)?)?;
+    let mut idle = Vec::new();
+    for _ in 0..MAX_SESSIONS {
+        let mut one = host.connect()?;
+        one.hello()?;
+        idle.push(one);
+    }
+    host.connect()?.ensure_closed()?;
+    ensure_said(&host.live.redial("status", &[])?, 1, &["closed the connection"])?;
+    drop(idle.pop());
+    // The agent sees the end of a session in a thread of its own.
+    let deadline = Instant::now() + DEADLINE;
+    while Controller::connect(host.live.pid).is_err() {
+        ensure!(Instant::now() < deadline, "the place that became free is not given away");
+    }
+    Ok(())
+}
