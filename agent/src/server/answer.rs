@@ -7,7 +7,6 @@ use super::{pages, rows};
 use crate::planner::{Owner, SessionId};
 use crate::probes::blocks;
 use crate::rejit::{Job, Turn};
-use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_ORDERS, MAX_PATTERN};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Order, Refusal, Reply};
@@ -124,7 +123,7 @@ impl Session {
     }
 
     fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
-        let rows = rows::send_rows(self.agent, RowId(0), pattern.as_ref(), |page| {
+        let rows = rows::send_rows(self.agent, 0..usize::MAX, pattern.as_ref(), |page| {
             self.send(Event::Rows { id: Some(id), rows: page.rows })
         });
         Reply::Status { rows }

@@ -9,6 +9,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::limits::ROWS_PER_PAGE;
 use redial_protocol::message::StatusRow;
 use redial_protocol::pattern::Pattern;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Instances on one page at most: with names, far below what a frame holds.
@@ -22,15 +23,15 @@ pub struct Page {
     pub told: u64,
 }
 
-/// Sends the rows from `first` on that `pattern` means (absent: all), in pages; answers how many. `send` answers
-/// whether to go on.
+/// Sends the rows of `range` (by [`RowId`]) that `pattern` means (absent: all), in pages; answers how many. `send`
+/// answers whether to go on.
 pub fn send_rows(
     agent: &Agent,
-    first: RowId,
+    range: Range<usize>,
     pattern: Option<&Pattern>,
     mut send: impl FnMut(Page) -> bool,
 ) -> u64 {
-    let mut next = first.0 as usize;
+    let mut next = range.start;
     let mut sent = 0;
     loop {
         let candidates: Vec<(RowId, Arc<Identity>)> = {
@@ -38,7 +39,7 @@ pub fn send_rows(
             book.rows()
                 .iter()
                 .skip(next)
-                .take(ROWS_PER_PAGE)
+                .take(ROWS_PER_PAGE.min(range.end.saturating_sub(next)))
                 .map(|row| (row.id, Arc::clone(&row.what)))
                 .collect()
         };
