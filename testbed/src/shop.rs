@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::host::{self, Host, Outcome};
 use crate::runtimes::Runtime;
 use crate::truth::{self, Truth};
-use crate::{cache, programs};
+use crate::{cache, controller, programs};
 
 /// Patterns for all of Shop, its plug-in included.
 pub const EVERYTHING: [&str; 2] = ["Shop!*", "Plugin!*"];
@@ -189,7 +189,7 @@ pub struct LiveShop {
 
 impl LiveShop {
     /// `redial run OPTIONS -- dotnet Shop.dll --live --threads THREADS`, with `variables` in its environment; waits
-    /// until it is ready.
+    /// until it is ready and its agent listens.
     ///
     /// # Errors
     /// When it cannot be started or does not become ready.
@@ -204,6 +204,7 @@ impl LiveShop {
         let mut host = Host::start(host::redial_run(options, &command)?)?;
         let pid = host.wait_for("ready")?;
         let pid = pid.parse().with_context(|| format!("Shop is ready as {pid:?}"))?;
+        drop(controller::raw(pid)?);
         Ok(Self { host, pid })
     }
 
