@@ -48,6 +48,7 @@ pub fn redial_run(options: &[&str], command: &Command) -> Result<Command> {
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => run.env(name, value),
+            None if name == "REDIAL_AGENT" => &mut run, // for `redial` itself
             None => run.env_remove(name),
         };
     }

@@ -103,8 +103,8 @@ impl Runtime {
         Ok(assemblies)
     }
 
-    /// `dotnet dll` on this runtime, in an environment without leftovers: no profiler, no other root, no telemetry,
-    /// newest framework of the root whatever the program asks for, culture-invariant.
+    /// `dotnet dll` on this runtime, in an environment without leftovers: no profiler, no other root, nothing of
+    /// Redial's, no telemetry, newest framework of the root whatever the program asks for, culture-invariant.
     ///
     /// For a Windows runtime the command is for Wine; see [`crate::host`].
     pub fn command(self, dll: &Path) -> Command {
@@ -118,7 +118,10 @@ impl Runtime {
     pub fn settle_environment(self, command: &mut Command) {
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy().to_ascii_uppercase();
-            if ["CORECLR_", "COR_", "COMPLUS_", "DOTNET_"].iter().any(|prefix| text.starts_with(prefix)) {
+            if ["CORECLR_", "COR_", "COMPLUS_", "DOTNET_", "REDIAL_"]
+                .iter()
+                .any(|prefix| text.starts_with(prefix))
+            {
                 command.env_remove(&name);
             }
         }

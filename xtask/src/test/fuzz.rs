@@ -10,8 +10,8 @@ use super::{Plan, Tally};
 use crate::build;
 use crate::process::{cargo, checkout, command, run, run_quietly};
 
-/// Inputs a target gets in the gate; enough for the whole corpus and half a million mutations.
-const SMOKE_RUNS: u32 = 500_000;
+/// Inputs a target gets in the gate; enough for the whole corpus and many thousand mutations.
+const SMOKE_RUNS: u32 = 100_000;
 
 /// What cargo-fuzz passes too, save the sanitizers that need a nightly compiler: edge coverage for libFuzzer, and
 /// checks that turn overflow into a panic.
