@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -143,11 +142,8 @@ fn disabled_or_malformed_means_inert(runtime: Runtime) -> Result<()> {
 }
 
 fn the_mark_names_the_reason(runtime: Runtime) -> Result<()> {
-    let mark = PathBuf::from(std::env::temp_dir()).join(format!(
-        "redial-children-mark-{}-{}",
-        std::process::id(),
-        runtime.name()
-    ));
+    let mark =
+        std::env::temp_dir().join(format!("redial-children-mark-{}-{}", std::process::id(), runtime.name()));
     for (name, value, reason) in WRONG {
         fs::write(&mark, "")?;
         let mut command = child(runtime)?;
