@@ -18,7 +18,8 @@ pub fn run(plan: &Plan<'_>, selection: &[&str], prepare: impl FnOnce(&mut Comman
     // It is only there when an earlier suite of this run left it.
     let _ = std::fs::remove_file(&not_run);
     let mut nextest = cargo(&["nextest", "run", "--no-fail-fast", "--no-tests=warn"]);
-    nextest.args(selection).env("REDIAL_NOT_RUN", &not_run);
+    // Errors say what happened in words; a trace of the harness below each hides them. Panics keep theirs.
+    nextest.args(selection).env("REDIAL_NOT_RUN", &not_run).env("RUST_LIB_BACKTRACE", "0");
     if let Some(only) = plan.only {
         nextest.arg(only);
     }
