@@ -183,9 +183,11 @@ impl Host {
     /// Call it when the host has printed a line: then it exists.
     ///
     /// # Errors
-    /// When there is not exactly one child.
-    #[cfg(target_os = "linux")]
+    /// When there is not exactly one child, and everywhere but on Linux.
     pub fn only_child(&self) -> Result<u32> {
+        if !cfg!(target_os = "linux") {
+            bail!("only Linux lists a process's children in files");
+        }
         let mut children = Vec::new();
         for task in std::fs::read_dir(format!("/proc/{}/task", self.pid()))? {
             let listed = std::fs::read_to_string(task?.path().join("children"))?;
