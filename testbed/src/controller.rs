@@ -23,8 +23,8 @@
 //! - [`Controller::ask`] sends any command and gives its reply with the pages that belong to it;
 //!   [`Controller::dial`], [`Controller::off`], [`Controller::status`], [`Controller::row`] and the like are short
 //!   for the common ones and fail with the refusal as their error.
-//! - Events wait in order until they are taken, by [`Controller::next_event`], [`Controller::wait_for`] or
-//!   [`Controller::wait_until`]; none is lost while a reply is awaited.
+//! - Events wait in order until they are taken, by [`Controller::next_event`], [`Controller::wait_for`],
+//!   [`Controller::wait_until`] or [`Controller::take_until`]; none is lost while a reply is awaited.
 //! - [`Controller::dials`] is what the events taken so far amount to.
 //!
 //! Every wait has the generous deadline of [`crate::host::DEADLINE`], whose passing is an error with the last events.
@@ -361,11 +361,20 @@ impl Controller {
     /// # Errors
     /// As [`Controller::wait_for`].
     pub fn wait_until(&mut self, what: &str, wanted: impl Fn(&Dials) -> bool) -> Result<()> {
+        self.take_until(what, wanted).map(drop)
+    }
+
+    /// As [`Controller::wait_until`]; answers the events taken.
+    ///
+    /// # Errors
+    /// As [`Controller::wait_for`].
+    pub fn take_until(&mut self, what: &str, wanted: impl Fn(&Dials) -> bool) -> Result<Vec<Event>> {
         let deadline = Instant::now() + DEADLINE;
+        let mut events = Vec::new();
         while !wanted(&self.dials) {
-            self.next_before(deadline, what)?;
+            events.push(self.next_before(deadline, what)?);
         }
-        Ok(())
+        Ok(events)
     }
 
     /// Waits until the agent has closed the connection; events on the way are taken.
