@@ -29,11 +29,17 @@ use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use windows_core::{HRESULT, IUnknown};
 
 /// Longest wait of a host thread at module load for the first turn of a matching order.
 const FIRST_CALL_WAIT: Duration = Duration::from_millis(100);
+/// A ReJIT thread that is at its jobs for this long hangs inside the runtime, as far as anyone can tell.
+pub const HANGS: Duration = Duration::from_secs(2);
+/// Longest wait at shutdown for the ReJIT thread to come out of the runtime.
+const WORKER_WAIT: Duration = Duration::from_millis(200);
+/// `ReJITError`s noted in the audit ring.
+const MAX_ERRORS_NOTED: u64 = 16;
 /// Highest level this agent can do.
 const OFFERED: Level = Level::Count;
 
@@ -64,7 +70,10 @@ pub struct Agent {
     count_form: OnceLock<CountForm>,
     /// First turns at module load that took longer than a host thread may wait.
     pub missed_deadlines: AtomicU64,
+    rejit_errors: AtomicU64,
     stopped: AtomicBool,
+    /// Since when the ReJIT thread has been at its present jobs, in milliseconds of the agent's clock; 0: idle.
+    busy_since: AtomicU64,
 }
 
 /// The agent, unless it was never started, is inert, or has shut down.
@@ -84,6 +93,10 @@ pub enum StartError {
     /// The system cannot.
     #[error("{0}")]
     System(String),
+    /// The threads could not be started. Too late to fail `Initialize` (the CLR would unload the library under the
+    /// one that may run); the agent only keeps out of the way.
+    #[error("the system refuses to start the agent's threads")]
+    NoThreads,
 }
 
 /// `Initialize`: decides whether to be active, sets the event mask, starts the threads. On an error nothing of ours
@@ -97,7 +110,10 @@ pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
     if let Some(mark) = crate::startup::mark(|name| std::env::var_os(name)) {
         crate::startup::leave_mark(&mark, &result);
     }
-    result.map(|_| ())
+    match result {
+        Ok(_) | Err(StartError::NoThreads) => Ok(()),
+        Err(e) => Err(e),
+    }
 }
 
 fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, StartError> {
@@ -126,21 +142,27 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         any_pattern: AtomicBool::new(false),
         count_form: OnceLock::new(),
         missed_deadlines: AtomicU64::new(0),
+        rejit_errors: AtomicU64::new(0),
         stopped: AtomicBool::new(false),
+        busy_since: AtomicU64::new(0),
     }));
     agent.publish_patterns(&orders);
     for standing in orders.all() {
         agent.server.audit.note("", "redial run", &standing.order);
     }
-    agent.info.set_event_mask(mask, 0)?;
+    agent.info.set_event_mask(mask)?;
     if AGENT.set(agent).is_err() {
         return Err(StartError::System("another agent is active in this process".into()));
     }
     crate::guard::silence_panics();
     crate::platform::pin_library();
     // From here on threads of ours may run: nothing below may fail Initialize.
-    crate::platform::spawn("redial-rejit", move || Worker::new(agent, orders).run());
-    crate::platform::spawn("redial-listen", move || crate::server::listen(agent));
+    let turning = crate::platform::spawn("redial-rejit", move || Worker::new(agent, orders).run());
+    if !turning || !crate::platform::spawn("redial-listen", move || crate::server::listen(agent)) {
+        agent.ledger.stop();
+        agent.stopped.store(true, Ordering::Relaxed);
+        return Err(StartError::NoThreads);
+    }
     Ok(process)
 }
 
@@ -178,10 +200,27 @@ impl Agent {
         if self.is_core_library(&module) {
             self.choose_count_form(&module);
         }
-        let gate = self.may_match(&module.name).then(|| Arc::new(Gate::default()));
+        // Nobody waits for what is refused anyway, nor for a ReJIT thread that hangs inside the runtime.
+        let dialable = !module.dynamic && !module.collectible;
+        let wait = dialable && self.may_match(&module.name) && self.worker_busy_for() < HANGS;
+        let gate = wait.then(|| Arc::new(Gate::default()));
         self.inbox.put(Job::Loaded(module, gate.clone()));
         if gate.is_some_and(|gate| !gate.wait(FIRST_CALL_WAIT)) {
             self.missed_deadlines.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The ReJIT thread begins or has done its present jobs.
+    pub fn worker_busy(&self, busy: bool) {
+        let since = if busy { self.age_ms().max(1) } else { 0 };
+        self.busy_since.store(since, Ordering::Relaxed);
+    }
+
+    /// How long the ReJIT thread has been at its present jobs.
+    pub fn worker_busy_for(&self) -> Duration {
+        match self.busy_since.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            since => Duration::from_millis(self.age_ms().saturating_sub(since)),
         }
     }
 
@@ -216,8 +255,8 @@ impl Agent {
                 .map(|e| (Reason::Hresult, e.hresult.0 as u32)),
         };
         let Some((reason, hresult)) = failed else { return true };
-        self.ledger.change(|book, now| book.fail(row, State::Failed, reason, hresult, now));
-        self.inlining.allow([(module_id, token)]);
+        // The CLR now holds a version with the original IL: the ReJIT thread takes it back.
+        self.inbox.put(Job::Bad(row, reason, hresult));
         false
     }
 
@@ -236,8 +275,7 @@ impl Agent {
     pub fn rejit_started(&self, function: usize, rejit: usize) {
         let Ok((module, token)) = self.info.function_info(function) else { return };
         let id = InstanceId { function_id: function as u64, rejit_id: rejit as u64 };
-        let verdict = self.ledger.book().started(module, token, id);
-        self.act_on(verdict);
+        self.ledger.book().started(module, token, id);
     }
 
     /// `ReJITCompilationFinished`.
@@ -245,12 +283,8 @@ impl Agent {
         let Ok((module, token)) = self.info.function_info(function) else { return };
         let id = InstanceId { function_id: function as u64, rejit_id: rejit as u64 };
         let verdict = self.ledger.change(|book, now| book.finished(module, token, id, status, now));
-        self.act_on(verdict);
-    }
-
-    fn act_on(&self, verdict: Verdict) {
         if let Verdict::Bad(row) = verdict {
-            self.inbox.put(Job::Bad(row));
+            self.inbox.put(Job::Bad(row, Reason::Quarantined, 0));
         }
     }
 
@@ -261,16 +295,25 @@ impl Agent {
                 book.fail(row, State::Failed, Reason::Hresult, status.0 as u32, now);
             }
         });
-        let words = crate::clr::hresult::words(status);
-        self.server.audit.note_text("", "runtime", format!("ReJITError for 0x{token:08x}: {words}"));
+        // A few tell what there is to tell; a thousand would push everything else out of the ring.
+        if self.rejit_errors.fetch_add(1, Ordering::Relaxed) < MAX_ERRORS_NOTED {
+            let words = crate::clr::hresult::words(status);
+            self.server.audit.note_text("", "runtime", format!("ReJITError for 0x{token:08x}: {words}"));
+        }
         self.inlining.allow([(module, token)]);
     }
 
-    /// `Shutdown`: sessions get the last numbers, within a bounded wait; then the agent is quiet for good.
+    /// `Shutdown`: sessions get the last numbers, within a bounded wait; then the agent is quiet for good. Once this
+    /// returns no thread of ours calls the CLR: the ReJIT thread has ended or ends, and nobody reads metadata.
     pub fn shutdown(&self) {
         self.ledger.stop();
         self.server.say_goodbye(self.settings.report);
         self.server.unlink();
+        let deadline = Instant::now() + WORKER_WAIT;
+        while self.busy_since.load(Ordering::Relaxed) != 0 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.modules.close();
         self.stopped.store(true, Ordering::Relaxed);
     }
 

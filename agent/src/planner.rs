@@ -38,6 +38,15 @@ pub struct Standing {
     pub owner: Owner,
 }
 
+/// An order that was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its number.
+    pub seq: OrderSeq,
+    /// Whether it took the place of one with the same pattern and scope.
+    pub replaced: bool,
+}
+
 /// Every order that stands, oldest first. The latest that matches a copy wins, `off` included.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
@@ -56,12 +65,8 @@ impl Orders {
     ///
     /// # Errors
     /// When [`MAX_STANDING_ORDERS`] stand.
-    pub fn add(
-        &mut self,
-        pattern: Arc<Pattern>,
-        order: Order,
-        owner: Owner,
-    ) -> Result<OrderSeq, TooManyOrders> {
+    pub fn add(&mut self, pattern: Arc<Pattern>, order: Order, owner: Owner) -> Result<Added, TooManyOrders> {
+        let before = self.list.len();
         self.retain(|standing| {
             let same = standing.order.pattern == order.pattern
                 && standing.order.domain == order.domain
@@ -74,8 +79,9 @@ impl Orders {
         self.last += 1;
         let seq = OrderSeq(self.last);
         self.by_seq.insert(seq, (order.level, owner));
+        let replaced = self.list.len() < before;
         self.list.push(Standing { seq, pattern, order, owner });
-        Ok(seq)
+        Ok(Added { seq, replaced })
     }
 
     /// Takes out an order.
@@ -103,8 +109,14 @@ impl Orders {
     }
 
     fn retain(&mut self, keep: impl Fn(&Standing) -> bool) {
-        self.list.retain(keep);
-        self.by_seq = self.list.iter().map(|s| (s.seq, (s.order.level, s.owner))).collect();
+        let by_seq = &mut self.by_seq;
+        self.list.retain(|standing| {
+            let kept = keep(standing);
+            if !kept {
+                by_seq.remove(&standing.seq);
+            }
+            kept
+        });
     }
 
     /// What the latest of these orders that still stands wants; off when none does.
@@ -165,7 +177,7 @@ mod tests {
 
     fn add(orders: &mut Orders, pattern: &str, level: Level, owner: Owner) -> OrderSeq {
         let (pattern, order) = order(pattern, level);
-        orders.add(pattern, order, owner).unwrap()
+        orders.add(pattern, order, owner).unwrap().seq
     }
 
     #[test]

@@ -10,15 +10,17 @@ mod system;
 #[path = "platform/windows.rs"]
 mod system;
 
-pub use system::{pin_library, runtime_path};
+pub use system::{open_private, pin_library, runtime_path};
 
 /// Stack of our threads, bytes. They do not recurse.
 const STACK: usize = 512 << 10;
 
-/// Starts a thread of ours: small stack, every signal left to the host's threads. False when the system refuses.
+/// Starts a thread of ours: small stack, guarded, the host's signals left to the host's threads. False when the
+/// system refuses.
 pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> bool {
+    let guarded = move || crate::guard::guard_always((), body);
     system::without_signals(|| {
-        std::thread::Builder::new().name(name.into()).stack_size(STACK).spawn(body).is_ok()
+        std::thread::Builder::new().name(name.into()).stack_size(STACK).spawn(guarded).is_ok()
     })
 }
 

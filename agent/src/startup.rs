@@ -8,6 +8,7 @@ use redial_protocol::level::Level;
 use redial_protocol::limits::{FRAME_DEADLINE_MS, SESSION_SILENCE_MS};
 use redial_protocol::pattern::Pattern;
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,19 +140,24 @@ fn launcher(value: Option<String>) -> Result<Option<ProcessKey>, Inert> {
 /// Reads `REDIAL_ORDERS`: the dials that stand before anything loads.
 ///
 /// # Errors
-/// When the file cannot be read, is too large, is no dial set, or asks for more than `max_level`.
+/// When the file cannot be read, is not private to its owner, is too large, is no dial set, or asks for more than
+/// this agent offers.
 pub fn read_orders(path: &Path, max_level: Level) -> Result<Orders, Inert> {
     let malformed = |wanted: String| Inert::Orders { path: path.to_owned(), problem: wanted };
-    let size = std::fs::metadata(path).map_err(|e| malformed(e.to_string()))?.len();
-    if size > MAX_ORDERS_FILE {
-        return Err(malformed(format!("it is {size} bytes long; the limit is {MAX_ORDERS_FILE}")));
+    let file = crate::platform::open_private(path).map_err(|e| malformed(e.to_string()))?;
+    let mut text = String::new();
+    file.take(MAX_ORDERS_FILE + 1).read_to_string(&mut text).map_err(|e| malformed(e.to_string()))?;
+    if text.len() as u64 > MAX_ORDERS_FILE {
+        return Err(malformed(format!("it is longer than {MAX_ORDERS_FILE} bytes")));
     }
-    let text = std::fs::read_to_string(path).map_err(|e| malformed(e.to_string()))?;
     let mut orders = Orders::default();
     for order in redial_protocol::dialset::parse(&text).map_err(|e| malformed(e.to_string()))? {
         if order.level > max_level {
             let sentence = format!("it asks for {}, and this agent offers up to {max_level}", order.level);
             return Err(malformed(sentence));
+        }
+        if order.domain.is_some() || order.copy.is_some() {
+            return Err(malformed("this agent does not scope dials to a domain or a copy yet".into()));
         }
         let pattern = Pattern::parse(&order.pattern).map_err(|e| malformed(e.to_string()))?;
         orders.add(Arc::new(pattern), order, Owner::Kept).map_err(|e| malformed(e.to_string()))?;

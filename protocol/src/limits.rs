@@ -16,6 +16,10 @@ pub const MAX_ORDERS: usize = 1024;
 /// Length of a pattern in bytes. The longest signature in CoreLib is under 1,000.
 pub const MAX_PATTERN: usize = 4096;
 
+/// Dots in a pattern outside brackets: each makes one way to part type and method, with copies of both halves. Real
+/// names, explicit implementations included, have under twenty.
+pub const MAX_PATTERN_DOTS: usize = 64;
+
 /// Refusals listed by name in one reply; the rest are only counted, per reason.
 pub const MAX_REFUSALS: usize = 256;
 

@@ -52,7 +52,6 @@ pub struct Pattern {
     assembly: Option<Glob>,
     target: Target,
     wildcard: bool,
-    special_params: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -122,11 +121,6 @@ impl Pattern {
         let Target::Named { splits, .. } = &self.target else { return None };
         let splits: Vec<&Split> = splits.iter().filter(|split| split.type_name.matches(type_name)).collect();
         (!splits.is_empty()).then_some(TypeMatch { splits })
-    }
-
-    /// Whether it has `(PARAMS)`, so that matching will ask for canonical params.
-    pub fn may_have_special_params(&self) -> bool {
-        self.special_params
     }
 }
 

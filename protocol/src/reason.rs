@@ -25,8 +25,6 @@ pub enum Reason {
     CannotInsert,
     /// The module's metadata could not be opened or extended.
     Metadata,
-    /// The level is above what this agent offers or `REDIAL_MAX_LEVEL` allows.
-    LevelNotOffered,
     /// The counter or ledger budget is used up.
     Budget,
     /// An earlier body of ours for this method was found bad; it will not be tried again.
@@ -39,7 +37,7 @@ pub enum Reason {
 
 impl Reason {
     /// The whole closed set, for tables and tests.
-    pub const ALL: [Reason; 15] = [
+    pub const ALL: [Reason; 14] = [
         Reason::NoBody,
         Reason::PInvoke,
         Reason::RuntimeImplemented,
@@ -50,7 +48,6 @@ impl Reason {
         Reason::BadIl,
         Reason::CannotInsert,
         Reason::Metadata,
-        Reason::LevelNotOffered,
         Reason::Budget,
         Reason::Quarantined,
         Reason::Hresult,
@@ -78,8 +75,9 @@ impl Reason {
             Reason::BadIl => "its IL does not follow ECMA-335, so it cannot be rewritten safely",
             Reason::CannotInsert => "its body cannot take a probe within the limits of the IL format",
             Reason::Metadata => "its module's metadata could not be opened for the probe's signature",
-            Reason::LevelNotOffered => "this agent does not offer that level (see REDIAL_MAX_LEVEL)",
-            Reason::Budget => "the agent's budget for dialled methods is used up; turn other dials off first",
+            Reason::Budget => {
+                "the agent's budget for dialled methods is used up in this process; start it anew to dial others"
+            }
             Reason::Quarantined => {
                 "an earlier instrumented body did not compile, so it stays on its original IL"
             }

@@ -7,11 +7,14 @@ use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Longest wait of an unloading host thread for a reader of that module's metadata.
 const UNLOAD_WAIT: Duration = Duration::from_millis(100);
+/// How long it sleeps between two looks.
+const UNLOAD_PAUSE: Duration = Duration::from_micros(200);
 /// The shared domain's name on CoreCLR 2.1 and .NET Framework.
 const SHARED_DOMAIN: &str = "EE Shared Assembly Repository";
 
@@ -31,8 +34,10 @@ pub struct Module {
     pub collectible: bool,
     /// StandAloneSig token of the probe's call site; set by the ReJIT thread before the first request.
     pub call_site: OnceLock<Result<u32, ClrError>>,
-    /// True while the CLR keeps the module; write-locked to unload it.
-    alive: RwLock<bool>,
+    /// Set before the module unloads: from then on nobody begins to read it, and who reads stops.
+    gone: AtomicBool,
+    /// Read-locked by readers of its metadata; write-locked once to wait for them.
+    readers: RwLock<()>,
 }
 
 impl Module {
@@ -43,8 +48,9 @@ impl Module {
 
     /// Runs `body` while the module cannot unload; None once it has.
     pub fn while_loaded<T>(&self, body: impl FnOnce() -> T) -> Option<T> {
-        let alive = self.alive.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        alive.then(body)
+        let _reading = self.readers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Looked at under the lock: `retire` sets it before it waits.
+        (!self.is_gone()).then(body)
     }
 
     /// Runs `body` with the module's metadata; None once unloaded or when there is none.
@@ -52,27 +58,23 @@ impl Module {
         self.while_loaded(|| info.import(self.id()).ok().map(|import| body(&import))).flatten()
     }
 
-    /// Whether it still is loaded.
-    pub fn is_loaded(&self) -> bool {
-        self.while_loaded(|| ()).is_some()
+    /// Whether it unloads or has: long readers look now and then, and stop.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
     }
 
-    /// Marks it unloaded, after a bounded wait for readers. Answers whether none was left.
-    fn retire(&self) -> bool {
-        let deadline = Instant::now() + UNLOAD_WAIT;
-        loop {
-            match self.alive.try_write() {
-                Ok(mut alive) => {
-                    *alive = false;
-                    return true;
-                }
-                Err(TryLockError::Poisoned(poisoned)) => {
-                    *poisoned.into_inner() = false;
-                    return true;
-                }
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return false,
-                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+    /// Marks it unloaded, and waits, within a bound, for those who read its metadata.
+    fn retire(&self) {
+        self.gone.store(true, Ordering::Release);
+        self.wait_for_readers(Instant::now() + UNLOAD_WAIT);
+    }
+
+    fn wait_for_readers(&self, deadline: Instant) {
+        while let Err(TryLockError::WouldBlock) = self.readers.try_write() {
+            if Instant::now() >= deadline {
+                return;
             }
+            std::thread::sleep(UNLOAD_PAUSE);
         }
     }
 }
@@ -114,7 +116,8 @@ impl Modules {
             dynamic: facts.dynamic,
             collectible: facts.collectible,
             call_site: OnceLock::new(),
-            alive: RwLock::new(true),
+            gone: AtomicBool::new(false),
+            readers: RwLock::new(()),
         });
         inner.by_id.insert(id, Arc::clone(&module));
         Some(module)
@@ -125,6 +128,19 @@ impl Modules {
         let module = lock(&self.inner).by_id.remove(&id)?;
         module.retire();
         Some(module)
+    }
+
+    /// Ends all reading of metadata for good, waiting within a bound for who is at it.
+    pub fn close(&self) {
+        let all = self.all();
+        all.iter().for_each(|module| module.gone.store(true, Ordering::Release));
+        let deadline = Instant::now() + UNLOAD_WAIT;
+        all.iter().for_each(|module| module.wait_for_readers(deadline));
+    }
+
+    /// Forgets an AppDomain that shuts down.
+    pub fn forget_domain(&self, domain: usize) {
+        lock(&self.inner).domains.remove(&domain);
     }
 
     /// The live module with that ModuleID.

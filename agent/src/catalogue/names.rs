@@ -121,7 +121,7 @@ fn full_name(import: &Import, token: u32) -> Option<String> {
     let mut at = token;
     for _ in 0..MAX_NESTING {
         let (name, outer) = match at >> 24 {
-            0x02 => (import.type_def(at).ok()?.name, import.enclosing(at)),
+            0x02 => (import.type_def_name(at).ok()?, import.enclosing(at)),
             0x01 => {
                 let (scope, name) = import.type_ref(at).ok()?;
                 (name, (scope >> 24 == 0x01).then_some(scope))

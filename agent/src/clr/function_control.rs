@@ -19,7 +19,8 @@ pub fn set_body(
     // SAFETY: the reference lives inside GetReJITParameters, the only place where the object may be called; both
     // slices outlive the calls.
     unsafe {
-        check("SetILFunctionBody", control.SetILFunctionBody(body))?;
-        check("SetILInstrumentedCodeMap", control.SetILInstrumentedCodeMap(&map))
+        // The map first: should it be refused, the body has not been taken yet.
+        check("SetILInstrumentedCodeMap", control.SetILInstrumentedCodeMap(&map))?;
+        check("SetILFunctionBody", control.SetILFunctionBody(body))
     }
 }

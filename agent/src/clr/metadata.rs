@@ -20,15 +20,6 @@ pub struct Import {
     buffer: RefCell<Vec<u16>>,
 }
 
-/// A TypeDef row.
-#[derive(Clone, Debug)]
-pub struct TypeDef {
-    /// Name with namespace, as in metadata (without the enclosing type).
-    pub name: String,
-    /// `CorTypeAttr`.
-    pub flags: u32,
-}
-
 /// A MethodDef row. The signature points into the module's metadata.
 #[derive(Clone, Debug)]
 pub struct MethodDef {
@@ -105,8 +96,8 @@ impl Import {
         all
     }
 
-    /// A TypeDef's name and flags.
-    pub fn type_def(&self, token: u32) -> Result<TypeDef, ClrError> {
+    /// A TypeDef's name with its namespace, without the enclosing type.
+    pub fn type_def_name(&self, token: u32) -> Result<String, ClrError> {
         let mut buffer = self.buffer.borrow_mut();
         let (mut written, mut flags, mut extends) = (0u32, 0u32, 0u32);
         // SAFETY: the buffer has the length given; out pointers are live locals.
@@ -121,7 +112,7 @@ impl Import {
             )
         };
         check("GetTypeDefProps", hresult)?;
-        Ok(TypeDef { name: text(&buffer, written), flags })
+        Ok(text(&buffer, written))
     }
 
     /// The type a nested TypeDef stands in; None for a top-level one.

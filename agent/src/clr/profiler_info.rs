@@ -2,13 +2,14 @@
 
 use super::bindings::{
     COR_PRF_DESKTOP_CLR, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC, ICorProfilerInfo,
-    ICorProfilerInfo4, ICorProfilerInfo5, ICorProfilerInfo7, IMetaDataEmit2, IMetaDataImport2,
+    ICorProfilerInfo4, ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerMethodEnum, IMetaDataEmit2,
+    IMetaDataImport2,
 };
 use super::emit::Emitter;
 use super::hresult::{ClrError, check};
 use super::metadata::Import;
 use super::text;
-use windows_core::{HRESULT, IUnknown, Interface, PWSTR};
+use windows_core::{BOOL, HRESULT, IUnknown, Interface, PWSTR};
 
 /// `CorOpenFlags::ofRead`.
 const OF_READ: u32 = 0;
@@ -21,7 +22,7 @@ const NAME_UNITS: usize = 2048;
 pub struct ProfilerInfo {
     base: ICorProfilerInfo,
     rejit: ICorProfilerInfo4,
-    masks: Option<ICorProfilerInfo5>,
+    inliners: Option<ICorProfilerInfo6>,
     apply: Option<ICorProfilerInfo7>,
 }
 
@@ -60,21 +61,15 @@ impl ProfilerInfo {
         Ok(ProfilerInfo {
             base: unknown.cast().map_err(missing("ICorProfilerInfo"))?,
             rejit: unknown.cast().map_err(missing("ICorProfilerInfo4"))?,
-            masks: unknown.cast().ok(),
+            inliners: unknown.cast().ok(),
             apply: unknown.cast().ok(),
         })
     }
 
-    /// `SetEventMask`, or `SetEventMask2` where `high` asks for it.
-    pub fn set_event_mask(&self, low: u32, high: u32) -> Result<(), ClrError> {
+    /// `SetEventMask`. Only inside `Initialize`.
+    pub fn set_event_mask(&self, events: u32) -> Result<(), ClrError> {
         // SAFETY: called inside Initialize, as the API demands; no pointers.
-        let hresult = unsafe {
-            match (&self.masks, high) {
-                (Some(masks), 1..) => masks.SetEventMask2(low, high),
-                _ => self.base.SetEventMask(low),
-            }
-        };
-        check("SetEventMask", hresult)
+        check("SetEventMask", unsafe { self.base.SetEventMask(events) })
     }
 
     /// `ICorProfilerInfo3::GetRuntimeInformation`.
@@ -161,6 +156,25 @@ impl ProfilerInfo {
         };
         check("GetAppDomainInfo", hresult)?;
         Ok(text(&name, written))
+    }
+
+    /// Whether precompiled code of the method's own module has it inlined, as far as the runtime tells
+    /// (`EnumNgenModuleMethodsInliningThisMethod`; false where it does not answer).
+    pub fn has_precompiled_inliners(&self, module_id: usize, token: u32) -> bool {
+        let Some(info) = &self.inliners else { return false };
+        let mut incomplete = BOOL(0);
+        let mut found: Option<ICorProfilerMethodEnum> = None;
+        // SAFETY: out pointers are live locals; the caller holds a loaded ModuleID; the enumerator is released on drop.
+        unsafe {
+            let hresult = info.EnumNgenModuleMethodsInliningThisMethod(
+                module_id,
+                module_id,
+                token,
+                &mut incomplete,
+                &mut found,
+            );
+            hresult.is_ok() && found.is_some_and(|found| found.GetCount().is_ok_and(|count| count > 0))
+        }
     }
 
     /// `GetFunctionInfo2` without frame: ModuleID and MethodDef token of a FunctionID.

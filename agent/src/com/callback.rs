@@ -24,6 +24,16 @@ fn with(body: impl FnOnce(&'static Agent)) -> Result<()> {
     Ok(())
 }
 
+/// As [`with`], for what must be known even after the kill switch.
+fn with_always(body: impl FnOnce(&'static Agent)) -> Result<()> {
+    guard_always((), || {
+        if let Some(agent) = agent::active() {
+            body(agent);
+        }
+    });
+    Ok(())
+}
+
 /// Callbacks we neither ask for nor need.
 macro_rules! ignored {
     ($($name:ident($($argument:ty),*);)*) => {
@@ -40,12 +50,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn Shutdown(&self) -> Result<()> {
-        guard_always((), || {
-            if let Some(agent) = agent::active() {
-                agent.shutdown();
-            }
-        });
-        Ok(())
+        with_always(Agent::shutdown)
     }
 
     fn ModuleLoadFinished(&self, module: usize, status: HRESULT) -> Result<()> {
@@ -59,8 +64,13 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         with(|agent| agent.module_loaded(module))
     }
 
+    /// Also after the kill switch: sessions still read metadata.
     fn ModuleUnloadStarted(&self, module: usize) -> Result<()> {
-        with(|agent| agent.module_unloading(module))
+        with_always(|agent| agent.module_unloading(module))
+    }
+
+    fn AppDomainShutdownStarted(&self, domain: usize) -> Result<()> {
+        with_always(|agent| agent.modules.forget_domain(domain))
     }
 
     fn JITInlining(&self, _caller: usize, callee: usize) -> Result<BOOL> {
@@ -76,7 +86,6 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     ignored! {
         AppDomainCreationStarted(usize);
         AppDomainCreationFinished(usize, HRESULT);
-        AppDomainShutdownStarted(usize);
         AppDomainShutdownFinished(usize, HRESULT);
         AssemblyLoadStarted(usize);
         AssemblyLoadFinished(usize, HRESULT);

@@ -1,4 +1,9 @@
-//! Unix: `dlopen`, signal masks, /proc.
+//! Unix: `dlopen`, signal masks, private files, /proc.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 /// Keeps this library mapped for the life of the process.
 pub fn pin_library() {
@@ -12,13 +17,20 @@ pub fn pin_library() {
     }
 }
 
-/// Runs `body` with every signal blocked on this thread; a thread started in it inherits that.
+/// What a fault raises on the thread that made it: blocked, it would end the process without the host's crash report.
+const FAULTS: [libc::c_int; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS];
+
+/// Runs `body` with every signal but those of faults blocked on this thread; a thread started in it inherits that.
 pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
     // SAFETY: both sets are live locals of the right type; the mask is restored below.
     let old = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut old: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
+        for fault in FAULTS {
+            libc::sigdelset(&mut all, fault);
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
         old
     };
@@ -41,4 +53,47 @@ pub fn runtime_path() -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let line = maps.lines().find(|line| line.ends_with("/libcoreclr.so"))?;
     Some(line.split_at(line.find('/')?).1.to_owned())
+}
+
+/// Opens a file to read that nobody but this process's user and root can have written: a regular one, no link, of one
+/// of these two, writable by no other. Never blocks (a FIFO is refused).
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let facts = file.metadata()?;
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let own = unsafe { libc::geteuid() };
+    let problem = if !facts.is_file() {
+        "it is not a regular file"
+    } else if facts.uid() != own && facts.uid() != 0 {
+        "it belongs to another user"
+    } else if facts.mode() & 0o022 != 0 {
+        "others may write to it; make its mode 0600"
+    } else {
+        return Ok(file);
+    };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn only_private_regular_files_are_opened() {
+        let folder = std::env::temp_dir().join(format!("redial-private-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("orders");
+        std::fs::write(&file, "x").unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        assert!(open_private(&file).is_ok());
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o620)).unwrap();
+        assert!(open_private(&file).unwrap_err().to_string().contains("0600"));
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(open_private(&link).is_err());
+        assert!(open_private(&folder).is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -2,8 +2,9 @@
 //! integer (the slot's byte offset in a block), no result. It never blocks and takes no lock; the first call on a
 //! thread claims a block.
 //!
-//! On x86-64 Linux it is assembly with initial-exec thread-local storage (one load through `fs`), since
-//! `thread_local!` in a library loaded at run time goes through `__tls_get_addr` and a state check.
+//! On x86-64 Linux with glibc it is assembly with initial-exec thread-local storage (one load through `fs`), since
+//! `thread_local!` in a library loaded at run time goes through `__tls_get_addr` and a state check. (musl's loader
+//! refuses such storage in a library loaded at run time.)
 
 use super::blocks::{self, Block, Slot};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +49,7 @@ extern "C" fn redial_count_slow(slot_offset: usize) {
     });
 }
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 mod native {
     use std::sync::atomic::AtomicU64;
 
@@ -89,7 +90,7 @@ mod native {
     }
 }
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 mod native {
     use std::cell::Cell;
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,7 +5,9 @@ use crate::catalogue::Module;
 use crate::planner::{Owner, SessionId};
 use crate::sync::lock;
 use crossbeam_channel::Sender;
+use redial_protocol::ids::RowId;
 use redial_protocol::message::{DialReport, Order, Refusal};
+use redial_protocol::reason::Reason;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -35,11 +37,12 @@ pub enum Job {
     SessionEnded(SessionId),
     /// Every dial off; answers how many copies were reverted and how many could not be.
     AllOff(Option<Sender<(u64, u64)>>),
-    /// A body of this row does not compile.
-    Bad(redial_protocol::ids::RowId),
+    /// This row's body cannot be used: take it back, with the reason and the HRESULT or 0.
+    Bad(RowId, Reason, u32),
 }
 
-/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (one turn each at a time), rows.
+/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (one turn each at a time), and
+/// bodies the CLR did not take.
 #[derive(Default)]
 pub struct Inbox {
     jobs: Mutex<VecDeque<Job>>,
@@ -61,6 +64,16 @@ impl Inbox {
             .wait_timeout_while(jobs, timeout, |jobs| jobs.is_empty())
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         jobs.drain(..).collect()
+    }
+}
+
+/// Gates of a batch of jobs, opened whatever becomes of the batch.
+#[derive(Default)]
+pub struct Gates(pub Vec<Arc<Gate>>);
+
+impl Drop for Gates {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|gate| gate.open());
     }
 }
 

@@ -3,7 +3,7 @@
 //! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
 #![forbid(unsafe_code)]
 
-use super::row::{Identity, Row, ThreadMark};
+use super::row::{Identity, Open, Row, ThreadMark};
 use crate::planner::Owner;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
@@ -42,8 +42,22 @@ pub struct Book {
     ring_first: u64,
     free_slots: Vec<Slot>,
     next_slot: u32,
+    /// Rows with counters, for those who add them up; its revision tells when to read it anew.
+    counted: Vec<Counted>,
+    counted_revision: u64,
     compilations: u64,
     stopping: bool,
+}
+
+/// A row's counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// The row.
+    pub row: RowId,
+    /// Its slot.
+    pub slot: Slot,
+    /// The slot's sum when the row got it.
+    pub start: u64,
 }
 
 /// What a finished compilation means.
@@ -164,7 +178,14 @@ impl Book {
             row.slot = Some(slot);
             row.slot_start = start;
         }
+        self.counted.push(Counted { row: id, slot, start });
+        self.counted_revision += 1;
         true
+    }
+
+    /// Rows with counters, if that changed since `revision`; with the present revision.
+    pub fn counted_since(&self, revision: u64) -> Option<(u64, Vec<Counted>)> {
+        (self.counted_revision != revision).then(|| (self.counted_revision, self.counted.clone()))
     }
 
     /// Slots in use.
@@ -210,20 +231,19 @@ impl Book {
         Some((id, offset))
     }
 
-    /// `ReJITCompilationStarted`. A thread that starts the same version again while it has it open never finished it.
-    pub fn started(&mut self, module_id: usize, token: u32, id: InstanceId) -> Verdict {
-        let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
-        let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
+    /// `ReJITCompilationStarted`. A thread that begins the same version anew while it has it open either never
+    /// finished it or compiles it from within itself (a resolver of the host's ran); [`Book::doubtful`] tells later.
+    pub fn started(&mut self, module_id: usize, token: u32, id: InstanceId) {
+        let Some(row) = self.find(module_id, token).and_then(|row| self.row_mut(row)) else { return };
         if !row.handed {
-            return Verdict::Fine;
+            return;
         }
-        let Some(compiled) = row.instance(id) else { return Verdict::Fine };
+        let Some(compiled) = row.instance(id) else { return };
         let thread = this_thread();
-        if compiled.open.iter().any(|(other, _)| *other == thread) {
-            return Verdict::Bad(row_id);
+        match compiled.open.iter_mut().find(|open| open.thread == thread) {
+            Some(open) => open.restarted = true,
+            None => compiled.open.push(Open { thread, since: Instant::now(), restarted: false }),
         }
-        compiled.open.push((thread, Instant::now()));
-        Verdict::Fine
     }
 
     /// `ReJITCompilationFinished`.
@@ -240,7 +260,7 @@ impl Book {
         let bodies = row.bodies;
         let Some(compiled) = row.instance(id) else { return Verdict::Fine };
         let thread = this_thread();
-        compiled.open.retain(|(other, _)| *other != thread);
+        compiled.open.retain(|open| open.thread != thread);
         if status.is_err() {
             compiled.state = State::Failed;
             return Verdict::Bad(row_id);
@@ -270,12 +290,15 @@ impl Book {
         self.announce(id, now);
     }
 
-    /// Rows with a compilation open longer than `age`, and the instances concerned.
-    pub fn open_since(&self, age: Duration) -> Vec<(RowId, InstanceId)> {
+    /// Instances with a compilation open longer than `once`, or begun anew and open longer than `restarted`.
+    pub fn doubtful(&self, restarted: Duration, once: Duration) -> Vec<(RowId, InstanceId)> {
+        let open_too_long =
+            |open: &Open| open.since.elapsed() > if open.restarted { restarted } else { once };
         self.rows
             .iter()
+            .filter(|row| row.is_on())
             .flat_map(|row| row.instances.iter().map(move |compiled| (row.id, compiled)))
-            .filter(|(_, compiled)| compiled.open.iter().any(|(_, since)| since.elapsed() > age))
+            .filter(|(_, compiled)| compiled.open.iter().any(open_too_long))
             .map(|(id, compiled)| (id, compiled.id))
             .collect()
     }
@@ -289,7 +312,8 @@ impl Book {
 
     /// Marks a row failed or refused.
     pub fn fail(&mut self, id: RowId, state: State, reason: Reason, hresult: u32, now: u64) {
-        if let Some(row) = self.row_mut(id) {
+        // A lost copy stays lost, whatever is learnt of it afterwards.
+        if let Some(row) = self.row_mut(id).filter(|row| row.state != State::Lost) {
             row.state = state;
             row.live_version = None;
             row.reason = Some((reason, hresult));
@@ -302,7 +326,7 @@ impl Book {
     pub fn lose(&mut self, key: ModuleKey, now: u64) {
         let lost: Vec<RowId> =
             self.rows.iter().filter(|row| row.what.module.key == key).map(|row| row.id).collect();
-        for id in lost {
+        for id in lost.iter().copied() {
             let Some(row) = self.rows.get_mut(id.0 as usize) else { continue };
             if let Some(slot) = row.slot {
                 row.final_calls = row.calls(calls_of(slot));
@@ -317,6 +341,8 @@ impl Book {
             self.live.remove(&(key.module_id as usize, row.what.token));
             self.announce(id, now);
         }
+        self.counted.retain(|counted| lost.binary_search(&counted.row).is_err());
+        self.counted_revision += 1;
     }
 
     /// Copies live, and how many stand (asked or live) by kept and by held orders.

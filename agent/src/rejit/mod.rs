@@ -9,5 +9,5 @@ pub mod row;
 pub mod scan;
 pub mod thread;
 
-pub use inbox::{Gate, Inbox, Job, Turn, TurnResult};
+pub use inbox::{Gate, Gates, Inbox, Job, Turn, TurnResult};
 pub use ledger::Ledger;

@@ -3,7 +3,7 @@
 
 use crate::agent::Agent;
 use crate::catalogue::Module;
-use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
+use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
 use crate::planner::Orders;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -25,8 +25,9 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>) {
             row.orders.retain(|seq| orders.stands(*seq));
             let (wanted, owner) = orders.wanted(&row.orders);
             row.owner = owner;
-            if row.state == State::Refused && wanted == Level::Off {
-                // The refusal answered a wish that no longer stands.
+            let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
+            if matches!(row.state, State::Refused | State::Failed) && wanted == Level::Off && !quarantined {
+                // It answered a wish that no longer stands; a new one may fare better.
                 row.state = State::Off;
                 row.reason = None;
             }
@@ -46,25 +47,27 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>) {
 /// Asks the CLR to recompile these rows with our body.
 fn request(agent: &Agent, rows: Vec<RowId>) {
     let rows = prepare(agent, rows);
-    if rows.is_empty() {
-        return;
+    if !rows.is_empty() {
+        request_batch(agent, &rows);
     }
-    let (mut modules, mut tokens) = ids(agent, &rows);
+}
+
+/// One bad copy fails a batch as a whole: halves find it, so that the others are turned all the same.
+fn request_batch(agent: &Agent, rows: &[RowId]) {
+    let (mut modules, mut tokens) = ids(agent, rows);
     if cfg!(debug_assertions) && agent.settings.provoke_rejit_error {
         modules.extend(modules.first().copied());
         tokens.push(NO_SUCH_METHOD);
     }
     match agent.info.request_rejit(&modules, &tokens) {
-        Ok(()) => accepted(agent, &rows),
-        // One bad copy fails a batch as a whole: find it, so that the others are turned all the same.
+        Ok(()) => accepted(agent, rows),
+        Err(e) if rows.len() == 1 || e.hresult == CORPROF_E_REJIT_NOT_ENABLED => {
+            rows.iter().for_each(|id| refused(agent, *id, Reason::Hresult, e.hresult.0 as u32));
+        }
         Err(_) => {
-            for id in rows {
-                let (module, token) = ids(agent, &[id]);
-                match agent.info.request_rejit(&module, &token) {
-                    Ok(()) => accepted(agent, &[id]),
-                    Err(e) => refused(agent, id, Reason::Hresult, e.hresult.0 as u32),
-                }
-            }
+            let (first, second) = rows.split_at(rows.len() / 2);
+            request_batch(agent, first);
+            request_batch(agent, second);
         }
     }
 }
@@ -76,6 +79,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
         let book = agent.ledger.book();
         rows.into_iter()
             .filter_map(|id| book.row(id).map(|row| (id, Arc::clone(&row.what.module), row.what.token)))
+            .filter(|(_, module, _)| !module.is_gone())
             .collect()
     };
     // A module's token is made outside the lock: that is a call into the CLR.
@@ -87,7 +91,10 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
         }
     });
     let copies: Vec<_> = with_site.collect();
-    let inlined = agent.inlining.veto(copies.iter().map(|(_, module, token)| (module.id(), *token)));
+    let mut inlined = agent.inlining.veto(copies.iter().map(|(_, module, token)| (module.id(), *token)));
+    for ((_, module, token), inlined) in copies.iter().zip(&mut inlined) {
+        *inlined = *inlined || agent.info.has_precompiled_inliners(module.id(), *token);
+    }
     let (ready, no_room): (Vec<RowId>, Vec<RowId>) = agent.ledger.change(|book, _| {
         let each = copies.iter().zip(inlined);
         let (ready, no_room): (Vec<_>, Vec<_>) = each.partition(|((id, ..), inlined_before)| {
@@ -139,16 +146,21 @@ fn refused(agent: &Agent, id: RowId, reason: Reason, hresult: u32) {
     agent.inlining.allow(copy);
 }
 
-/// Brings back the original IL of these rows.
+/// Brings back the original IL of these rows; lost ones have none.
 pub fn revert(agent: &Agent, rows: &[RowId]) {
+    let rows: Vec<RowId> = {
+        let book = agent.ledger.book();
+        let stands = |id: &RowId| book.row(*id).is_some_and(|row| !row.what.module.is_gone());
+        rows.iter().copied().filter(stands).collect()
+    };
     if rows.is_empty() {
         return;
     }
-    let (modules, tokens) = ids(agent, rows);
+    let (modules, tokens) = ids(agent, &rows);
     let (whole, each) = agent.info.request_revert(&modules, &tokens);
     agent.ledger.change(|book, now| {
         for (id, status) in rows.iter().zip(each) {
-            let Some(row) = book.row_mut(*id) else { continue };
+            let Some(row) = book.row_mut(*id).filter(|row| row.state != State::Lost) else { continue };
             row.turned = Some(Instant::now());
             let nothing_stood = status == CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
             if (whole.is_ok() && status.is_ok()) || nothing_stood {

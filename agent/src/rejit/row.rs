@@ -28,7 +28,18 @@ pub struct Compiled {
     /// Asked while compiling, live, off, failed.
     pub state: State,
     /// Compilations started and not finished, by thread: tiers and on-stack replacement may overlap on several.
-    pub open: Vec<(ThreadMark, Instant)>,
+    pub open: Vec<Open>,
+}
+
+/// A compilation that was started and not finished.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// On which thread.
+    pub thread: ThreadMark,
+    /// Since when.
+    pub since: Instant,
+    /// That thread started it once more since.
+    pub restarted: bool,
 }
 
 /// Tells live threads apart.
@@ -186,6 +197,7 @@ impl Row {
     /// Marks every instance of ours as no longer called.
     pub fn retire_instances(&mut self) {
         for compiled in &mut self.instances {
+            compiled.open.clear();
             if compiled.state != State::Failed {
                 compiled.state = State::Off;
             }

@@ -12,6 +12,8 @@ use crate::il;
 use crate::planner::{OrderSeq, Standing};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_REFUSALS;
+use redial_protocol::message::RefusedMethod;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +27,10 @@ pub struct Scan {
     pub rows: BTreeSet<RowId>,
     /// Copies without a body that only wildcards matched.
     pub bodyless: u64,
+    /// Copies in dynamic and collectible modules that only wildcards matched, by reason.
+    pub not_entered: BTreeMap<Reason, u64>,
+    /// The first of them by name.
+    pub not_entered_names: Vec<RefusedMethod>,
     /// Matches per order.
     pub per_order: BTreeMap<OrderSeq, u64>,
     /// Matches that found no room in the ledger.
@@ -42,7 +48,7 @@ pub fn scan(agent: &Agent, module: &Arc<Module>, orders: &[&Standing], found: &m
         matching(import, &names, &patterns, |method, hits| {
             let matched: Vec<&Standing> = hits.iter().filter_map(|hit| orders.get(*hit).copied()).collect();
             enter(agent, module, import, &names, method, &matched, found);
-            ControlFlow::Continue(())
+            if module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     });
 }
@@ -68,6 +74,19 @@ fn enter(
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
     if !by_name && ineligible.is_some_and(eligibility::is_bodyless) {
         found.bodyless += 1;
+        return;
+    }
+    // Such a module may come and go a thousand times: what only a wildcard matched there is told, not entered.
+    if let (false, Some(reason @ (Reason::Dynamic | Reason::Collectible))) = (by_name, ineligible) {
+        *found.not_entered.entry(reason).or_default() += 1;
+        if found.not_entered_names.len() < MAX_REFUSALS {
+            let what = Identity {
+                module: Arc::clone(module),
+                token: method.token,
+                names: names.display(import, method),
+            };
+            found.not_entered_names.push(RefusedMethod { method: what.full_name(), reason, hresult: 0 });
+        }
         return;
     }
     // The names are made before the lock is taken: they read metadata.

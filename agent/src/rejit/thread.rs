@@ -1,16 +1,17 @@
 //! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
 #![forbid(unsafe_code)]
 
-use super::inbox::{Gate, Job, Turn, TurnResult};
+use super::inbox::{Gates, Job, Turn, TurnResult};
 use super::request;
 use super::scan::{Scan, scan};
 use crate::agent::Agent;
 use crate::catalogue::Module;
-use crate::planner::{OrderSeq, Orders, Owner, SessionId, Standing};
+use crate::guard;
+use crate::planner::{Added, OrderSeq, Orders, Owner, SessionId, Standing};
 use crossbeam_channel::Sender;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_REFUSALS;
+use redial_protocol::limits::{MAX_REFUSALS, MAX_SENTENCES};
 use redial_protocol::message::{DialReport, Refusal, RefusedMethod};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
@@ -23,8 +24,10 @@ use std::time::{Duration, Instant};
 const MERGE: Duration = Duration::from_millis(50);
 /// How often the thread looks after open compilations when nothing else happens.
 const WATCH: Duration = Duration::from_secs(1);
-/// A compilation open longer than this, with no code to show for it, did not succeed.
-const GIVEN_UP: Duration = Duration::from_secs(5);
+/// A compilation that a thread began anew while it had it open, and that has no code after this long, failed.
+const RESTARTED: Duration = Duration::from_millis(500);
+/// The same of one begun once.
+const GIVEN_UP: Duration = Duration::from_secs(10);
 
 /// A turn whose copies were turned a moment ago.
 struct Deferred {
@@ -37,6 +40,14 @@ struct Deferred {
 struct Finish {
     found: Scan,
     warnings: Vec<String>,
+}
+
+/// What the jobs taken together ask for.
+#[derive(Default)]
+struct Batch {
+    affected: BTreeSet<RowId>,
+    gates: Gates,
+    turns: Vec<(Finish, Sender<TurnResult>)>,
 }
 
 /// State of the thread.
@@ -57,10 +68,17 @@ impl Worker {
         loop {
             let timeout = self.next_due().map_or(WATCH, |due| due.saturating_duration_since(Instant::now()));
             let jobs = self.agent.inbox.take(timeout.min(WATCH));
-            crate::guard::guard_always((), || self.work(jobs));
-            if crate::guard::killed() {
-                self.all_off();
+            // First busy, then a look: `Shutdown` first says stop, then waits for whoever is busy.
+            self.agent.worker_busy(true);
+            if self.agent.ledger.book().stopping() {
+                self.agent.worker_busy(false);
+                return;
             }
+            self.work(jobs);
+            if guard::killed() {
+                guard::guard_always((0, 0), || self.all_off());
+            }
+            self.agent.worker_busy(false);
         }
     }
 
@@ -70,43 +88,49 @@ impl Worker {
 
     fn work(&mut self, jobs: Vec<Job>) {
         let idle = jobs.is_empty();
-        let mut affected = BTreeSet::new();
-        let mut gates: Vec<Arc<Gate>> = Vec::new();
-        let mut turns = Vec::new();
+        let mut batch = Batch::default();
         for job in jobs {
-            match job {
-                Job::Turn(turn) => {
-                    let answer = turn.answer.clone();
-                    match self.take_in(turn) {
-                        Ok(finish) => turns.push((finish, answer)),
-                        // A session that no longer listens needs no answer.
-                        Err(refusal) => drop(answer.try_send(Err(refusal))),
-                    }
-                }
-                Job::Loaded(module, gate) => {
-                    affected.extend(self.scan_one(&module).rows);
-                    gates.extend(gate);
-                }
-                Job::SessionEnded(session) => affected.extend(self.end_session(session)),
-                Job::AllOff(answer) => {
-                    let counts = self.all_off();
-                    if let Some(answer) = answer {
-                        let _ = answer.try_send(counts);
-                    }
-                }
-                Job::Bad(row) => self.withdraw(row),
-            }
+            guard::guard_always((), || self.take(job, &mut batch));
         }
-        self.apply(&affected);
-        gates.iter().for_each(|gate| gate.open());
+        let Batch { affected, gates, turns } = batch;
+        guard::guard_always((), || self.apply(&affected));
+        drop(gates);
         for (finish, answer) in turns {
-            self.carry_out(finish, answer);
+            guard::guard_always((), || self.carry_out(finish, answer));
         }
-        self.resume_deferred();
-        if idle {
-            self.look_after_open_compilations();
+        guard::guard_always((), || {
+            self.resume_deferred();
+            if idle {
+                self.look_after_open_compilations();
+            }
+            self.publish();
+        });
+    }
+
+    /// Does a job, or notes in `batch` what is done for all of them together.
+    fn take(&mut self, job: Job, batch: &mut Batch) {
+        match job {
+            Job::Turn(turn) => {
+                let answer = turn.answer.clone();
+                match self.take_in(turn) {
+                    Ok(finish) => batch.turns.push((finish, answer)),
+                    // A session that no longer listens needs no answer.
+                    Err(refusal) => drop(answer.try_send(Err(refusal))),
+                }
+            }
+            Job::Loaded(module, gate) => {
+                batch.gates.0.extend(gate);
+                batch.affected.extend(self.scan_one(&module).rows);
+            }
+            Job::SessionEnded(session) => batch.affected.extend(self.end_session(session)),
+            Job::AllOff(answer) => {
+                let counts = self.all_off();
+                if let Some(answer) = answer {
+                    let _ = answer.try_send(counts);
+                }
+            }
+            Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
         }
-        self.publish();
     }
 
     /// Parses a turn, enters its orders and finds what they match.
@@ -126,9 +150,13 @@ impl Worker {
         }
         let before = self.orders.clone();
         let mut seqs = Vec::with_capacity(parsed.len());
+        let mut replacing = BTreeSet::new();
         for (pattern, order) in parsed {
             match self.orders.add(pattern, order, turn.owner) {
-                Ok(seq) => seqs.push(seq),
+                Ok(Added { seq, replaced }) => {
+                    seqs.push(seq);
+                    replacing.extend(replaced.then_some(seq));
+                }
                 Err(too_many) => {
                     self.orders = before;
                     return Err(Refusal::OverLimit(too_many.to_string()));
@@ -140,9 +168,11 @@ impl Worker {
         let found = self.scan_all(&seqs);
         let mut warnings = Vec::new();
         if !turn.later {
-            let nothing = found.per_order.is_empty();
+            // What takes the place of a standing order changes something even where nothing is loaded yet.
+            let stands = |seq: &OrderSeq| found.per_order.contains_key(seq) || replacing.contains(seq);
+            let nothing = !seqs.iter().any(stands);
             let suggestions = if nothing { self.suggestions(&seqs) } else { Vec::new() };
-            for seq in seqs.iter().filter(|seq| !found.per_order.contains_key(seq)) {
+            for seq in seqs.iter().filter(|seq| !stands(seq)) {
                 if let Some(order) = self.orders.get(*seq) {
                     warnings.push(format!("nothing matches {} yet; it was not set", order.order.pattern));
                 }
@@ -152,6 +182,12 @@ impl Worker {
                 self.orders = before;
                 return Err(Refusal::NothingMatched { suggestions });
             }
+        }
+        // A list that the other side would refuse to read helps nobody.
+        let more = warnings.len().saturating_sub(MAX_SENTENCES - 1);
+        if more > 1 {
+            warnings.truncate(MAX_SENTENCES - 1);
+            warnings.push(format!("and {more} more patterns match nothing yet"));
         }
         Ok(Finish { found, warnings })
     }
@@ -245,19 +281,19 @@ impl Worker {
         (before.len() as u64 - remaining.min(before.len() as u64), remaining)
     }
 
-    /// Reverts a row whose body does not compile, and keeps it from being tried again.
-    fn withdraw(&mut self, id: RowId) {
+    /// Takes back a row's body that cannot be used. A body that did not compile is not tried again.
+    fn withdraw(&mut self, id: RowId, reason: Reason, hresult: u32) {
         request::revert(self.agent, &[id]);
-        self.agent.ledger.change(|book, now| book.fail(id, State::Failed, Reason::Quarantined, 0, now));
+        self.agent.ledger.change(|book, now| book.fail(id, State::Failed, reason, hresult, now));
     }
 
     fn look_after_open_compilations(&mut self) {
-        let open = self.agent.ledger.book().open_since(GIVEN_UP);
+        let open = self.agent.ledger.book().doubtful(RESTARTED, GIVEN_UP);
         for (row, instance) in open {
             if self.agent.info.has_code(instance.function_id as usize, instance.rejit_id as usize) {
                 self.agent.ledger.book().close(row, instance);
             } else {
-                self.withdraw(row);
+                self.withdraw(row, Reason::Quarantined, 0);
             }
         }
     }
@@ -271,9 +307,13 @@ impl Worker {
     fn report(&self, finish: Finish) -> DialReport {
         let book = self.agent.ledger.book();
         let mut report = DialReport {
-            matched: finish.found.rows.len() as u64 + finish.found.bodyless + finish.found.no_room,
+            matched: finish.found.rows.len() as u64
+                + finish.found.bodyless
+                + finish.found.no_room
+                + finish.found.not_entered.values().sum::<u64>(),
             bodyless: finish.found.bodyless,
             warnings: finish.warnings,
+            refused: finish.found.not_entered_names,
             ..DialReport::default()
         };
         let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
@@ -291,7 +331,10 @@ impl Worker {
             }
         }
         if finish.found.no_room > 0 {
-            reasons.insert(Reason::Budget, finish.found.no_room);
+            *reasons.entry(Reason::Budget).or_default() += finish.found.no_room;
+        }
+        for (reason, count) in &finish.found.not_entered {
+            *reasons.entry(*reason).or_default() += count;
         }
         report.refused_by_reason = reasons.into_iter().collect();
         report

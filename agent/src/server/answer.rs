@@ -2,18 +2,20 @@
 #![forbid(unsafe_code)]
 
 use super::session::Session;
-use super::subscription::Subscription;
+use super::subscription::{Stop, Subscription};
 use super::{pages, rows};
+use crate::agent::HANGS;
 use crate::planner::{Owner, SessionId};
 use crate::probes::blocks;
 use crate::rejit::{Job, Turn};
+use crossbeam_channel::RecvTimeoutError;
 use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_ORDERS, MAX_PATTERN};
+use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_ORDERS, MAX_PATTERN, MAX_SESSIONS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Order, Refusal, Reply};
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Longest wait for the CLR to take a turn before the session is told that it hangs.
@@ -26,6 +28,9 @@ const CLR_BYTES_PER_COMPILATION: u64 = 1400;
 impl Session {
     /// Carries out a command. False ends the session.
     pub(super) fn obey(&mut self, id: u32, command: Command) -> bool {
+        if let Some(refusal) = self.refuses(&command) {
+            return self.send(Event::Reply { id, reply: Reply::Refused(refusal) });
+        }
         let reply = match command {
             Command::Modules => {
                 let (mut domains, mut modules) = self.agent.modules.rows(&self.agent.info);
@@ -75,6 +80,21 @@ impl Session {
         }
     }
 
+    /// Why a command is not looked at, if so.
+    fn refuses(&self, command: &Command) -> Option<Refusal> {
+        if self.restricted {
+            return Some(Refusal::AgentOff(format!(
+                "this agent serves {MAX_SESSIONS} controllers already; only hello, status and all off are left for more"
+            )));
+        }
+        let turns = matches!(command, Command::RequestReJit { .. } | Command::RequestRevert { .. });
+        (turns && crate::guard::killed()).then(|| {
+            Refusal::AgentOff(
+                "the agent switched itself off after three faults of its own; every dial is off".into(),
+            )
+        })
+    }
+
     fn methods(&self, id: u32, text: Option<&str>, limit: u64) -> Result<Reply, Refusal> {
         let pattern = match parse(text)? {
             Some(pattern) => pattern,
@@ -94,9 +114,13 @@ impl Session {
             return Reply::Refused(refusal);
         }
         let control = &self.agent.server.control;
+        let had_control = control.is_held_by(self.id);
         if let Err(holder) = control.acquire(self.id, &self.who(), take) {
             return Reply::Refused(Refusal::ControlHeld(holder));
         }
+        let held = owner == Owner::Held(self.id);
+        // Before the turn: should its answer not come in time, it may still take effect.
+        self.holds |= held;
         self.agent.ledger.wake();
         let lines: Vec<Order> = orders.clone();
         let (answer, wait) = crossbeam_channel::bounded(1);
@@ -106,16 +130,19 @@ impl Session {
                 lines
                     .iter()
                     .for_each(|order| self.agent.server.audit.note(self.user(), &self.who().program, order));
-                self.holds |= owner == Owner::Held(self.id);
                 Reply::Dialled(report)
             }
             Ok(Err(refusal)) => Reply::Refused(refusal),
-            Err(_) => Reply::Refused(Refusal::AgentOff(
+            Err(RecvTimeoutError::Timeout) => Reply::Refused(Refusal::AgentOff(
                 "the runtime has not answered RequestReJIT for 30 seconds; the dial may still take effect"
                     .into(),
             )),
+            Err(RecvTimeoutError::Disconnected) => Reply::Refused(Refusal::AgentOff(
+                "the agent failed over this command; look at `status` for what it did".into(),
+            )),
         };
-        if !self.holds {
+        let keeps_control = had_control || (held && matches!(reply, Reply::Dialled(_)));
+        if !keeps_control {
             control.release(self.id);
             self.agent.ledger.wake();
         }
@@ -139,6 +166,12 @@ impl Session {
             remains.push(format!(
                 "the runtime keeps about {} KiB for {compilations} recompilations until their AppDomain unloads",
                 compilations * CLR_BYTES_PER_COMPILATION / 1024
+            ));
+        }
+        if agent.worker_busy_for() >= HANGS {
+            remains.push(format!(
+                "the runtime has not answered our request for {} s; dials do not turn meanwhile",
+                agent.worker_busy_for().as_secs()
             ));
         }
         if kept + held > 0 {
@@ -166,13 +199,11 @@ impl Session {
 
     fn subscribe(&mut self, pattern: Option<Pattern>, interval_ms: u32) -> Reply {
         self.unsubscribe();
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(Stop::default());
         let interval = Duration::from_millis(u64::from(interval_ms.max(MIN_INTERVAL_MS)));
         let mut subscription =
             Subscription::new(self.agent, Arc::clone(&self.outbox), Arc::clone(&stop), pattern, interval);
-        self.agent.server.subscribed();
         if !subscription.begin() || !crate::platform::spawn("redial-watch", move || subscription.run()) {
-            self.agent.server.unsubscribed(false);
             return Reply::Refused(Refusal::AgentOff("the watching thread could not be started".into()));
         }
         self.watching = Some(stop);

@@ -62,6 +62,11 @@ impl Control {
         self.changes.store(inner.changes, Ordering::Release);
     }
 
+    /// Whether `session` has it.
+    pub fn is_held_by(&self, session: SessionId) -> bool {
+        lock(&self.inner).holder.as_ref().is_some_and(|(id, _)| *id == session)
+    }
+
     /// Who has it.
     pub fn holder(&self) -> Option<Holder> {
         lock(&self.inner).holder.as_ref().map(|(_, who)| who.clone())

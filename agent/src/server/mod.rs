@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const GOODBYE_WAIT: Duration = Duration::from_millis(200);
 /// The same when the launcher asked for a report.
 const REPORT_WAIT: Duration = Duration::from_secs(2);
+/// Sessions beyond the limit that may still look and turn everything off.
+const SPARE_SESSIONS: usize = 4;
 /// Pause after a failed accept (out of descriptors), so that the listener does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -98,13 +100,16 @@ pub fn listen(agent: &'static Agent) {
     loop {
         match listener.accept() {
             Ok(connection) => {
-                if agent.server.sessions.fetch_add(1, Ordering::AcqRel) >= MAX_SESSIONS {
+                let before = agent.server.sessions.fetch_add(1, Ordering::AcqRel);
+                if before >= MAX_SESSIONS + SPARE_SESSIONS {
                     agent.server.sessions.fetch_sub(1, Ordering::AcqRel);
                     continue;
                 }
                 let id = agent.server.next_session.fetch_add(1, Ordering::Relaxed) + 1;
                 let started = crate::platform::spawn("redial-session", move || {
-                    crate::guard::guard_always((), || session::serve(agent, id, connection));
+                    crate::guard::guard_always((), || {
+                        session::serve(agent, id, connection, before >= MAX_SESSIONS)
+                    });
                     agent.server.sessions.fetch_sub(1, Ordering::AcqRel);
                 });
                 if !started {

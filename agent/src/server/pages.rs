@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::agent::Agent;
+use crate::catalogue::Module;
 use crate::catalogue::methods::matching;
 use crate::catalogue::names::{MethodNames, ModuleNames};
 use redial_protocol::catalogue::MethodPage;
@@ -13,8 +14,11 @@ use std::ops::ControlFlow;
 /// Names after which a page goes out though it has room for more methods: far below what a frame holds.
 const PAGE_BYTES: usize = 1 << 20;
 
+/// Pages made under a module's lock before they are sent: some 8 MiB at most.
+const PAGES_AT_ONCE: usize = 8;
+
 /// Sends every method that matches, at most `limit`, in pages; answers how many matched in all. `send` answers
-/// whether to go on.
+/// whether to go on, and is called while no module is kept from unloading.
 pub fn methods(
     agent: &Agent,
     pattern: &Pattern,
@@ -22,34 +26,65 @@ pub fn methods(
     mut send: impl FnMut(MethodPage) -> bool,
 ) -> u64 {
     let mut matched = 0u64;
-    let mut page = Page::default();
     for module in agent.modules.all().iter().filter(|module| pattern.matches_assembly(&module.name)) {
-        let mut open = true;
-        module.with_metadata(&agent.info, |import| {
-            let names = ModuleNames::default();
-            page.begin(module.key);
-            matching(import, &names, &[pattern], |found, _| {
-                matched += 1;
-                if matched <= limit {
-                    let display = names.display(import, found);
-                    page.add(found.type_token, found.token, &display, || {
-                        names.display_type(import, found.type_token, found.type_name)
-                    });
-                    if page.is_full() {
-                        open = send(page.take(module.key));
-                    }
-                }
-                if open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            });
-        });
-        if !open {
-            return matched;
+        let mut in_module = 0u64;
+        loop {
+            let room = limit.saturating_sub(matched);
+            let batch = read_batch(agent, module, pattern, in_module, room);
+            matched += batch.seen;
+            in_module += batch.seen;
+            if !batch.pages.into_iter().all(&mut send) {
+                return matched;
+            }
+            if !batch.more {
+                break;
+            }
         }
     }
-    if !page.columns.token.is_empty() {
-        send(page.columns);
-    }
     matched
+}
+
+/// Some of a module's matches.
+#[derive(Default)]
+struct Batch {
+    pages: Vec<MethodPage>,
+    /// Matches seen beyond those skipped, on a page or past the limit.
+    seen: u64,
+    /// Whether the module has more.
+    more: bool,
+}
+
+/// Reads a module's matches after the first `skip`, at most `room` of them onto pages.
+fn read_batch(agent: &Agent, module: &Module, pattern: &Pattern, skip: u64, room: u64) -> Batch {
+    let mut batch = Batch::default();
+    let mut page = Page::default();
+    page.begin(module.key);
+    module.with_metadata(&agent.info, |import| {
+        let names = ModuleNames::default();
+        let mut at = 0u64;
+        matching(import, &names, &[pattern], |found, _| {
+            at += 1;
+            if at <= skip {
+                return ControlFlow::Continue(());
+            }
+            batch.seen += 1;
+            if batch.seen <= room {
+                let display = names.display(import, found);
+                page.add(found.type_token, found.token, &display, || {
+                    names.display_type(import, found.type_token, found.type_name)
+                });
+                if page.is_full() {
+                    batch.pages.push(page.take(module.key));
+                }
+            }
+            batch.more = batch.pages.len() >= PAGES_AT_ONCE;
+            if batch.more || module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    });
+    if !page.columns.token.is_empty() {
+        batch.pages.push(page.columns);
+    }
+    batch
 }
 
 #[derive(Default)]

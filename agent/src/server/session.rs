@@ -4,6 +4,7 @@
 
 use super::answer;
 use super::outbox::{Next, Outbox};
+use super::subscription::Stop;
 use crate::agent::Agent;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
@@ -16,7 +17,6 @@ use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::transport::{Closer, Connection, Peer, ReadHalf, WriteHalf};
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a waiting reader looks at its deadlines.
@@ -32,16 +32,29 @@ pub struct Session {
     pub(super) id: SessionId,
     pub(super) outbox: Arc<Outbox>,
     /// Set to stop the subscription's thread.
-    pub(super) watching: Option<Arc<AtomicBool>>,
+    pub(super) watching: Option<Arc<Stop>>,
     /// Whether it has set held dials.
     pub(super) holds: bool,
+    /// Whether it came when the agent was full: it may look and stop, within a short time.
+    pub(super) restricted: bool,
+    begun: Instant,
+    closer: Closer,
     peer: Peer,
     hello: Option<ClientHello>,
     bad_frames: u32,
 }
 
-/// Serves a connection until it ends.
-pub fn serve(agent: &'static Agent, id: u64, connection: Connection) {
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.unsubscribe();
+        answer::forget(self.agent, self.id);
+        self.outbox.close();
+        self.closer.close();
+    }
+}
+
+/// Serves a connection until it ends; a `restricted` one only what is frozen.
+pub fn serve(agent: &'static Agent, id: u64, connection: Connection, restricted: bool) {
     let peer = connection.peer().clone();
     let (read, write, closer) = connection.split();
     let outbox = Arc::new(Outbox::default());
@@ -57,15 +70,14 @@ pub fn serve(agent: &'static Agent, id: u64, connection: Connection) {
         outbox,
         watching: None,
         holds: false,
+        restricted,
+        begun: Instant::now(),
+        closer,
         peer,
         hello: None,
         bad_frames: 0,
     };
     session.read_frames(read);
-    session.unsubscribe();
-    answer::forget(agent, session.id);
-    session.outbox.close();
-    closer.close();
 }
 
 fn write_frames(outbox: &Outbox, mut write: WriteHalf, closer: &Closer) {
@@ -127,6 +139,10 @@ impl Session {
             {
                 return;
             }
+            let short = self.restricted || self.hello.is_none();
+            if short && self.begun.elapsed() > self.agent.settings.frame_deadline || self.agent.is_stopped() {
+                return;
+            }
             if self.outbox.is_closed() || self.holds && last_word.elapsed() > self.agent.settings.silence {
                 return;
             }
@@ -173,8 +189,7 @@ impl Session {
 
     pub(super) fn unsubscribe(&mut self) {
         if let Some(stop) = self.watching.take() {
-            stop.store(true, Ordering::Release);
-            self.agent.ledger.wake();
+            stop.stop(self.agent);
         }
     }
 

@@ -6,15 +6,18 @@ use super::outbox::Outbox;
 use super::rows;
 use crate::agent::Agent;
 use crate::probes::blocks::{self, Slot};
+use crate::rejit::ledger::Counted;
+use crate::sync::lock;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::MAX_COUNTER_ROWS;
 use redial_protocol::message::Event;
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
+use redial_protocol::state::State;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Transitions in one go.
@@ -22,19 +25,46 @@ const MAX_TRANSITIONS: usize = 512;
 /// Longest the thread lingers at shutdown for its last frames.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// Ends a subscription from another thread.
+#[derive(Debug, Default)]
+pub struct Stop {
+    asked: AtomicBool,
+    /// Held over each pass of the watcher.
+    pass: Mutex<()>,
+}
+
+impl Stop {
+    /// Asks the watcher to end and waits for the pass it is in: nothing of it is sent afterwards.
+    pub fn stop(&self, agent: &Agent) {
+        self.asked.store(true, Ordering::Release);
+        agent.ledger.wake();
+        drop(lock(&self.pass));
+    }
+
+    fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
+    }
+}
+
 /// What one session watches.
 pub struct Subscription {
     agent: &'static Agent,
     outbox: Arc<Outbox>,
-    stop: Arc<AtomicBool>,
+    stop: Arc<Stop>,
     pattern: Option<Pattern>,
     interval: Duration,
     /// Rows whose `StatusRow` was sent.
     sent: HashMap<RowId, Sent>,
+    /// Those of them that have counters, as of `counted_revision`.
+    counted: Vec<Counted>,
+    counted_revision: u64,
+    /// Rows lost since the last fold: their counters are gone, their final number is in the ledger.
+    lost: Vec<RowId>,
     rows_seen: usize,
     ring_seen: u64,
     control_seen: u64,
     dropped: u64,
+    served: bool,
 }
 
 /// What of a row was sent last.
@@ -44,15 +74,22 @@ struct Sent {
     told: u64,
 }
 
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.agent.server.unsubscribed(self.served);
+    }
+}
+
 impl Subscription {
     /// A subscription; `pattern` absent means every row.
     pub fn new(
         agent: &'static Agent,
         outbox: Arc<Outbox>,
-        stop: Arc<AtomicBool>,
+        stop: Arc<Stop>,
         pattern: Option<Pattern>,
         interval: Duration,
     ) -> Subscription {
+        agent.server.subscribed();
         let ring_seen = agent.ledger.book().ring_end();
         Subscription {
             agent,
@@ -61,10 +98,14 @@ impl Subscription {
             pattern,
             interval,
             sent: HashMap::new(),
+            counted: Vec::new(),
+            counted_revision: 0,
+            lost: Vec::new(),
             rows_seen: 0,
             ring_seen,
             control_seen: agent.server.control.changes(),
             dropped: 0,
+            served: false,
         }
     }
 
@@ -75,12 +116,17 @@ impl Subscription {
 
     /// Runs until the session ends, it is stopped, or the process ends.
     pub fn run(mut self) {
+        let stop = Arc::clone(&self.stop);
         let mut next_fold = Instant::now() + self.interval;
-        while !self.stop.load(Ordering::Acquire) {
+        loop {
             let left = next_fold.saturating_duration_since(Instant::now());
             let control = &self.agent.server.control;
-            let other = || self.stop.load(Ordering::Acquire) || control.changes() != self.control_seen;
+            let other = || stop.is_asked() || control.changes() != self.control_seen;
             self.agent.ledger.wait(self.ring_seen, left, other);
+            let _pass = lock(&stop.pass);
+            if stop.is_asked() {
+                return;
+            }
             let stopping = self.agent.ledger.book().stopping();
             let fold = stopping || Instant::now() >= next_fold;
             if fold {
@@ -93,15 +139,12 @@ impl Subscription {
             }
             let alive = self.new_rows() && self.transitions() && self.control() && (!fold || self.counters());
             if stopping {
-                let served = alive && self.send(Event::Goodbye) && self.outbox.drain(LAST_WORDS);
-                self.agent.server.unsubscribed(served);
+                self.served = alive && self.send(Event::Goodbye) && self.outbox.drain(LAST_WORDS);
+            }
+            if stopping || !alive {
                 return;
             }
-            if !alive {
-                break;
-            }
         }
-        self.agent.server.unsubscribed(false);
     }
 
     fn send(&self, event: Event) -> bool {
@@ -144,6 +187,9 @@ impl Subscription {
                 return true;
             }
             for (number, transition) in (first..).zip(transitions) {
+                if transition.state == State::Lost {
+                    self.lost.push(transition.row);
+                }
                 let is_news = self.sent.get(&transition.row).is_some_and(|sent| number >= sent.told);
                 if is_news && !self.send(Event::Transition(transition)) {
                     return false;
@@ -159,17 +205,21 @@ impl Subscription {
     }
 
     fn counters(&mut self) -> bool {
-        let watched: Vec<(RowId, Slot, u64)> = {
-            let book = self.agent.ledger.book();
-            let rows = book.rows().iter().filter(|row| self.sent.contains_key(&row.id));
-            rows.filter_map(|row| Some((row.id, row.slot?, row.slot_start))).collect()
-        };
-        let slots: Vec<Slot> = watched.iter().map(|(_, slot, _)| *slot).collect();
+        self.look_for_counters();
+        let slots: Vec<Slot> = self.counted.iter().map(|counted| counted.slot).collect();
         let mut sums = Vec::new();
         blocks::sum(&slots, &mut sums);
+        let each = self
+            .counted
+            .iter()
+            .zip(sums)
+            .map(|(counted, sum)| (counted.row, sum.saturating_sub(counted.start)));
+        let last_words: Vec<(RowId, u64)> = {
+            let book = self.agent.ledger.book();
+            self.lost.drain(..).filter_map(|id| Some((id, book.row(id)?.final_calls))).collect()
+        };
         let mut delta = CounterDelta { t_ms: self.agent.age_ms(), ..CounterDelta::default() };
-        for ((row, _, start), sum) in watched.into_iter().zip(sums) {
-            let calls = sum.saturating_sub(start);
+        for (row, calls) in each.chain(last_words) {
             let Some(sent) = self.sent.get_mut(&row) else { continue };
             // What does not fit goes with the next fold: a delta is against what was sent.
             if calls > sent.calls && delta.rows.len() < MAX_COUNTER_ROWS {
@@ -179,5 +229,14 @@ impl Subscription {
             }
         }
         self.send(Event::Counters { delta, dropped: self.dropped })
+    }
+
+    /// Reads anew which rows have counters, where that changed.
+    fn look_for_counters(&mut self) {
+        let changed = self.agent.ledger.book().counted_since(self.counted_revision);
+        if let Some((revision, counted)) = changed {
+            self.counted = counted;
+            self.counted_revision = revision;
+        }
     }
 }

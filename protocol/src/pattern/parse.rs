@@ -4,7 +4,7 @@ use super::glob::{Glob, STAR};
 use super::names::{cut_list, metadata_of_keyword, opening, split_outside};
 use super::params::{self, Declared};
 use super::{Pattern, Split, Target};
-use crate::limits::MAX_PATTERN;
+use crate::limits::{MAX_PATTERN, MAX_PATTERN_DOTS};
 
 /// What is wrong with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +45,12 @@ pub enum PatternError {
     NoMethod {
         /// The pattern.
         pattern: String,
+    },
+    /// More dots than any name has; each is a place where type and method may part.
+    #[error("the pattern has {dots} dots outside brackets; the limit is {MAX_PATTERN_DOTS}")]
+    TooManyDots {
+        /// How many.
+        dots: usize,
     },
     /// Brackets that do not match.
     #[error("the brackets of the parameters in the pattern '{pattern}' do not match")]
@@ -119,15 +125,9 @@ pub(super) fn parse(text: &str) -> Result<Pattern, PatternError> {
             }
             Target::Token(token)
         }
-        None => Target::Named { splits: splits(&body, params), body },
+        None => Target::Named { splits: splits(&body, params)?, body },
     };
-    Ok(Pattern {
-        wildcard: unescaped.contains(STAR),
-        special_params: params.is_some(),
-        text: text.to_owned(),
-        assembly,
-        target,
-    })
+    Ok(Pattern { wildcard: unescaped.contains(STAR), text: text.to_owned(), assembly, target })
 }
 
 /// Wildcards become [`STAR`], escaped characters themselves.
@@ -214,9 +214,9 @@ fn token(body: &str) -> Result<u32, PatternError> {
     if token >> 24 == 6 && token & 0x00ff_ffff != 0 { Ok(token) } else { Err(bad()) }
 }
 
-fn splits(body: &str, params: Option<&str>) -> Vec<Split> {
+fn splits(body: &str, params: Option<&str>) -> Result<Vec<Split>, PatternError> {
     if body.chars().all(|c| c == STAR) {
-        return vec![split("\0", body, params)];
+        return Ok(vec![split("\0", body, params)]);
     }
     let mut dots = Vec::new();
     let mut position = 0;
@@ -226,7 +226,10 @@ fn splits(body: &str, params: Option<&str>) -> Vec<Split> {
         position += 1;
     }
     dots.pop();
-    dots.iter().map(|dot| split(&body[..*dot], &body[*dot + 1..], params)).collect()
+    if dots.len() > MAX_PATTERN_DOTS {
+        return Err(PatternError::TooManyDots { dots: dots.len() });
+    }
+    Ok(dots.iter().map(|dot| split(&body[..*dot], &body[*dot + 1..], params)).collect())
 }
 
 fn split(type_half: &str, method_half: &str, params: Option<&str>) -> Split {
