@@ -37,6 +37,7 @@ pub struct Book {
     rows: Vec<Row>,
     /// Rows of loaded modules by what callbacks bring: ModuleID and token.
     live: HashMap<(usize, u32), RowId>,
+    fleeting: usize,
     ring: VecDeque<Transition>,
     /// Number of the ring's first entry.
     ring_first: u64,
@@ -150,8 +151,14 @@ impl Book {
         }
         let id = RowId(self.rows.len() as u32);
         self.live.insert((what.module.id(), what.token), id);
+        self.fleeting += usize::from(what.module.dynamic || what.module.collectible);
         self.rows.push(Row::new(id, what, ineligible));
         Some(id)
+    }
+
+    /// Rows of dynamic and collectible modules, those that have gone included.
+    pub fn fleeting_rows(&self) -> usize {
+        self.fleeting
     }
 
     /// The row a callback means.

@@ -20,6 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+/// Rows of dynamic and collectible modules that wildcards may enter: such a module's rows stay when it has gone.
+const MAX_FLEETING_ROWS: usize = 20_000;
+
 /// What a scan found, over all modules so far.
 #[derive(Default)]
 pub struct Scan {
@@ -27,7 +30,7 @@ pub struct Scan {
     pub rows: BTreeSet<RowId>,
     /// Copies without a body that only wildcards matched.
     pub bodyless: u64,
-    /// Copies in dynamic and collectible modules that only wildcards matched, by reason.
+    /// Copies past [`MAX_FLEETING_ROWS`], by reason.
     pub not_entered: BTreeMap<Reason, u64>,
     /// The first of them by name.
     pub not_entered_names: Vec<RefusedMethod>,
@@ -76,8 +79,11 @@ fn enter(
         found.bodyless += 1;
         return;
     }
-    // Such a module may come and go a thousand times: what only a wildcard matched there is told, not entered.
-    if let (false, Some(reason @ (Reason::Dynamic | Reason::Collectible))) = (by_name, ineligible) {
+    // Such modules may come and go a thousand times: at some point what a wildcard matches there is only told.
+    let crowded = known.is_none() && agent.ledger.book().fleeting_rows() >= MAX_FLEETING_ROWS;
+    if let (true, false, Some(reason @ (Reason::Dynamic | Reason::Collectible))) =
+        (crowded, by_name, ineligible)
+    {
         *found.not_entered.entry(reason).or_default() += 1;
         if found.not_entered_names.len() < MAX_REFUSALS {
             let what = Identity {
