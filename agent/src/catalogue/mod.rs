@@ -1,5 +1,6 @@
 //! What is loaded: AppDomains, modules, and (read from metadata on demand, never kept) types and methods.
 //! Knows nothing of dials.
+#![forbid(unsafe_code)]
 
 pub mod methods;
 pub mod modules;

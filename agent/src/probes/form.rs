@@ -9,7 +9,7 @@ use crate::il::Insn;
 /// How an instrumented body calls the leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountForm {
-    /// Unmanaged `calli` with a `CallConvSuppressGCTransition` modifier: no transition (.NET 5 and later, where
+    /// Unmanaged `calli` with a `CallConvSuppressGCTransition` modifier: no transition (.NET 6 and later, where
     /// the type exists). The JIT adds a poll, so the collector is not kept waiting.
     Suppressed,
     /// Plain unmanaged `calli`: a full transition, which lets the collector in at every call.

@@ -1,6 +1,7 @@
 //! Turning dials: the ledger of copies, the inbox, and the one thread that calls `RequestReJIT` and
 //! `RequestRevert`. That thread is native, never runs managed code, and holds no lock of ours across those calls
 //! (`ReJITError` arrives inside them).
+#![forbid(unsafe_code)]
 
 pub mod inbox;
 pub mod ledger;
