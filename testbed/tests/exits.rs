@@ -15,7 +15,12 @@ use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, ensure_said};
 use redial_testbed::{on_each_runtime, programs};
 
-on_each_runtime!(the_same_end_as_without, the_launcher_passes_every_end_on, ends_in_the_middle_of_turns);
+on_each_runtime!(
+    the_same_end_as_without,
+    the_launcher_passes_every_end_on,
+    ends_in_the_middle_of_turns,
+    watchers_and_holders_end_with_the_host
+);
 
 /// What Shop is told, in the ways a program can end.
 const ENDS: [&str; 4] = ["exit 7", "quit 9", "failfast", "throw"];
@@ -111,17 +116,18 @@ fn ends_in_the_middle_of_turns(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// A watcher is told of an orderly end, and `redial watch` ends with the code for a process that is gone.
-#[test]
-fn watch_ends_with_the_host() -> Result<()> {
-    for runtime in Runtime::all() {
+/// Watchers and holders are told of an orderly end and end themselves, with the code for a process that is gone. What
+/// a holder held is not reverted in a runtime that is going down (2.1 crashed there): many times, for it is a race.
+fn watchers_and_holders_end_with_the_host(runtime: Runtime) -> Result<()> {
+    for _ in 0..8 {
         let live = under_agent::start(shop(runtime)?)?;
         ensure_said(&live.redial("dial", &["Shop!Shop.Cart.*", "count"])?, 0, &[])?;
         let mut watch = Host::start(live.command("watch", &["--interval", "20"])?)?;
         watch.next_line()?;
         let mut hold = Host::start(live.command("dial", &["Shop!Shop.Money.*", "count", "--hold"])?)?;
         hold.wait_for("held")?;
-        ensure!(end(live.host, "exit 0")?.code()? == 0);
+        let outcome = end(live.host, "exit 0")?;
+        ensure!(outcome.code()? == 0, "{}", outcome.said());
         ensure_said(&watch.finish()?, 3, &["has ended"])?;
         ensure_said(&hold.finish()?, 3, &["has ended"])?;
     }
