@@ -1,5 +1,6 @@
 //! A real single-file program on .NET 10: a server that speaks JSON-RPC in lines. With dials on it answers what it
 //! answers without, its calls are counted exactly, and in the end every method runs its original code.
+#![cfg(target_os = "linux")]
 
 use std::process::Command;
 
