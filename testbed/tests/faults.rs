@@ -332,7 +332,9 @@ fn who_subscribes_and_never_reads_misses_no_number(runtime: Runtime) -> Result<(
     expected.sort_by_key(|row| row.row);
     let total: u64 = expected.iter().map(|row| row.calls).sum();
     let (mut calls, mut counted) = (std::collections::BTreeMap::new(), 0);
+    let deadline = Instant::now() + DEADLINE;
     while counted < total {
+        ensure!(Instant::now() < deadline, "only {counted} of {total} calls were told");
         match rude.packet()?.context("the subscription ended")? {
             FromAgent::Event(Event::Rows { rows, .. }) => {
                 for row in rows {
