@@ -66,7 +66,12 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
     if facts.impl_flags & ASYNC != 0 && facts.runtime_major >= 11 {
         return Err(Reason::RuntimeAsync);
     }
-    if facts.core_library && facts.runtime_major == 9 && is_jit_helper(facts.type_name, facts.method) {
+    let helper = match facts.runtime_major {
+        5..=8 => is_helper_by_address(facts.type_name, facts.method),
+        9 => is_jit_helper(facts.type_name, facts.method),
+        _ => false,
+    };
+    if facts.core_library && helper {
         return Err(Reason::RuntimeHelper);
     }
     Ok(())
@@ -75,6 +80,12 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
 /// Whether a refusal is mere absence of a body, which a wildcard counts and does not complain of.
 pub fn is_bodyless(reason: Reason) -> bool {
     matches!(reason, Reason::NoBody | Reason::PInvoke | Reason::RuntimeImplemented)
+}
+
+/// JIT helpers of which .NET 5 to 8 take the original body's address at start-up, once: a dial set before leaves them
+/// none to take (stores into arrays then crash), and one set later never counts.
+fn is_helper_by_address(type_name: &str, method: &str) -> bool {
+    type_name == "System.Runtime.CompilerServices.CastHelpers" && matches!(method, "StelemRef" | "LdelemaRef")
 }
 
 /// JIT helpers of the core library that crash .NET 9 when recompiled (dotnet/runtime 112636, fixed in 10.0 by
@@ -140,5 +151,19 @@ mod tests {
         assert_eq!(check(&helper), Ok(()));
         assert_eq!(check(&Facts { runtime_major: 9, ..helper }), Err(Reason::RuntimeHelper));
         assert_eq!(check(&Facts { runtime_major: 9, type_name: "System.String", ..helper }), Ok(()));
+    }
+
+    #[test]
+    fn helpers_called_by_address_are_refused_where_they_are() {
+        let type_name = "System.Runtime.CompilerServices.CastHelpers";
+        for method in ["StelemRef", "LdelemaRef"] {
+            let helper = Facts { core_library: true, type_name, method, ..PLAIN };
+            for runtime_major in 5..=9 {
+                assert_eq!(check(&Facts { runtime_major, ..helper }), Err(Reason::RuntimeHelper));
+            }
+            assert_eq!(check(&Facts { runtime_major: 10, ..helper }), Ok(()));
+        }
+        let precoded = Facts { core_library: true, type_name, method: "ChkCastAny", ..PLAIN };
+        assert_eq!(check(&precoded), Ok(()));
     }
 }
