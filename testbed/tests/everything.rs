@@ -81,6 +81,40 @@ fn in_a_short_program(runtime: Runtime) -> Result<()> {
     ensure_same(&with, &run(command)?.ok()?)
 }
 
+/// What the runtime itself calls while it starts, dialled before it does: so little is asked for in time, unlike the
+/// whole core library. (.NET 5 to 8 crash when they may recompile the wrong two of these.)
+fn helpers_of_the_runtime(runtime: Runtime) -> Result<()> {
+    let report = ReportFile::new(&format!("helpers-{}", runtime.name()))?;
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--exact", "20", "--threads", "4"]);
+    let mut options = vec!["--report", report.path()];
+    for order in [
+        "System.Private.CoreLib!System.Runtime.CompilerServices.*.*=count",
+        "System.Private.CoreLib!System.StartupHookProvider.*=count",
+        "System.Private.CoreLib!System.Threading.Monitor.*=count",
+        "System.Private.CoreLib!System.SpanHelpers.*=count",
+        "System.Private.CoreLib!System.Environment.*=count",
+        "System.Private.CoreLib!System.Buffer.*=count",
+    ] {
+        options.extend(["--dial", order]);
+    }
+    let with = run(redial_run(&options, &command)?)?.ok()?;
+    ensure_same(&with, &run(command)?.ok()?)?;
+    let report = report.read()?;
+    let rows = report["status"].as_array().context("no status in the report")?;
+    assert!(rows.iter().filter(|row| row["state"] == "live").count() > 3, "nothing was dialled in time");
+    let refused: Vec<&str> = rows
+        .iter()
+        .filter(|row| row["state"] == "refused")
+        .filter_map(|row| row["method"].as_str())
+        .collect();
+    let by_address = ["LdelemaRef", "StelemRef"]
+        .map(|method| format!("System.Runtime.CompilerServices.CastHelpers.{method}"))
+        .to_vec();
+    assert_eq!(refused, if runtime == Runtime::V8_0 { by_address } else { vec![] });
+    Ok(())
+}
+
 /// Shop's commands and what it answers, with a chance to turn dials between them.
 fn drive(host: &mut Host, mut between: impl FnMut(usize) -> Result<()>) -> Result<Vec<String>> {
     let mut answers = vec![host.ask("load-plugin", "plugin")?, host.ask("round 30", "done")?];
@@ -199,6 +233,7 @@ fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
 on_each_runtime!(
     from_the_start,
     in_a_short_program,
+    helpers_of_the_runtime,
     while_it_runs,
     shop_stays_exact_beside_the_core_library,
     bodies_that_are_none_are_refused_by_name,
