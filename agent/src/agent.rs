@@ -200,9 +200,9 @@ impl Agent {
         if self.is_core_library(&module) {
             self.choose_count_form(&module);
         }
-        // Nobody waits for what is refused anyway, nor for a ReJIT thread that hangs inside the runtime.
-        let dialable = !module.dynamic && !module.collectible;
-        let wait = dialable && self.may_match(&module.name) && self.worker_busy_for() < HANGS;
+        // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
+        // ReJIT thread that hangs inside the runtime.
+        let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
         let gate = wait.then(|| Arc::new(Gate::default()));
         self.inbox.put(Job::Loaded(module, gate.clone()));
         if gate.is_some_and(|gate| !gate.wait(FIRST_CALL_WAIT)) {
