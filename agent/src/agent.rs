@@ -32,8 +32,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use windows_core::{HRESULT, IUnknown};
 
-/// Longest wait of a host thread at module load for the first turn of a matching order.
-const FIRST_CALL_WAIT: Duration = Duration::from_millis(100);
 /// A ReJIT thread that is at its jobs for this long hangs inside the runtime, as far as anyone can tell.
 pub const HANGS: Duration = Duration::from_secs(2);
 /// Longest wait at shutdown for the ReJIT thread to come out of the runtime.
@@ -205,7 +203,7 @@ impl Agent {
         let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
         let gate = wait.then(|| Arc::new(Gate::default()));
         self.inbox.put(Job::Loaded(module, gate.clone()));
-        if gate.is_some_and(|gate| !gate.wait(FIRST_CALL_WAIT)) {
+        if gate.is_some_and(|gate| !gate.wait(self.settings.first_call_wait)) {
             self.missed_deadlines.fetch_add(1, Ordering::Relaxed);
         }
     }

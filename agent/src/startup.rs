@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Milliseconds a host thread waits at module load at most.
+const FIRST_CALL_WAIT_MS: u64 = 100;
 /// Largest orders file read, bytes.
 const MAX_ORDERS_FILE: u64 = 4 << 20;
 
@@ -33,6 +35,9 @@ pub struct Settings {
     pub report: bool,
     /// Silence after which a session that holds dials is taken for dead (`REDIAL_SILENCE_MS`, for tests).
     pub silence: Duration,
+    /// Longest wait of a host thread at module load for the first turn of a matching order (`REDIAL_FIRST_CALL_MS`, for
+    /// tests).
+    pub first_call_wait: Duration,
     /// Time in which a frame that has begun must end (`REDIAL_FRAME_MS`, for tests).
     pub frame_deadline: Duration,
     /// Ask for a method that does not exist along with every request (`REDIAL_TEST_BAD_TOKEN`, test builds only).
@@ -89,6 +94,11 @@ impl Settings {
             report: flag("REDIAL_REPORT", word("REDIAL_REPORT"))?,
             silence: milliseconds("REDIAL_SILENCE_MS", word("REDIAL_SILENCE_MS"), SESSION_SILENCE_MS)?,
             frame_deadline: milliseconds("REDIAL_FRAME_MS", word("REDIAL_FRAME_MS"), FRAME_DEADLINE_MS)?,
+            first_call_wait: milliseconds(
+                "REDIAL_FIRST_CALL_MS",
+                word("REDIAL_FIRST_CALL_MS"),
+                FIRST_CALL_WAIT_MS,
+            )?,
             provoke_rejit_error: flag("REDIAL_TEST_BAD_TOKEN", word("REDIAL_TEST_BAD_TOKEN"))?,
         })
     }

@@ -131,7 +131,9 @@ impl Runtime {
             .env("DOTNET_ROLL_FORWARD", "Major")
             .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
             .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")
-            .env("DOTNET_NOLOGO", "1");
+            .env("DOTNET_NOLOGO", "1")
+            // A loaded machine must not turn a bounded wait of the agent into a missed first call.
+            .env("REDIAL_FIRST_CALL_MS", "20000");
     }
 }
 
