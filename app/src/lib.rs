@@ -5,6 +5,7 @@
 //! of the others.
 
 mod cli;
+mod commands;
 mod exit;
 pub mod link;
 pub mod model;
@@ -12,5 +13,6 @@ mod output;
 mod persist;
 mod signals;
 mod ui;
+mod views;
 
 pub use cli::main;

@@ -112,7 +112,8 @@ pub fn load(path: &Path) -> (Settings, Option<String>) {
         Ok(aside) => format!("it was set aside as {}", aside.display()),
         Err(error) => format!("it could not be set aside: {error}"),
     };
-    let notice = format!("the saved layout could not be used ({why}); {whereto}, and the defaults are in place");
+    let notice =
+        format!("the saved layout could not be used ({why}); {whereto}, and the defaults are in place");
     (Settings::default(), Some(notice))
 }
 
@@ -204,7 +205,10 @@ mod tests {
             let aside = folder.0.join(format!("window.json.bad{}", number + 1));
             assert_eq!(std::fs::read_to_string(&aside).expect("kept"), bad);
             let notice = notice.expect("it is said");
-            assert!(notice.contains("set aside") && notice.contains(&aside.display().to_string()), "{notice}");
+            assert!(
+                notice.contains("set aside") && notice.contains(&aside.display().to_string()),
+                "{notice}"
+            );
             assert!(!folder.file().exists());
         }
     }

@@ -180,7 +180,8 @@ impl<'a> Knob<'a> {
         }
         let Some(delta) = response.total_drag_delta() else { return 0 };
         let total = ((delta.x - delta.y) / DRAG_STEP).round() as i32;
-        let passed = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<i32>(memory), total));
+        let passed =
+            ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<i32>(memory), total));
         total - passed
     }
 

@@ -33,7 +33,14 @@ pub fn paint(
     let colour = ring_colour(face.actual, pending, palette);
     let strength = if enabled { 1.0 } else { 0.45 };
 
-    arc(&painter, centre, ring, FIRST, FIRST + SWEEP, Stroke::new(thick, palette.groove.gamma_multiply(strength)));
+    arc(
+        &painter,
+        centre,
+        ring,
+        FIRST,
+        FIRST + SWEEP,
+        Stroke::new(thick, palette.groove.gamma_multiply(strength)),
+    );
     let lit = |from: f32, to: f32, colour: Color32| {
         arc(&painter, centre, ring, from, to, Stroke::new(thick, colour.gamma_multiply(strength)));
     };
@@ -137,7 +144,10 @@ fn body(painter: &Painter, centre: Pos2, radius: f32, face: &Face<'_>, palette: 
     let width = (radius * 0.13).max(1.5);
     let needle = |level: Level, colour: Color32| {
         let out = direction(angle(level));
-        painter.line_segment([centre + out * inner * 0.2, centre + out * inner * 0.9], Stroke::new(width, colour));
+        painter.line_segment(
+            [centre + out * inner * 0.2, centre + out * inner * 0.9],
+            Stroke::new(width, colour),
+        );
     };
     match face.actual {
         Some(State::Live) => needle(face.wanted.unwrap_or(Level::Count).max(Level::Count), palette.live),

@@ -1,7 +1,7 @@
 //! The knob under every kind of hand: pointer, wheel, keys, AccessKit.
 
 use super::*;
-use eframe::egui::{Event, Modifiers, MouseWheelUnit, Pos2, TouchPhase};
+use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, Pos2, TouchPhase};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
@@ -99,6 +99,7 @@ fn the_wheel_turns_it_where_it_may() {
             unit: MouseWheelUnit::Point,
             delta: vec2(0.0, WHEEL_STEP + 1.0),
             phase: TouchPhase::Move,
+            source: MouseWheelSource::Unknown,
             modifiers: Modifiers::NONE,
         });
         harness.run_steps(20);

@@ -108,7 +108,8 @@ impl Scroll {
 
     fn bar(&mut self, ui: &mut Ui, id: egui::Id, bar: Rect, total: f64) {
         let palette = Palette::of(ui);
-        let length = ((self.height / total) as f32 * bar.height()).clamp(SHORTEST.min(bar.height()), bar.height());
+        let length =
+            ((self.height / total) as f32 * bar.height()).clamp(SHORTEST.min(bar.height()), bar.height());
         let (free, hidden) = (f64::from(bar.height() - length), total - self.height);
         let response = ui.interact(bar, id, Sense::click_and_drag());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "scroll bar"));
@@ -131,8 +132,7 @@ impl Scroll {
             pos2(bar.left() + 3.0, bar.top() + top(self.offset)),
             vec2(BAR - 5.0, length),
         );
-        let colour =
-            if response.hovered() || response.dragged() { palette.weak } else { palette.groove };
+        let colour = if response.hovered() || response.dragged() { palette.weak } else { palette.groove };
         ui.painter().rect_filled(bar, CornerRadius::ZERO, palette.panel);
         ui.painter().rect_filled(handle, CornerRadius::same(3), colour);
     }
@@ -149,7 +149,7 @@ fn visible(offset: f64, height: f64, count: usize, row_height: f32) -> Range<usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eframe::egui::{Event, Modifiers, MouseWheelUnit, TouchPhase};
+    use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase};
     use egui_kittest::Harness;
     use std::cell::RefCell;
     use std::rc::Rc;
@@ -186,6 +186,7 @@ mod tests {
                 unit: MouseWheelUnit::Point,
                 delta: vec2(0.0, 0.1),
                 phase: TouchPhase::Move,
+                source: MouseWheelSource::Unknown,
                 modifiers: Modifiers::NONE,
             });
             harness.run_steps(2);

@@ -1,0 +1,10 @@
+//! What stands in the window. A view gets shared references to what it shows and its own view state, and pushes
+//! commands; it changes nothing else and must not know threads, pipes or files.
+#![forbid(unsafe_code)]
+
+pub mod bar;
+pub mod empty;
+pub mod keys;
+pub mod launch;
+pub mod log;
+pub mod palette;
