@@ -2,8 +2,13 @@
 //! it. Here stand names, keys and reasons; what a command does is `desktop`'s.
 #![forbid(unsafe_code)]
 
+use crate::model::ids::Node;
+use crate::model::list::Sort;
+use crate::model::methodset::MethodSet;
+use crate::model::selection::Mode;
 use crate::persist::ThemeChoice;
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
+use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 
 /// One thing to do.
@@ -17,19 +22,27 @@ pub enum Command {
     TurnUp,
     /// The dials of the selected methods one level down.
     TurnDown,
-    /// The dials of these methods (rows of the catalogue) to a level.
+    /// The dials of these methods to a level.
     Turn {
-        /// Rows of the catalogue.
-        rows: Vec<u32>,
+        /// Which.
+        methods: MethodSet,
         /// The level.
         level: Level,
     },
     /// A level was asked for that the agent does not offer.
     NotOffered(Level),
-    /// Takes control from whoever has it.
+    /// Takes the last turn of dials back.
+    Undo,
+    /// Does again what was taken back.
+    Redo,
+    /// Takes control from whoever has it, and does what was refused because of it.
     TakeControl,
     /// Looks at a process and connects if there is an agent in it.
-    Select(u32),
+    Select(ProcessKey),
+    /// Only processes with this in them.
+    FindProcess(String),
+    /// Processes without .NET shown or not.
+    AllProcesses(bool),
     /// Connects again to the process looked at.
     Reconnect,
     /// Closes the connection; held dials revert.
@@ -42,6 +55,14 @@ pub enum Command {
     StartDemo,
     /// The keyboard goes to the filter.
     FocusFilter,
+    /// Only methods with this in their names.
+    Filter(String),
+    /// A row clicked.
+    Pick(Node, Mode),
+    /// A group expanded or closed.
+    Expand(Node),
+    /// The order of the table.
+    Sort(Sort),
     /// The filter is emptied.
     ClearFilter,
     /// Only methods with a dial.
@@ -100,8 +121,12 @@ pub struct Situation {
     pub shown: usize,
     /// The filter has text.
     pub filtered: bool,
-    /// Another controller has control.
+    /// A turn was refused because another controller has control.
     pub control_elsewhere: bool,
+    /// A turn can be undone.
+    pub undo: bool,
+    /// A turn can be done again.
+    pub redo: bool,
     /// The demo program was found.
     pub demo: bool,
 }
@@ -112,6 +137,8 @@ pub const LISTED: &[Command] = &[
     Command::ToggleSelected,
     Command::TurnUp,
     Command::TurnDown,
+    Command::Undo,
+    Command::Redo,
     Command::TakeControl,
     Command::FocusFilter,
     Command::ClearFilter,
@@ -149,8 +176,16 @@ impl Command {
             Command::TurnDown => "Turn the selected dials down",
             Command::Turn { .. } => "Turn dials",
             Command::NotOffered(_) => "Turn to a level that is not offered",
+            Command::Undo => "Undo the last turn",
+            Command::Redo => "Redo",
             Command::TakeControl => "Take control",
             Command::Select(_) => "Look at a process",
+            Command::FindProcess(_) => "Find a process",
+            Command::AllProcesses(_) => "Show every process",
+            Command::Filter(_) => "Filter by name",
+            Command::Pick(..) => "Select a row",
+            Command::Expand(_) => "Expand or close a group",
+            Command::Sort(_) => "Sort the table",
             Command::Reconnect => "Connect again",
             Command::Disconnect => "Disconnect",
             Command::Launch => "Launch a program…",
@@ -190,6 +225,8 @@ impl Command {
             Command::ToggleSelected => plain(Key::Space),
             Command::TurnUp => plain(Key::ArrowRight),
             Command::TurnDown => plain(Key::ArrowLeft),
+            Command::Undo => ctrl(Key::Z),
+            Command::Redo => shift(Key::Z),
             Command::Reconnect => plain(Key::F5),
             Command::Disconnect => ctrl(Key::W),
             Command::Launch => ctrl(Key::N),
@@ -223,6 +260,8 @@ impl Command {
                 | Command::FocusFilter
                 | Command::Keys
                 | Command::SelectAll
+                | Command::Undo
+                | Command::Redo
                 | Command::Copy(Form::Text)
         )
     }
@@ -238,8 +277,10 @@ impl Command {
             Command::Turn { .. } => need(now.connected, "no agent is connected"),
             Command::TakeControl => {
                 need(now.connected, "no agent is connected")?;
-                need(now.control_elsewhere, "nobody else has control")
+                need(now.control_elsewhere, "no turn was refused for want of control")
             }
+            Command::Undo => need(now.undo, "there is nothing to undo"),
+            Command::Redo => need(now.redo, "there is nothing to redo"),
             Command::Reconnect => need(now.process, "no process was picked"),
             Command::Disconnect => need(now.connected, "no agent is connected"),
             Command::ClearFilter => need(now.filtered, "there is no filter"),

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+pub mod desktop;
 mod exit;
 pub mod link;
 pub mod model;

@@ -19,6 +19,8 @@ pub struct Face<'a> {
     pub wanted: Option<Level>,
     /// What the runtime does, as the agent said it; None when the dials it stands for differ.
     pub actual: Option<State>,
+    /// The level that runs: where the needle stands.
+    pub runs: Level,
     /// Whether the wish was not confirmed by the agent yet.
     pub pending: bool,
     /// The levels the agent offers, off included.
@@ -43,8 +45,6 @@ pub struct Knob<'a> {
 /// What the user did with it.
 #[derive(Debug)]
 pub struct Turned {
-    /// The knob's response.
-    pub response: Response,
     /// The level it was turned to.
     pub to: Option<Level>,
     /// A level that was asked for and is not offered.
@@ -72,7 +72,7 @@ impl<'a> Knob<'a> {
     /// Shows it in the next free place.
     pub fn show(self, ui: &mut Ui) -> Turned {
         let (rect, _) = ui.allocate_exact_size(vec2(self.size, self.size), Sense::hover());
-        let id = ui.id().with(("knob", self.face.label));
+        let id = ui.scope_id().with(("knob", self.face.label));
         self.show_at(ui, id, rect)
     }
 
@@ -98,11 +98,11 @@ impl<'a> Knob<'a> {
         if ui.is_rect_visible(rect) {
             knob_paint::paint(ui, rect, &face, shown, to.is_some() || face.pending, enabled, &response);
         }
-        let response = match self.enabled {
-            Err(why) => response.on_hover_text(why),
-            Ok(()) => response.on_hover_ui(|ui| self.explain(ui)),
-        };
-        Turned { response, to, refused }
+        match self.enabled {
+            Err(why) => drop(response.on_hover_text(why)),
+            Ok(()) => drop(response.on_hover_ui(|ui| self.explain(ui))),
+        }
+        Turned { to, refused }
     }
 
     /// The level the user asked for in this frame.

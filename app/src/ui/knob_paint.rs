@@ -150,7 +150,7 @@ fn body(painter: &Painter, centre: Pos2, radius: f32, face: &Face<'_>, palette: 
         );
     };
     match face.actual {
-        Some(State::Live) => needle(face.wanted.unwrap_or(Level::Count).max(Level::Count), palette.live),
+        Some(State::Live) => needle(face.runs, palette.live),
         Some(State::Refused | State::Failed) => sign(painter, centre, inner, "!", palette.bad),
         Some(State::Lost) => cross(painter, centre, inner * 0.5, Stroke::new(width, palette.weak)),
         Some(State::Reverting) => needle(Level::Off, palette.asked),

@@ -22,6 +22,7 @@ fn bench(wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
         let face = Face {
             wanted: bench.wanted,
             actual: Some(State::Off),
+            runs: Level::Off,
             pending: false,
             offered: &bench.offered,
             not_offered: "the agent does not offer it",

@@ -2,7 +2,7 @@
 //! past some 700,000 rows (a step of a point no longer changes the number).
 
 use super::theme::Palette;
-use eframe::egui::{self, CornerRadius, Rect, Response, Sense, Ui, pos2, vec2};
+use eframe::egui::{self, CornerRadius, Rect, Sense, Ui, pos2, vec2};
 use std::ops::Range;
 
 /// Width of the scroll bar, points.
@@ -29,8 +29,6 @@ pub struct Window {
     pub rows: Range<usize>,
     /// The place for rows, without the scroll bar.
     pub rect: Rect,
-    /// Response of the ground under the rows.
-    pub ground: Response,
     offset: f64,
     row_height: f32,
 }
@@ -50,10 +48,15 @@ impl Scroll {
         self.wanted = Some(row);
     }
 
-    /// To the first row.
-    pub fn to_top(&mut self) {
-        self.offset = 0.0;
-        self.wanted = None;
+    /// Follows rows that were moved by so many places, so that they stay where they are on screen.
+    pub fn shift(&mut self, rows: f64, row_height: f32) {
+        self.offset += rows * f64::from(row_height);
+    }
+
+    /// Whether a row was wholly in view when the list was last shown.
+    pub fn shows(&self, row: usize, row_height: f32) -> bool {
+        let top = row as f64 * f64::from(row_height);
+        top >= self.offset && top + f64::from(row_height) <= self.offset + self.height
     }
 
     /// Rows that fit.
@@ -62,6 +65,7 @@ impl Scroll {
     }
 
     /// Points from the first row.
+    #[cfg(test)]
     pub fn offset(&self) -> f64 {
         self.offset
     }
@@ -70,8 +74,7 @@ impl Scroll {
     /// draw.
     pub fn show(&mut self, ui: &mut Ui, name: &str, count: usize, row_height: f32) -> Window {
         let all = ui.available_rect_before_wrap();
-        let id = ui.id().with(name);
-        let ground = ui.interact(all, id, Sense::click());
+        let id = ui.scope_id().with(name);
         ui.advance_cursor_after_rect(all);
         let mut rect = all;
         self.height = f64::from(all.height().max(0.0));
@@ -89,7 +92,7 @@ impl Scroll {
             self.bar(ui, id.with("bar"), bar, total);
         }
         let rows = visible(self.offset, self.height, count, row_height);
-        Window { rows, rect, ground, offset: self.offset, row_height }
+        Window { rows, rect, offset: self.offset, row_height }
     }
 
     fn reveal(&mut self, row: usize, row_height: f32) {

@@ -1,144 +1,89 @@
 //! The log: what was asked, what became of it, and every refusal in words.
 
+use crate::model::log::{Entry, Kind, Log};
+use crate::output::words;
 use crate::ui::list::Scroll;
 use crate::ui::theme::{BODY, DIGITS, Palette};
-use eframe::egui::{self, Align2, Color32, FontId, Ui, pos2};
-use std::collections::VecDeque;
+use eframe::egui::{self, Align2, Color32, FontId, Sense, Ui, pos2};
 
-/// Entries kept; older ones go.
-const MOST: usize = 5_000;
 const ROW: f32 = 20.0;
 
-/// What an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// What the user asked for.
-    Request,
-    /// What the agent answered or reported.
-    Report,
-    /// Something that needs the user's eye but is no failure.
-    Notice,
-    /// A refusal or a failure.
-    Refusal,
-}
-
-/// One line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// `06:57:01`, UTC.
-    pub time: String,
-    /// What it is about.
-    pub kind: Kind,
-    /// The sentence.
-    pub text: String,
-}
-
-/// All lines, oldest first.
+/// What the view itself remembers.
 #[derive(Debug, Default)]
-pub struct Log {
-    entries: VecDeque<Entry>,
+pub struct State {
     scroll: Scroll,
-    gone: u64,
-}
-
-impl Log {
-    /// Adds a line; `unix_ms` is when.
-    pub fn say(&mut self, unix_ms: u64, kind: Kind, text: impl Into<String>) {
-        let time = crate::output::words::utc(unix_ms);
-        let time = time.get(11..19).unwrap_or_default().to_owned();
-        if self.entries.len() == MOST {
-            self.entries.pop_front();
-            self.gone += 1;
-        }
-        self.entries.push_back(Entry { time, kind, text: crate::output::words::one_line(&text.into()) });
-        self.scroll.bring_into_view(self.entries.len() - 1);
-    }
-
-    /// The lines, oldest first.
-    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.iter()
-    }
-
-    /// The last line.
-    pub fn last(&self) -> Option<&Entry> {
-        self.entries.back()
-    }
+    /// The newest entry when it was shown last: a newer one is brought into view.
+    newest: u64,
 }
 
 /// Shows the log in the rest of `ui`.
-pub fn show(ui: &mut Ui, log: &mut Log) {
-    let palette = Palette::of(ui);
+pub fn show(ui: &mut Ui, state: &mut State, log: &Log) {
     ui.horizontal(|ui| {
         ui.strong("Log");
-        let lines = log.entries.len() as u64;
-        ui.weak(match (lines, log.gone) {
+        let lines = log.entries().len() as u64;
+        ui.weak(match (lines, log.forgotten()) {
             (0, _) => "requests, transitions and refusals will stand here".to_owned(),
-            (lines, 0) => crate::output::words::count(lines, "line", "lines"),
-            (lines, gone) => format!(
-                "the last {} ({} older ones are gone)",
-                crate::output::words::count(lines, "line", "lines"),
-                crate::output::words::grouped(gone)
-            ),
+            (lines, 0) => words::count(lines, "line", "lines"),
+            (lines, gone) => {
+                format!("the last {}; {} older are gone", words::count(lines, "line", "lines"), words::grouped(gone))
+            }
         });
     });
-    let count = log.entries.len();
-    let window = log.scroll.show(ui, "log", count, ROW);
+    let count = log.entries().len();
+    let newest = log.entries().back().map_or(0, |entry| entry.serial);
+    if newest != state.newest {
+        state.newest = newest;
+        state.scroll.bring_into_view(count.saturating_sub(1));
+    }
+    let window = state.scroll.show(ui, "log", count, ROW);
     let painter = ui.painter_at(window.rect);
     for row in window.rows.clone() {
-        let Some(entry) = log.entries.get(row) else { continue };
+        let Some(entry) = log.entries().get(row) else { continue };
         let rect = window.row_rect(row);
-        let response =
-            ui.interact(rect, ui.id().with(("log row", row as u64 + log.gone)), egui::Sense::hover());
-        let word = word(entry.kind);
+        let response = ui.interact(
+            rect.intersect(window.rect),
+            ui.scope_id().with(("log entry", entry.serial)),
+            Sense::hover(),
+        );
+        let (time, word) = (time(entry), word(entry.kind));
         response.widget_info(|| {
-            egui::WidgetInfo::labeled(
-                egui::Role::Label,
-                true,
-                format!("{} {word}: {}", entry.time, entry.text),
-            )
+            egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{time} {word}: {}", entry.text))
         });
-        let mut x = rect.left() + 4.0;
-        let mut put = |text: &str, font: FontId, colour: Color32, advance: f32| {
-            painter.text(pos2(x, rect.center().y), Align2::LEFT_CENTER, text, font, colour);
-            x += advance;
+        let palette = Palette::of(ui);
+        let put = |x: f32, text: &str, font: FontId, colour: Color32| {
+            painter.text(pos2(rect.left() + x, rect.center().y), Align2::LEFT_CENTER, text, font, colour);
         };
-        put(&entry.time, FontId::monospace(DIGITS), palette.weak, 72.0);
-        put(word, FontId::proportional(12.0), colour(entry.kind, palette), 62.0);
-        put(&entry.text, FontId::proportional(BODY), palette.text, 0.0);
-        response.on_hover_text(&entry.text);
+        put(4.0, &time, FontId::monospace(DIGITS - 1.0), palette.weak);
+        put(70.0, word, FontId::proportional(12.0), colour(entry.kind, palette));
+        put(140.0, &entry.text, FontId::proportional(BODY - 0.5), palette.text);
+        if response.hovered() {
+            response.on_hover_text(&entry.text);
+        }
     }
+}
+
+/// `06:57:01`, UTC.
+pub fn time(entry: &Entry) -> String {
+    words::utc(entry.at.unix_ms).get(11..19).unwrap_or_default().to_owned()
 }
 
 fn word(kind: Kind) -> &'static str {
     match kind {
         Kind::Request => "asked",
-        Kind::Report => "agent",
-        Kind::Notice => "note",
+        Kind::Answer => "answer",
         Kind::Refusal => "refused",
+        Kind::Transition => "state",
+        Kind::Connection => "link",
+        Kind::Notice => "note",
     }
 }
 
 fn colour(kind: Kind, palette: &Palette) -> Color32 {
     match kind {
         Kind::Request => palette.accent,
-        Kind::Report => palette.live,
+        Kind::Answer | Kind::Transition => palette.live,
+        Kind::Connection => palette.weak,
         Kind::Notice => palette.asked,
         Kind::Refusal => palette.bad,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn old_lines_go_and_are_counted() {
-        let mut log = Log::default();
-        for number in 0..MOST + 2 {
-            log.say(1_700_000_000_000, Kind::Report, format!("line {number}\nof two"));
-        }
-        assert_eq!((log.entries.len(), log.gone), (MOST, 2));
-        assert_eq!(log.entries().next().map(|entry| entry.text.as_str()), Some("line 2 of two"));
-        assert_eq!(log.last().map(|entry| entry.time.as_str()), Some("22:13:20"));
     }
 }

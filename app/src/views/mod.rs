@@ -3,8 +3,14 @@
 #![forbid(unsafe_code)]
 
 pub mod bar;
+pub mod detail;
 pub mod empty;
+pub mod face;
 pub mod keys;
 pub mod launch;
 pub mod log;
+pub mod methods;
 pub mod palette;
+pub mod processes;
+pub mod rows;
+pub mod strip;
