@@ -114,6 +114,11 @@ impl Builder {
         self.close()
     }
 
+    /// Forgets the module that the last page ended with: the rest of it will not come.
+    pub fn abandon(&mut self) {
+        self.open = None;
+    }
+
     /// The order of all types given out so far.
     pub fn name_order(&self) -> NameOrder {
         let mut types: Vec<u32> = (0..self.order_keys.len() as u32).collect();
