@@ -1,7 +1,6 @@
 //! What each command does.
 
 use super::{App, copy};
-pub(super) use super::workers::Workers;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Shape, Status};
 use crate::model::ids::Node;
@@ -110,7 +109,12 @@ impl App {
         let now = self.now();
         let log = &mut self.model.log;
         let Some(id) = self.model.current else {
-            log.add(now, None, Kind::Notice, "all dials off: no process is looked at, so this window holds no dial");
+            log.add(
+                now,
+                None,
+                Kind::Notice,
+                "all dials off: no process is looked at, so this window holds no dial",
+            );
             return;
         };
         if let Some(connection) = self.model.connections.get_mut(&id) {
@@ -122,7 +126,8 @@ impl App {
     fn turn_selected(&mut self, how: Move) {
         let Some(connection) = self.model.current() else { return };
         // Left and right open and close groups in the tree, as everywhere.
-        if let (Shape::Tree, Some(node), Move::Up | Move::Down) = (connection.shape, connection.selection.focus(), how)
+        if let (Shape::Tree, Some(node), Move::Up | Move::Down) =
+            (connection.shape, connection.selection.focus(), how)
             && !matches!(node, Node::Method(_))
         {
             self.change(|connection| connection.tree.set_expanded(node, how == Move::Up));
@@ -130,9 +135,8 @@ impl App {
         }
         let targets = connection.targets();
         let levels = targets.iter().map(|method| connection.dial(method).wanted);
-        let (lowest, highest) = levels.fold((Level::Trace, Level::Off), |(low, high), level| {
-            (low.min(level), high.max(level))
-        });
+        let (lowest, highest) =
+            levels.fold((Level::Trace, Level::Off), |(low, high), level| (low.min(level), high.max(level)));
         let offered = connection.offered();
         let first_on = offered.iter().copied().find(|level| *level != Level::Off);
         let level = match how {
@@ -210,7 +214,9 @@ impl App {
                 None => self.refuse(&Command::Reconnect, &format!("there is no process {pid}")),
             }
         }
-        let Some(launched) = self.launching.and_then(|ticket| self.model.launched.get(&ticket)) else { return };
+        let Some(launched) = self.launching.and_then(|ticket| self.model.launched.get(&ticket)) else {
+            return;
+        };
         if let Some(key) = launched.agent {
             self.launching = None;
             self.select(key);
@@ -229,18 +235,19 @@ impl App {
         if connection.status == Status::Live {
             return;
         }
-        self.workers.reconnect(connection.id, connection.process);
+        self.workers.retry(connection.id);
     }
 
     fn disconnect(&mut self) {
         if let Some(id) = self.model.current {
-            self.workers.close(id);
+            self.workers.disconnect(id);
             self.model.close(id);
         }
     }
 
     fn start(&mut self, plan: Plan) {
-        let what = std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
+        let what =
+            std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
         let now = self.now();
         let ticket = self.model.begin_launch(&what, now);
         self.launching = Some(ticket);

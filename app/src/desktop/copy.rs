@@ -11,7 +11,8 @@ const HEADS: [&str; 6] = ["method", "dial", "state", "calls", "per second", "not
 
 /// The selected rows, or all that are shown when fewer than two are selected; and how many there are.
 pub fn table(connection: &Connection, form: Form) -> (String, usize) {
-    let rows: Vec<[String; 6]> = methods(connection).into_iter().map(|method| row(connection, method)).collect();
+    let rows: Vec<[String; 6]> =
+        methods(connection).into_iter().map(|method| row(connection, method)).collect();
     (write(&rows, form), rows.len())
 }
 
@@ -46,7 +47,9 @@ fn write(rows: &[[String; 6]], form: Form) -> String {
     match form {
         Form::Csv => all.map(|row| row.each_ref().map(|cell| quoted(cell)).join(",") + "\r\n").collect(),
         Form::Markdown => {
-            let line = |row: &[String; 6]| format!("| {} |\n", row.each_ref().map(|cell| cell.replace('|', "\\|")).join(" | "));
+            let line = |row: &[String; 6]| {
+                format!("| {} |\n", row.each_ref().map(|cell| cell.replace('|', "\\|")).join(" | "))
+            };
             let rule = "|---|---|---|---:|---:|---|\n";
             std::iter::once(line(&heads) + rule).chain(rows.iter().map(line)).collect()
         }
@@ -74,7 +77,11 @@ fn write(rows: &[[String; 6]], form: Form) -> String {
 
 /// A field of RFC 4180.
 fn quoted(cell: &str) -> String {
-    if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+    if cell.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -88,9 +95,15 @@ mod tests {
     #[test]
     fn each_form_is_well_formed() {
         let csv = write(&rows(), Form::Csv);
-        assert_eq!(csv, "method,dial,state,calls,per second,note\r\n\"Shop!A.B(int, string)\",count,live,12,3.5,a|b\r\n");
+        assert_eq!(
+            csv,
+            "method,dial,state,calls,per second,note\r\n\"Shop!A.B(int, string)\",count,live,12,3.5,a|b\r\n"
+        );
         let markdown = write(&rows(), Form::Markdown);
-        assert!(markdown.contains("| Shop!A.B(int, string) | count | live | 12 | 3.5 | a\\|b |\n"), "{markdown}");
+        assert!(
+            markdown.contains("| Shop!A.B(int, string) | count | live | 12 | 3.5 | a\\|b |\n"),
+            "{markdown}"
+        );
         let text = write(&rows(), Form::Text);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "method                 dial   state  calls  per second  note");

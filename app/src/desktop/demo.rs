@@ -37,6 +37,9 @@ mod tests {
         assert_eq!(plan(Some(PathBuf::from("/no/such/Shop.dll")), None), None);
         let here = std::env::current_exe().expect("a program");
         let plan = plan(Some(here.clone()), Some("/opt/dotnet".to_owned())).expect("a plan");
-        assert_eq!((plan.program.as_str(), plan.arguments[0].as_str()), ("/opt/dotnet", here.to_str().expect("text")));
+        assert_eq!(
+            (plan.program.as_str(), plan.arguments[0].as_str()),
+            ("/opt/dotnet", here.to_str().expect("text"))
+        );
     }
 }

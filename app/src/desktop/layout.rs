@@ -77,12 +77,16 @@ impl App {
                     gone = why.clone();
                     Why::Gone(&gone)
                 }
-                (Status::Lost { .. } | Status::Connecting, Some(why)) => Why::NoAgent { process: &process, why },
+                (Status::Lost { .. } | Status::Connecting, Some(why)) => {
+                    Why::NoAgent { process: &process, why }
+                }
                 (Status::Connecting, None) => {
                     waiting = format!("Connecting to {process}…");
                     Why::Waiting(&waiting)
                 }
-                (Status::Live, _) if !connection.catalogue.is_complete() => Why::Waiting("Reading the methods…"),
+                (Status::Live, _) if !connection.catalogue.is_complete() => {
+                    Why::Waiting("Reading the methods…")
+                }
                 (Status::Live, _) => Why::NoMethods,
             };
             empty::show(ui, &why, situation, commands);
@@ -144,21 +148,32 @@ impl App {
         let left = self.toast.1.map(|until| until.saturating_duration_since(Instant::now()));
         let Some(left) = left.filter(|left| !left.is_zero()) else { return };
         context.request_repaint_after(left);
-        let colours = if context.theme() == egui::Theme::Dark { &crate::ui::theme::DARK } else { &crate::ui::theme::LIGHT };
+        let colours = if context.theme() == egui::Theme::Dark {
+            &crate::ui::theme::DARK
+        } else {
+            &crate::ui::theme::LIGHT
+        };
         let mut closed = false;
-        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, vec2(0.0, -56.0)).show(context, |ui| {
-            let stroke = egui::Stroke::new(1.5, colours.bad);
-            Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(ui, |ui| {
-                ui.set_max_width(680.0);
-                ui.horizontal(|ui| {
-                    ui.add(egui::Label::new(RichText::new(&entry.text).color(colours.text)).wrap());
-                    if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
-                        commands.push(Command::TakeControl);
-                    }
-                    closed = ui.button("Close").clicked();
-                });
-            });
-        });
+        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, vec2(0.0, -56.0)).show(
+            context,
+            |ui| {
+                let stroke = egui::Stroke::new(1.5, colours.bad);
+                Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
+                    ui,
+                    |ui| {
+                        ui.set_max_width(680.0);
+                        ui.horizontal(|ui| {
+                            ui.add(egui::Label::new(RichText::new(&entry.text).color(colours.text)).wrap());
+                            if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked()
+                            {
+                                commands.push(Command::TakeControl);
+                            }
+                            closed = ui.button("Close").clicked();
+                        });
+                    },
+                );
+            },
+        );
         if closed {
             self.toast.1 = None;
         }

@@ -8,6 +8,8 @@ mod demo;
 mod input;
 mod layout;
 mod open;
+#[cfg(test)]
+mod tests;
 mod workers;
 
 pub use open::{Options, open};
@@ -26,6 +28,7 @@ use eframe::egui;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use std::path::PathBuf;
+use workers::Workers;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Time in which messages are taken in before a frame is drawn.
@@ -36,7 +39,7 @@ const TOAST: Duration = Duration::from_secs(8);
 /// The window's state.
 pub struct App {
     model: Model,
-    workers: act::Workers,
+    workers: Workers,
     began: Instant,
     settings: Settings,
     settings_path: Option<PathBuf>,
@@ -67,9 +70,10 @@ impl App {
             Some(path) => crate::persist::load(path),
             None => (Settings::default(), None),
         };
+        let (workers, trouble) = Workers::start(context, options.scan);
         let mut app = App {
             model: Model::default(),
-            workers: act::Workers::start(context, options.scan),
+            workers,
             began: Instant::now(),
             saved: settings.clone(),
             settings,
@@ -86,7 +90,7 @@ impl App {
             last_turn: None,
             toast: (0, None),
         };
-        if let Some(notice) = notice {
+        for notice in notice.into_iter().chain(trouble) {
             app.model.log.add(app.now(), None, Kind::Notice, notice);
         }
         app.apply_look(context);
@@ -94,6 +98,14 @@ impl App {
     }
 
     fn now(&self) -> Now {
+        #[cfg(test)]
+        return Now { mono: self.began.elapsed(), unix_ms: tests::stage::UNIX_MS };
+        #[cfg(not(test))]
+        self.clock()
+    }
+
+    #[cfg_attr(test, allow(dead_code, reason = "in tests the log's times are always the same"))]
+    fn clock(&self) -> Now {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Now { mono: self.began.elapsed(), unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX) }
     }
@@ -130,7 +142,10 @@ impl App {
     /// Dials of the process looked at that are not off.
     fn dials_on(&self) -> u64 {
         let Some(connection) = self.model.current() else { return 0 };
-        [State::Asked, State::Live, State::Reverting].map(|state| connection.live.count(state) as u64).iter().sum()
+        [State::Asked, State::Live, State::Reverting]
+            .map(|state| connection.live.count(state) as u64)
+            .iter()
+            .sum()
     }
 
     /// Takes in what the workers told, as far as the budget lasts; whether there was more.
@@ -161,6 +176,7 @@ impl App {
 
 impl eframe::App for App {
     fn logic(&mut self, context: &egui::Context, _frame: &mut eframe::Frame) {
+        self.workers.set_focused(context.input(|input| input.focused));
         let more = self.drain();
         self.await_processes();
         let now = self.now();

@@ -43,7 +43,9 @@ pub fn open(pid: Option<u32>) -> i32 {
     match built {
         Ok(()) => 0,
         Err(error) => {
-            sentence(format!("the window cannot be opened: {error}; without one, `redial --help` lists commands"));
+            sentence(format!(
+                "the window cannot be opened: {error}; without one, `redial --help` lists commands"
+            ));
             1
         }
     }

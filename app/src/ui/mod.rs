@@ -6,5 +6,6 @@ pub mod knob;
 pub mod knob_paint;
 pub mod list;
 pub mod numbers;
+pub mod signs;
 pub mod sparkline;
 pub mod theme;

@@ -1,7 +1,7 @@
 //! The two themes. Every colour that carries text keeps a contrast of at least 4.5:1 against every surface it may
 //! stand on (WCAG 2.2, 1.4.3); the tests below compute it.
 
-use eframe::egui::{self, Color32, CornerRadius, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals};
+use eframe::egui::{self, Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals};
 
 /// Height of a row in every table, points.
 pub const ROW: f32 = 26.0;
@@ -108,6 +108,7 @@ impl Palette {
 
 /// Gives both themes to a context.
 pub fn install(context: &egui::Context) {
+    context.set_fonts(fonts());
     for (theme, palette) in [(Theme::Dark, &DARK), (Theme::Light, &LIGHT)] {
         context.set_visuals_of(theme, visuals(theme, palette));
         context.style_mut_of(theme, |style| {
@@ -127,6 +128,19 @@ pub fn install(context: &egui::Context) {
             style.animation_time = 0.0;
         });
     }
+}
+
+/// The toolkit's fonts; what the one for text has not (arrows, mathematics), the one for digits often has.
+fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::default();
+    let spare = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();
+    let text = fonts.families.entry(FontFamily::Proportional).or_default();
+    for font in spare {
+        if !text.contains(&font) {
+            text.push(font);
+        }
+    }
+    fonts
 }
 
 fn visuals(theme: Theme, palette: &Palette) -> Visuals {

@@ -48,12 +48,22 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     }
     knob(ui, connection, &face, MethodSet::one(method), commands);
     let level = |level: Level, state: &str| format!("{level}, {state}");
-    pair(ui, "wanted", &if dial.pending { level(dial.wanted, "not answered yet") } else { dial.wanted.to_string() });
-    pair(ui, "actual", &match dial.row {
-        Some(_) if dial.state == State::Asked => "asked; begins with the next call".to_owned(),
-        Some(row) => row.version.map_or(dial.state.to_string(), |version| format!("{} (version {version})", dial.state)),
-        None => "off, the original code".to_owned(),
-    });
+    pair(
+        ui,
+        "wanted",
+        &if dial.pending { level(dial.wanted, "not answered yet") } else { dial.wanted.to_string() },
+    );
+    pair(
+        ui,
+        "actual",
+        &match dial.row {
+            Some(_) if dial.state == State::Asked => "asked; begins with the next call".to_owned(),
+            Some(row) => row
+                .version
+                .map_or(dial.state.to_string(), |version| format!("{} (version {version})", dial.state)),
+            None => "off, the original code".to_owned(),
+        },
+    );
     if let Some(row) = dial.row {
         pair(ui, "calls", &words::grouped(row.calls));
         pair(ui, "now", &row.rate.map_or("–".to_owned(), |rate| numbers::rate(f64::from(rate))));
@@ -64,7 +74,8 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             ui.weak(format!("last minute, at most {}", numbers::rate(f64::from(top))));
         }
         if let Some(note) = &row.note {
-            let colour = if matches!(row.state, State::Refused | State::Failed) { palette.bad } else { palette.asked };
+            let colour =
+                if matches!(row.state, State::Refused | State::Failed) { palette.bad } else { palette.asked };
             ui.add_space(4.0);
             ui.colored_label(colour, note.as_ref());
         }
@@ -139,7 +150,8 @@ fn knob(ui: &mut Ui, connection: &Connection, face: &Face, methods: MethodSet, c
     ui.add_space(6.0);
     ui.vertical_centered(|ui| {
         let enabled = connection.obstacle().map_or(Ok(()), Err);
-        let turned = Knob::new(face.knob(connection, "dial of the selection"), KNOB).enabled(enabled).show(ui);
+        let turned =
+            Knob::new(face.knob(connection, "dial of the selection"), KNOB).enabled(enabled).show(ui);
         if let Some(level) = turned.to {
             commands.push(Command::Turn { methods, level });
         }

@@ -40,7 +40,6 @@ pub enum Why<'a> {
 pub fn show(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>) {
     let height = ui.available_height();
     ui.vertical_centered(|ui| {
-        ui.set_max_width(560.0);
         let above = if matches!(why, Why::NoProcess { .. }) { 0.14 } else { 0.26 };
         ui.add_space((height * above).max(12.0));
         match why {
@@ -101,13 +100,15 @@ fn first_run(ui: &mut Ui, any: bool, now: &Situation, commands: &mut Vec<Command
         true => "Pick a process on the left. Those with the agent in them have a green dot.",
         false => "Start a program with the agent in it: the demo, or one of your own.",
     };
+    // A column of its own width in the middle, so that the steps begin under each other.
+    let side = ((ui.available_width() - 470.0) / 2.0).max(0.0);
     for (number, step) in [
         ("1", first),
         ("2", "Type a part of a method's name. The list follows every key."),
-        ("3", "Press Space, or click the knob. Its needle moves when the agent says that it counts."),
+        ("3", "Press Space, or click the knob: its needle follows the agent's word."),
     ] {
         ui.horizontal(|ui| {
-            ui.add_space(30.0);
+            ui.add_space(side);
             ui.label(RichText::new(number).size(20.0).strong().color(Palette::of(ui).accent));
             ui.add_space(6.0);
             ui.label(RichText::new(step).size(15.0));

@@ -25,7 +25,11 @@ pub fn show(ui: &mut Ui, state: &mut State, log: &Log) {
             (0, _) => "requests, transitions and refusals will stand here".to_owned(),
             (lines, 0) => words::count(lines, "line", "lines"),
             (lines, gone) => {
-                format!("the last {}; {} older are gone", words::count(lines, "line", "lines"), words::grouped(gone))
+                format!(
+                    "the last {}; {} older are gone",
+                    words::count(lines, "line", "lines"),
+                    words::grouped(gone)
+                )
             }
         });
     });

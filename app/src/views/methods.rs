@@ -7,6 +7,7 @@ use crate::model::ids::Node;
 use crate::model::list::{Key, Sort};
 use crate::output::words;
 use crate::ui::list::Scroll;
+use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, ROW};
 use eframe::egui::{self, Align, Align2, FontId, Id, Layout, Rect, Sense, TextEdit, Ui, pos2, vec2};
 
@@ -54,7 +55,11 @@ pub fn toolbar(
         let mut switch = |ui: &mut Ui, on: bool, text: &str, command: Command| {
             let mut value = on;
             let shortcut = command.shortcut().map(|key| ui.ctx().format_shortcut(&key)).unwrap_or_default();
-            if ui.checkbox(&mut value, text).on_hover_text(format!("{} ({shortcut})", command.name())).changed() {
+            if ui
+                .checkbox(&mut value, text)
+                .on_hover_text(format!("{} ({shortcut})", command.name()))
+                .changed()
+            {
                 commands.push(command);
             }
         };
@@ -126,17 +131,17 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
             egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, format!("sort by {text}"))
         });
         let colour = if response.hovered() || chosen { palette.text } else { palette.weak };
-        let mark = match (chosen, sort.descending) {
-            (false, _) => "",
-            (true, true) => " ⏷",
-            (true, false) => " ⏶",
-        };
         let (x, align) = match right {
             true => (rect.right() - 8.0, Align2::RIGHT_CENTER),
             false => (rect.left() + 4.0, Align2::LEFT_CENTER),
         };
         let painter = ui.painter_at(rect);
-        painter.text(pos2(x, rect.center().y), align, format!("{text}{mark}"), FontId::proportional(12.5), colour);
+        let written = painter.text(pos2(x, rect.center().y), align, text, FontId::proportional(12.5), colour);
+        if chosen {
+            let way = if sort.descending { Way::Down } else { Way::Up };
+            let x = if right { written.left() - 8.0 } else { written.right() + 8.0 };
+            signs::triangle(&painter, pos2(x, rect.center().y), way, 4.0, palette.accent);
+        }
         if response.has_focus() {
             let stroke = egui::Stroke::new(1.5, palette.accent);
             painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
@@ -149,5 +154,11 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
     }
     let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
     let at = pos2(spark.left() + 8.0, spark.center().y);
-    ui.painter_at(head).text(at, Align2::LEFT_CENTER, "last minute", FontId::proportional(12.5), palette.weak);
+    ui.painter_at(head).text(
+        at,
+        Align2::LEFT_CENTER,
+        "last minute",
+        FontId::proportional(12.5),
+        palette.weak,
+    );
 }

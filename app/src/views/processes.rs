@@ -5,7 +5,9 @@ use crate::model::processes::{AgentState, ProcessRow, Processes};
 use crate::ui::list::Scroll;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
-use eframe::egui::{self, Align2, Color32, CornerRadius, FontId, Rect, Sense, TextEdit, TextFormat, Ui, pos2};
+use eframe::egui::{
+    self, Align2, Color32, CornerRadius, FontId, Rect, Sense, TextEdit, TextFormat, Ui, pos2,
+};
 use redial_protocol::ids::ProcessKey;
 
 const ROW: f32 = 46.0;
@@ -55,7 +57,9 @@ fn head(ui: &mut Ui, state: &mut State, processes: &Processes, commands: &mut Ve
             ui.weak(format!("{shown} of {all}")).on_hover_text("shown, of all processes of this machine");
         }
     });
-    let edit = TextEdit::singleline(&mut state.text).hint_text("name, pid, user, command").desired_width(f32::INFINITY);
+    let edit = TextEdit::singleline(&mut state.text)
+        .hint_text("name, pid, user, command")
+        .desired_width(f32::INFINITY);
     if ui.add(edit).accessible_name("find a process").changed() {
         commands.push(Command::FindProcess(state.text.clone()));
     }

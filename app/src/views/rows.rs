@@ -11,6 +11,7 @@ use crate::output::words;
 use crate::ui::knob::Knob;
 use crate::ui::list::Window;
 use crate::ui::theme::{DIGITS, Palette};
+use crate::ui::signs::{self, Way};
 use crate::ui::{numbers, sparkline};
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
@@ -116,7 +117,10 @@ fn ground(context: &Context<'_>, rect: Rect, place: usize, node: Node, response:
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a row is one thing; a struct for one call would only hide that")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a row is one thing; a struct for one call would only hide that"
+)]
 fn method_row(
     ui: &mut Ui,
     context: &Context<'_>,
@@ -168,7 +172,10 @@ fn method_row(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a row is one thing; a struct for one call would only hide that")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a row is one thing; a struct for one call would only hide that"
+)]
 fn group_row(
     ui: &mut Ui,
     context: &Context<'_>,
@@ -198,9 +205,11 @@ fn group_row(
     knob(ui, context, rect, clip, node, &face, &said, commands);
     let arrow = Rect::from_center_size(pos2(left + 6.0, rect.center().y), vec2(16.0, rect.height()));
     let open = ui.interact(arrow.intersect(clip), ui.scope_id().with(("arrow", node)), Sense::click());
-    open.widget_info(|| egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("expand {said}")));
-    let sign = if row.expanded { "⏷" } else { "⏵" };
-    painter.text(arrow.center(), Align2::CENTER_CENTER, sign, FontId::proportional(13.0), palette.weak);
+    open.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("expand {said}"))
+    });
+    let way = if row.expanded { Way::Down } else { Way::Right };
+    signs::triangle(painter, arrow.center(), way, 4.5, palette.weak);
     if open.clicked() {
         commands.push(Command::Expand(node));
     }
@@ -234,7 +243,10 @@ fn remarks(connection: &Connection, node: Node) -> String {
     remarks
 }
 
-#[expect(clippy::too_many_arguments, reason = "a row is one thing; a struct for one call would only hide that")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a row is one thing; a struct for one call would only hide that"
+)]
 fn knob(
     ui: &mut Ui,
     context: &Context<'_>,

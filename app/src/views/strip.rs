@@ -4,7 +4,7 @@ use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
 use crate::output::words;
 use crate::ui::theme::Palette;
-use eframe::egui::{RichText, Ui};
+use eframe::egui::{RichText, Sense, Stroke, Ui, vec2};
 use std::time::Duration;
 
 /// Shows the strip. `mono` is the time on the model's clock.
@@ -15,12 +15,16 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
             ui.weak("no process picked");
             return;
         };
-        let (sign, text, colour) = match &connection.status {
-            Status::Live => ("●", "connected", palette.live),
-            Status::Connecting => ("○", "connecting…", palette.asked),
-            Status::Lost { .. } => ("○", "not connected", palette.bad),
+        let (text, colour) = match &connection.status {
+            Status::Live => ("connected", palette.live),
+            Status::Connecting => ("connecting…", palette.asked),
+            Status::Lost { .. } => ("not connected", palette.bad),
         };
-        ui.label(RichText::new(sign).color(colour));
+        let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
+        match &connection.status {
+            Status::Live => ui.painter().circle_filled(rect.center(), 5.0, colour),
+            _ => ui.painter().circle_stroke(rect.center(), 4.5, Stroke::new(1.5, colour)),
+        };
         ui.label(RichText::new(text).color(colour));
         ui.label(format!("{} ({})", connection.name, connection.process.pid));
         match &connection.status {
@@ -31,13 +35,7 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
     });
 }
 
-fn lost(
-    ui: &mut Ui,
-    why: &str,
-    retry_at: Option<Duration>,
-    mono: Duration,
-    commands: &mut Vec<Command>,
-) {
+fn lost(ui: &mut Ui, why: &str, retry_at: Option<Duration>, mono: Duration, commands: &mut Vec<Command>) {
     ui.separator();
     ui.add(eframe::egui::Label::new(why).truncate());
     if let Some(at) = retry_at {
@@ -65,7 +63,10 @@ fn live(ui: &mut Ui, connection: &Connection) {
     item(format!("{:.0} updates/s", connection.update_rate()), "messages that arrive from the agent");
     if connection.live.dropped() > 0 {
         let dropped = words::count(connection.live.dropped(), "update", "updates");
-        item(format!("{dropped} dropped"), "updates the agent left out because this window was slow; counts are exact");
+        item(
+            format!("{dropped} dropped"),
+            "updates the agent left out because this window was slow; counts are exact",
+        );
     }
     if let Some(agent) = &connection.agent {
         item(format!("agent {}", words::bytes(agent.memory_bytes)), "memory of the agent in the process");
