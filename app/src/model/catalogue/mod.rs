@@ -7,6 +7,7 @@ pub mod bits;
 pub mod builder;
 pub mod framework;
 pub mod search;
+pub mod synthetic;
 
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use arena::Arena;
