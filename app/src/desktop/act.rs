@@ -177,7 +177,7 @@ impl App {
 
     /// Looks at a process.
     fn select(&mut self, process: ProcessKey) {
-        let name = self.model.processes.get(process).map_or("process".to_owned(), |row| row.name.clone());
+        let name = self.model.processes.get(process).map_or("process".to_owned(), views::processes::title);
         let before = self.model.current;
         let (id, new) = self.model.open(process, &name);
         if new {

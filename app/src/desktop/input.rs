@@ -43,30 +43,28 @@ impl App {
         let page = self.methods.page.max(2) as isize - 1;
         let Some(connection) = self.model.current_mut() else { return };
         let mut moved = false;
-        for extend in [false, true] {
-            let modifiers = if extend { Modifiers::SHIFT } else { Modifiers::NONE };
-            for (key, by) in [
-                (Key::ArrowDown, 1),
-                (Key::ArrowUp, -1),
-                (Key::PageDown, page),
-                (Key::PageUp, -page),
-                (Key::Home, isize::MIN / 2),
-                (Key::End, isize::MAX / 2),
-            ] {
-                if typing && matches!(key, Key::Home | Key::End) || typing && extend {
-                    continue;
+        // The modifiers of each key, not those of the frame: Shift may be up again by then.
+        context.input_mut(|input| {
+            input.events.retain(|event| {
+                let Event::Key { key, pressed: true, modifiers, .. } = event else { return true };
+                let extend = *modifiers == Modifiers::SHIFT;
+                let by = match key {
+                    Key::ArrowDown => 1,
+                    Key::ArrowUp => -1,
+                    Key::PageDown => page,
+                    Key::PageUp => -page,
+                    Key::Home if !typing => isize::MIN / 2,
+                    Key::End if !typing => isize::MAX / 2,
+                    _ => return true,
+                };
+                if !(*modifiers == Modifiers::NONE || extend && !typing) {
+                    return true;
                 }
-                let times = context.input_mut(|input| {
-                    let exact = input.modifiers.matches_exact(modifiers);
-                    if exact { input.count_and_consume_key(modifiers, key) } else { 0 }
-                });
-                if times > 0 {
-                    let by = by.saturating_mul(isize::try_from(times).unwrap_or(1));
-                    connection.step(by, extend);
-                    moved = true;
-                }
-            }
-        }
+                connection.step(by, extend);
+                moved = true;
+                false
+            });
+        });
         if moved {
             self.methods.follow = true;
             // So that Space turns the dial one has walked to.

@@ -28,8 +28,8 @@ use eframe::egui;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use std::path::PathBuf;
-use workers::Workers;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use workers::Workers;
 
 /// Time in which messages are taken in before a frame is drawn.
 const BUDGET: Duration = Duration::from_millis(4);

@@ -83,7 +83,11 @@ impl Workers {
             program: plan.program.into(),
             arguments: plan.arguments.into_iter().map(Into::into).collect(),
             folder: plan.folder,
-            environment: plan.environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            environment: plan
+                .environment
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
             orders: plan.orders,
             children: false,
         };

@@ -57,7 +57,6 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         ui,
         "actual",
         &match dial.row {
-            Some(_) if dial.state == State::Asked => "asked; begins with the next call".to_owned(),
             Some(row) => row
                 .version
                 .map_or(dial.state.to_string(), |version| format!("{} (version {version})", dial.state)),

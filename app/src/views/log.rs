@@ -55,12 +55,12 @@ pub fn show(ui: &mut Ui, state: &mut State, log: &Log) {
         });
         let palette = Palette::of(ui);
         let put = |x: f32, text: &str, font: FontId, colour: Color32| {
-            painter.text(pos2(rect.left() + x, rect.center().y), Align2::LEFT_CENTER, text, font, colour);
+            painter.text(pos2(rect.left() + x, rect.center().y), Align2::LEFT_CENTER, text, font, colour)
         };
-        put(4.0, &time, FontId::monospace(DIGITS - 1.0), palette.weak);
-        put(70.0, word, FontId::proportional(12.0), colour(entry.kind, palette));
-        put(140.0, &entry.text, FontId::proportional(BODY - 0.5), palette.text);
-        if response.hovered() {
+        let _ = put(4.0, &time, FontId::monospace(DIGITS - 1.0), palette.weak);
+        let _ = put(70.0, word, FontId::proportional(12.0), colour(entry.kind, palette));
+        let written = put(140.0, &entry.text, FontId::proportional(BODY - 0.5), palette.text);
+        if response.hovered() && written.right() > window.rect.right() {
             response.on_hover_text(&entry.text);
         }
     }

@@ -42,8 +42,8 @@ pub fn toolbar(
     ui.horizontal(|ui| {
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
-            .hint_text("filter: any part of a name; several words must all fit   ( / )")
-            .desired_width((ui.available_width() - 470.0).max(180.0));
+            .hint_text("filter: any part of a name; of several words all must fit  ( / )")
+            .desired_width((ui.available_width() - 150.0).max(180.0));
         let field = ui.add(edit).accessible_name("filter of the methods");
         if std::mem::take(&mut state.focus_filter) {
             field.request_focus();
@@ -51,8 +51,27 @@ pub fn toolbar(
         if field.changed() {
             commands.push(Command::Filter(state.text.clone()));
         }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let (shown, all) = (connection.list.len() as u64, connection.catalogue.len() as u64);
+            let text = if shown == all {
+                words::count(all, "method", "methods")
+            } else {
+                format!("{} of {}", words::grouped(shown), words::grouped(all))
+            };
+            ui.label(text).on_hover_text("methods shown, of all methods of the process");
+            if !connection.catalogue.is_complete() && now.connected {
+                ui.spinner();
+            }
+        });
+    });
+    ui.horizontal(|ui| {
         let filter = connection.list.filter();
-        let mut switch = |ui: &mut Ui, on: bool, text: &str, command: Command| {
+        for (on, text, command) in [
+            (filter.only_dialled, "only dialled", Command::OnlyDialled),
+            (filter.hide_framework, "hide framework", Command::HideFramework),
+            (connection.shape == Shape::Tree, "tree", Command::Tree),
+            (connection.list.hold(), "hold order", Command::HoldOrder),
+        ] {
             let mut value = on;
             let shortcut = command.shortcut().map(|key| ui.ctx().format_shortcut(&key)).unwrap_or_default();
             if ui
@@ -62,22 +81,7 @@ pub fn toolbar(
             {
                 commands.push(command);
             }
-        };
-        switch(ui, filter.only_dialled, "only dialled", Command::OnlyDialled);
-        switch(ui, filter.hide_framework, "hide framework", Command::HideFramework);
-        switch(ui, connection.shape == Shape::Tree, "tree", Command::Tree);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let (shown, all) = (connection.list.len() as u64, connection.catalogue.len() as u64);
-            let text = if shown == all {
-                words::count(all, "method", "methods")
-            } else {
-                format!("{} of {}", words::grouped(shown), words::grouped(all))
-            };
-            ui.weak(text).on_hover_text("methods shown, of all methods of the process");
-            if !connection.catalogue.is_complete() && now.connected {
-                ui.spinner();
-            }
-        });
+        }
     });
 }
 

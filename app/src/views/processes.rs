@@ -26,6 +26,15 @@ impl State {
     }
 }
 
+/// What a process is called: of a program that `dotnet` runs, the program.
+pub fn title(row: &ProcessRow) -> String {
+    let host = matches!(row.name.as_str(), "dotnet" | "dotnet.exe");
+    let words = row.command.as_deref().unwrap_or_default().split_whitespace();
+    let program = words.skip(1).find(|word| word.to_ascii_lowercase().ends_with(".dll")).filter(|_| host);
+    let file = program.and_then(|path| path.rsplit(['/', '\\']).next());
+    file.unwrap_or(&row.name).to_owned()
+}
+
 /// Shows the panel. `picked` is the process looked at.
 pub fn show(
     ui: &mut Ui,
@@ -97,7 +106,7 @@ fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<Command>) {
 fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool) -> bool {
     let palette = Palette::of(ui);
     let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), Sense::click());
-    let said = format!("{} {}, {}, agent {}", row.name, row.key.pid, runtime(row), row.agent.word());
+    let said = format!("{} {}, {}, agent {}", title(row), row.key.pid, runtime(row), row.agent.word());
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, picked, &said));
     let painter = ui.painter_at(rect.intersect(clip));
     if picked {
@@ -125,7 +134,12 @@ fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool) -> b
         palette.weak,
     );
     let left = rect.left() + 26.0;
-    line(&painter, pos2(left, rect.top() + 5.0), pid.left() - left - 8.0, &[(&row.name, 14.5, palette.text)]);
+    line(
+        &painter,
+        pos2(left, rect.top() + 5.0),
+        pid.left() - left - 8.0,
+        &[(&title(row), 14.5, palette.text)],
+    );
     let word = format!("{}  ", agent(&row.agent));
     let second = [(word.as_str(), 12.0, colour), (&runtime(row), 12.0, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
@@ -198,6 +212,33 @@ fn explain(ui: &mut Ui, row: &ProcessRow) {
         ui.weak(format!("agent {}, {live} live", facts.agent_version));
         if let Some(holder) = &facts.holder {
             ui.weak(format!("controlled by {} (pid {})", holder.program, holder.pid));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_dotnet_runs_is_called_by_its_own_name() {
+        let row = |name: &str, command: Option<&str>| ProcessRow {
+            key: ProcessKey { pid: 1, start: 1 },
+            name: name.into(),
+            user: None,
+            group: None,
+            command: command.map(str::to_owned),
+            runtime: None,
+            agent: AgentState::Unknown,
+        };
+        for (name, command, title_is) in [
+            ("dotnet", Some("/usr/bin/dotnet /opt/shop/Shop.dll --live"), "Shop.dll"),
+            ("dotnet.exe", Some(r"dotnet.exe C:\shop\Shop.DLL"), "Shop.DLL"),
+            ("dotnet", Some("dotnet build"), "dotnet"),
+            ("dotnet", None, "dotnet"),
+            ("shop", Some("/opt/shop x.dll"), "shop"),
+        ] {
+            assert_eq!(title(&row(name, command)), title_is);
         }
     }
 }

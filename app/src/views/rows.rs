@@ -10,8 +10,8 @@ use crate::model::selection::Mode;
 use crate::output::words;
 use crate::ui::knob::Knob;
 use crate::ui::list::Window;
-use crate::ui::theme::{DIGITS, Palette};
 use crate::ui::signs::{self, Way};
+use crate::ui::theme::{DIGITS, Palette};
 use crate::ui::{numbers, sparkline};
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{
@@ -42,13 +42,13 @@ pub struct Columns {
 impl Columns {
     /// The columns of a table of that width; in a narrow one the sparkline goes first.
     pub fn of(rect: Rect) -> Columns {
-        let spark = if rect.width() > 640.0 { 96.0 } else { 0.0 };
+        let spark = if rect.width() > 720.0 { 96.0 } else { 0.0 };
         let mut right = rect.right();
         let mut column = |width: f32| {
             right -= width;
             Rangef::new(right, right + width)
         };
-        let (spark, rate, calls, state) = (column(spark), column(92.0), column(112.0), column(118.0));
+        let (spark, rate, calls, state) = (column(spark), column(88.0), column(104.0), column(108.0));
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
         Columns { knob, name: Rangef::new(knob.max, right.max(knob.max)), state, calls, rate, spark }
     }

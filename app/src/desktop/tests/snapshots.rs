@@ -85,6 +85,7 @@ fn a_tree_with_mixed_groups() {
     both("tree", |theme| {
         let mut harness = counting(theme);
         act(&mut harness, Command::Tree);
+        harness.state_mut().methods.text = "shop".into();
         act(&mut harness, Command::Filter("shop".into()));
         harness.get_by_label("type Cart").click();
         harness.run_steps(3);
