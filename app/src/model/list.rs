@@ -320,4 +320,4 @@ impl Rows for ListRows<'_> {
 
 #[cfg(test)]
 #[path = "list_tests.rs"]
-mod tests;
+pub mod tests;
