@@ -7,7 +7,7 @@ use crate::model::list::Sort;
 use crate::model::methodset::MethodSet;
 use crate::model::selection::Mode;
 use crate::persist::ThemeChoice;
-use eframe::egui::{Key, KeyboardShortcut, Modifiers};
+use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 
@@ -248,6 +248,18 @@ impl Command {
             Command::Quit => ctrl(Key::Q),
             _ => None,
         }
+    }
+
+    /// Its key as it stands on a keyboard of this system: `Ctrl+Shift+P`, `/`.
+    pub fn keys(&self, context: &Context) -> Option<String> {
+        let shortcut = self.shortcut()?;
+        let mut text = context.format_shortcut(&shortcut);
+        for (name, sign) in [("Slash", "/"), ("Questionmark", "?"), ("Plus", "+"), ("Minus", "-")] {
+            if let Some(before) = text.strip_suffix(name) {
+                text = format!("{before}{sign}");
+            }
+        }
+        Some(text)
     }
 
     /// Whether its key writes something in a text field, so that it is the command's only outside of one.

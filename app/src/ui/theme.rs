@@ -1,7 +1,9 @@
 //! The two themes. Every colour that carries text keeps a contrast of at least 4.5:1 against every surface it may
 //! stand on (WCAG 2.2, 1.4.3); the tests below compute it.
 
-use eframe::egui::{self, Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals};
+use eframe::egui::{
+    self, Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals,
+};
 
 /// Height of a row in every table, points.
 pub const ROW: f32 = 26.0;
@@ -27,6 +29,8 @@ pub struct Palette {
     pub selected: Color32,
     /// Lines between things.
     pub line: Color32,
+    /// The edge of what can be clicked or written in.
+    pub edge: Color32,
     /// Text.
     pub text: Color32,
     /// Text of less weight.
@@ -62,6 +66,7 @@ pub const DARK: Palette = Palette {
     hover: Color32::from_rgb(0x22, 0x2a, 0x34),
     selected: Color32::from_rgb(0x1c, 0x3a, 0x55),
     line: Color32::from_rgb(0x33, 0x3c, 0x48),
+    edge: Color32::from_rgb(0x70, 0x7d, 0x8d),
     text: Color32::from_rgb(0xe4, 0xe9, 0xef),
     weak: Color32::from_rgb(0xa7, 0xb2, 0xbf),
     accent: Color32::from_rgb(0x62, 0xb8, 0xff),
@@ -85,6 +90,7 @@ pub const LIGHT: Palette = Palette {
     hover: Color32::from_rgb(0xe4, 0xeb, 0xf2),
     selected: Color32::from_rgb(0xd2, 0xe6, 0xf8),
     line: Color32::from_rgb(0xc8, 0xd1, 0xda),
+    edge: Color32::from_rgb(0x76, 0x82, 0x8f),
     text: Color32::from_rgb(0x1a, 0x20, 0x28),
     weak: Color32::from_rgb(0x4a, 0x56, 0x63),
     accent: Color32::from_rgb(0x00, 0x54, 0x99),
@@ -162,7 +168,7 @@ fn visuals(theme: Theme, palette: &Palette) -> Visuals {
     let widgets = &mut visuals.widgets;
     for (widget, fill, line, text) in [
         (&mut widgets.noninteractive, palette.panel, palette.line, palette.text),
-        (&mut widgets.inactive, palette.raised, palette.line, palette.text),
+        (&mut widgets.inactive, palette.raised, palette.edge, palette.text),
         (&mut widgets.hovered, palette.hover, palette.accent, palette.text),
         (&mut widgets.active, palette.selected, palette.accent, palette.text),
         (&mut widgets.open, palette.hover, palette.line, palette.text),
@@ -233,6 +239,9 @@ mod tests {
                 for ground in [palette.face, palette.panel, palette.selected] {
                     assert!(contrast(mark, ground) >= 3.0, "{mark:?} on {ground:?}");
                 }
+            }
+            for ground in [palette.base, palette.panel, palette.raised] {
+                assert!(contrast(palette.edge, ground) >= 3.0, "edge on {ground:?}");
             }
         }
     }

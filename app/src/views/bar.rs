@@ -80,8 +80,8 @@ pub fn show(ui: &mut Ui, now: &Situation, on: u64, commands: &mut Vec<Command>) 
 fn item(ui: &mut Ui, command: Command, now: &Situation, commands: &mut Vec<Command>) {
     let enabled = command.enabled(now);
     let mut button = Button::new(command.name());
-    if let Some(shortcut) = command.shortcut() {
-        button = button.shortcut_text(ui.ctx().format_shortcut(&shortcut));
+    if let Some(keys) = command.keys(ui.ctx()) {
+        button = button.shortcut_text(keys);
     }
     let response = ui.add_enabled(enabled.is_ok(), button);
     let response = match enabled {

@@ -5,10 +5,10 @@ use eframe::egui::{self, Align2, Grid, RichText, vec2};
 
 /// What is no command of its own.
 const OTHERS: &[(&str, &str)] = &[
-    ("Up, Down, Page Up, Page Down, Home, End", "Move through the methods"),
-    ("Shift + these, Ctrl + click", "Select several"),
+    ("Up Down Home End", "Move through the methods; Page Up and Down, too"),
+    ("Shift+Up Shift+Down", "Select several; Ctrl+click, too"),
     ("Esc", "Close what is open, else clear the filter"),
-    ("Tab", "Next control; every knob takes arrows, Space, 0–3"),
+    ("Tab", "Next control; a knob takes arrows, Space, 0–3"),
 ];
 
 /// Shows it; true when it is to be closed.
@@ -20,16 +20,17 @@ pub fn show(context: &egui::Context) -> bool {
         .collapsible(false)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
-            Grid::new("keys").num_columns(2).striped(true).spacing(vec2(24.0, 5.0)).show(ui, |ui| {
-                for (keys, what) in OTHERS {
-                    ui.label(RichText::new(*keys).monospace());
-                    ui.label(*what);
-                    ui.end_row();
-                }
-                for command in LISTED {
-                    let Some(shortcut) = command.shortcut() else { continue };
-                    ui.label(RichText::new(context.format_shortcut(&shortcut)).monospace());
-                    ui.label(command.name());
+            let listed = LISTED.iter().filter_map(|command| Some((command.keys(context)?, command.name())));
+            let others = OTHERS.iter().map(|(keys, what)| ((*keys).to_owned(), *what));
+            let all: Vec<(String, &str)> = listed.chain(others).collect();
+            let half = all.len().div_ceil(2);
+            let grid = Grid::new("keys").num_columns(4).striped(true).min_row_height(18.0);
+            grid.spacing(vec2(18.0, 4.0)).show(ui, |ui| {
+                for row in 0..half {
+                    for (keys, what) in [all.get(row), all.get(row + half)].into_iter().flatten() {
+                        ui.label(RichText::new(keys).monospace());
+                        ui.label(*what);
+                    }
                     ui.end_row();
                 }
             });

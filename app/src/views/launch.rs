@@ -32,6 +32,7 @@ pub fn show(context: &egui::Context, launch: &mut Launch, commands: &mut Vec<Com
         .open(&mut open)
         .resizable(false)
         .collapsible(false)
+        .min_width(600.0)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, -20.0))
         .show(context, |ui| done = inside(ui, launch, commands));
     !open || done

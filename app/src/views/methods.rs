@@ -73,7 +73,7 @@ pub fn toolbar(
             (connection.list.hold(), "hold order", Command::HoldOrder),
         ] {
             let mut value = on;
-            let shortcut = command.shortcut().map(|key| ui.ctx().format_shortcut(&key)).unwrap_or_default();
+            let shortcut = command.keys(ui.ctx()).unwrap_or_default();
             if ui
                 .checkbox(&mut value, text)
                 .on_hover_text(format!("{} ({shortcut})", command.name()))

@@ -75,10 +75,9 @@ fn entry(ui: &mut Ui, command: &Command, picked: bool, now: &Situation) -> bool 
         .min_size(vec2(ui.available_width(), 0.0))
         .selected(picked)
         .frame_when_inactive(picked);
-    let right = match (enabled, command.shortcut()) {
+    let right = match (enabled, command.keys(ui.ctx())) {
         (Err(why), _) => Some(why.to_owned()),
-        (Ok(()), Some(shortcut)) => Some(ui.ctx().format_shortcut(&shortcut)),
-        (Ok(()), None) => None,
+        (Ok(()), keys) => keys,
     };
     if let Some(right) = right {
         button = button.right_text(RichText::new(right).small().color(palette.weak));

@@ -226,8 +226,8 @@ impl Link {
     fn converse(&mut self, session: &mut Session) -> Result<(), End> {
         self.tell(vec![Told::Connected(Box::new(session.facts().clone()))])?;
         session.keep_alive(PING_EVERY)?;
-        let mut talk = Talk::default();
-        talk.subscribed = Some(session.send(Command::Subscribe { pattern: None, interval_ms: INTERVAL_MS })?);
+        let subscribed = session.send(Command::Subscribe { pattern: None, interval_ms: INTERVAL_MS })?;
+        let mut talk = Talk { subscribed: Some(subscribed), ..Talk::default() };
         loop {
             loop {
                 match self.orders.try_recv() {
@@ -243,6 +243,7 @@ impl Link {
             }
             let mut told = talk.overdue(session.pid(), now);
             let heard = self.listen(session, &mut talk, &mut told);
+            talk.hold_silence(&mut told);
             // What was heard before the end counts.
             self.tell(told)?;
             heard?;
@@ -300,6 +301,10 @@ struct Talk {
     turns: Vec<Turning>,
     /// Whether control may be ours.
     turned: bool,
+    /// Whether the counters told last were that nothing was called.
+    silent: bool,
+    /// The last word of a silence that goes on: told before the next thing that is news.
+    silence: Option<Told>,
 }
 
 /// A turn under way.
@@ -323,6 +328,24 @@ impl Turning {
 }
 
 impl Talk {
+    /// Keeps back that there is still nothing to count, again and again: it would draw the window for nothing. The
+    /// last such word goes before the next news, so that rates are measured from it.
+    fn hold_silence(&mut self, told: &mut Vec<Told>) {
+        let empty = |one: &Told| match one {
+            Told::Event(Event::Counters { delta, .. }) => Some(delta.rows.is_empty()),
+            _ => None,
+        };
+        if self.silent && told.iter().all(|one| empty(one) == Some(true)) {
+            self.silence = told.pop().or(self.silence.take());
+            told.clear();
+            return;
+        }
+        self.silent = told.iter().rev().find_map(empty).unwrap_or(self.silent);
+        if let Some(silence) = self.silence.take() {
+            told.insert(0, silence);
+        }
+    }
+
     fn reply(
         &mut self,
         id: u32,
@@ -422,4 +445,41 @@ fn worth_retrying(error: &LinkError) -> bool {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_protocol::counters::CounterDelta;
+    use redial_protocol::ids::RowId;
+
+    fn counters(t_ms: u64, calls: &[u64]) -> Told {
+        let rows = (0..calls.len() as u32).map(RowId).collect();
+        Told::Event(Event::Counters { delta: CounterDelta { t_ms, rows, calls: calls.to_vec() }, dropped: 0 })
+    }
+
+    fn times(told: &[Told]) -> Vec<u64> {
+        let time = |one: &Told| match one {
+            Told::Event(Event::Counters { delta, .. }) => Some(delta.t_ms),
+            _ => None,
+        };
+        told.iter().filter_map(time).collect()
+    }
+
+    #[test]
+    fn a_silence_is_told_once_and_its_end_from_where_it_ends() {
+        let mut talk = Talk::default();
+        let mut heard = |told: Vec<Told>| {
+            let mut told = told;
+            talk.hold_silence(&mut told);
+            times(&told)
+        };
+        assert_eq!(heard(vec![counters(250, &[7])]), [250]);
+        assert_eq!(heard(vec![counters(500, &[])]), [500], "that it stopped is news");
+        assert_eq!(heard(vec![counters(750, &[]), counters(1000, &[])]), []);
+        assert_eq!(heard(vec![]), []);
+        assert_eq!(heard(vec![counters(1250, &[])]), []);
+        assert_eq!(heard(vec![counters(1500, &[3])]), [1250, 1500]);
+        assert_eq!(heard(vec![counters(1750, &[])]), [1750]);
+    }
 }
