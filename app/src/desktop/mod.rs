@@ -16,7 +16,7 @@ pub use open::{Options, open};
 
 use crate::commands::Situation;
 use crate::model::Model;
-use crate::model::connection::Status;
+use crate::model::connection::{Connection, Status};
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
@@ -141,7 +141,8 @@ impl App {
 
     /// Dials of the process looked at that are not off.
     fn dials_on(&self) -> u64 {
-        let Some(connection) = self.model.current() else { return 0 };
+        let live = |connection: &&Connection| connection.status == Status::Live;
+        let Some(connection) = self.model.current().filter(live) else { return 0 };
         [State::Asked, State::Live, State::Reverting]
             .map(|state| connection.live.count(state) as u64)
             .iter()

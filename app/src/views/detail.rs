@@ -39,7 +39,8 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     let palette = Palette::of(ui);
     let full = connection.catalogue.full_name(method);
     let dial = connection.dial(method);
-    let face = Face::of(&dial);
+    let connected = connection.obstacle().is_none();
+    let face = Face::of(&dial, connected);
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.method)).size(18.0).strong()).truncate());
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.type_name)).color(palette.weak)).wrap());
     let params = full.part(&full.signature);
@@ -55,7 +56,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     );
     pair(
         ui,
-        "actual",
+        if connected { "actual" } else { "last seen" },
         &match dial.row {
             Some(row) => row
                 .version
@@ -65,7 +66,11 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     );
     if let Some(row) = dial.row {
         pair(ui, "calls", &words::grouped(row.calls));
-        pair(ui, "now", &row.rate.map_or("–".to_owned(), |rate| numbers::rate(f64::from(rate))));
+        pair(
+            ui,
+            "now",
+            &row.rate.filter(|_| connected).map_or("–".to_owned(), |rate| numbers::rate(f64::from(rate))),
+        );
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);

@@ -27,8 +27,25 @@ pub struct Face {
 pub const NOT_OFFERED: &str = "not offered by this agent (REDIAL_MAX_LEVEL caps what it offers)";
 
 impl Face {
-    /// Of one method.
-    pub fn of(dial: &Dial<'_>) -> Face {
+    /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.
+    pub fn of(dial: &Dial<'_>, connected: bool) -> Face {
+        let known = dial.row.is_some();
+        if !connected {
+            let past = known && matches!(dial.state, State::Live | State::Asked | State::Reverting);
+            let says = match (past, known) {
+                (true, _) => format!("was {}", dial.state),
+                (false, true) => dial.state.word().to_owned(),
+                (false, false) => String::new(),
+            };
+            let state = if past { State::Lost } else { dial.state };
+            return Face {
+                wanted: Some(dial.wanted),
+                state: Some(state),
+                runs: Level::Off,
+                pending: false,
+                says,
+            };
+        }
         let version = dial.row.and_then(|row| row.version);
         let says = match (dial.pending, dial.state, version) {
             (true, ..) => "asking…".to_owned(),

@@ -133,7 +133,7 @@ fn method_row(
 ) {
     let Context { painter, columns, connection, palette } = context;
     let dial = connection.dial(method);
-    let face = Face::of(&dial);
+    let face = Face::of(&dial, connection.obstacle().is_none());
     let full = connection.catalogue.full_name(method);
     let selected = connection.selection.contains(Node::Method(method));
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Row, true, selected, &full.text));
@@ -281,7 +281,7 @@ fn numbers_of(context: &Context<'_>, rect: Rect, face: &Face, row: Option<&LiveR
     state_of(context, rect, face);
     let Some(row) = row else { return };
     number(painter, rect, columns.calls, &words::grouped(row.calls), palette.text);
-    if let Some(rate) = row.rate {
+    if let Some(rate) = row.rate.filter(|_| connection.obstacle().is_none()) {
         number(painter, rect, columns.rate, &numbers::rate(f64::from(rate)), palette.text);
     }
     if let Some(series) = row.series.as_ref().filter(|_| columns.spark.span() > 20.0) {
