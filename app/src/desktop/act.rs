@@ -13,6 +13,9 @@ use eframe::egui;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 
+/// What a process is called until it is known.
+const UNNAMED: &str = "process";
+
 impl App {
     /// Carries a command out.
     pub(super) fn act(&mut self, context: &egui::Context, command: Command) {
@@ -55,7 +58,12 @@ impl App {
             Command::ClearFilter => self.clear_filter(),
             Command::Pick(node, mode) => self.change(|connection| connection.click(node, mode)),
             Command::Expand(node) => self.change(|connection| connection.tree.toggle(node)),
-            Command::Sort(sort) => self.change(|connection| connection.set_sort(sort)),
+            Command::Sort(sort) => {
+                // A tree has the order of its names; who asks for another wants the table.
+                self.settings.tree = false;
+                self.follow_settings();
+                self.change(|connection| connection.set_sort(sort));
+            }
             Command::OnlyDialled => self.change(|connection| {
                 let mut filter = connection.list.filter().clone();
                 filter.only_dialled = !filter.only_dialled;
@@ -177,7 +185,7 @@ impl App {
 
     /// Looks at a process.
     fn select(&mut self, process: ProcessKey) {
-        let name = self.model.processes.get(process).map_or("process".to_owned(), views::processes::title);
+        let name = self.model.processes.get(process).map_or(UNNAMED.to_owned(), views::processes::title);
         let before = self.model.current;
         let (id, new) = self.model.open(process, &name);
         if new {
@@ -205,6 +213,14 @@ impl App {
 
     /// Looks at what was asked for on the command line or launched, once it is there.
     pub(super) fn await_processes(&mut self) {
+        // A launched program has its agent before the list of processes has it.
+        let unnamed = self.model.current().filter(|connection| connection.name == UNNAMED);
+        let name = unnamed
+            .and_then(|connection| self.model.processes.get(connection.process))
+            .map(views::processes::title);
+        if let Some(name) = name {
+            self.change(|connection| connection.name = name);
+        }
         if let Some(pid) = self.awaited
             && self.model.processes.is_scanned()
         {

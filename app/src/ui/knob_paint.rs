@@ -154,6 +154,8 @@ fn body(painter: &Painter, centre: Pos2, radius: f32, face: &Face<'_>, palette: 
         Some(State::Refused | State::Failed) => sign(painter, centre, inner, "!", palette.bad),
         Some(State::Lost) => cross(painter, centre, inner * 0.5, Stroke::new(width, palette.weak)),
         Some(State::Reverting) => needle(Level::Off, palette.asked),
+        // Of a group that waits in part, a part runs already.
+        Some(State::Asked) if face.runs != Level::Off => needle(face.runs, palette.live),
         Some(State::Off | State::Asked) => needle(Level::Off, palette.weak.gamma_multiply(strength)),
         None => {
             painter.line_segment(
