@@ -40,7 +40,9 @@ impl App {
             .frame(frame(colours.panel))
             .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model.processes, picked, commands));
         self.settings.processes_width = Some(shown.response.rect.width());
-        if self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
+        // In a narrow window the methods need the room more.
+        let wide = ui.available_width() > 560.0;
+        if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
             Panel::right("detail")
                 .resizable(true)
                 .default_size(270.0)

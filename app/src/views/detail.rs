@@ -165,7 +165,9 @@ fn knob(ui: &mut Ui, connection: &Connection, face: &Face, methods: MethodSet, c
         let palette = Palette::of(ui);
         let wanted = face.wanted.map_or("mixed", Level::word);
         ui.label(RichText::new(wanted).size(16.0).strong());
-        let says = if face.says.is_empty() { "the original code runs" } else { &face.says };
+        let original =
+            face.says.is_empty() || face.state == Some(State::Off) && face.wanted == Some(Level::Off);
+        let says = if original { "the original code runs" } else { &face.says };
         ui.label(RichText::new(says).color(face.colour(palette)));
     });
     ui.add_space(4.0);

@@ -128,6 +128,9 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
         (Key::Calls, "calls", columns.calls, true),
         (Key::Rate, "per second", columns.rate, true),
     ] {
+        if range.span() == 0.0 {
+            continue;
+        }
         let rect = Rect::from_x_y_ranges(range, head.y_range());
         let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click());
         let chosen = sort.key == key && connection.shape == Shape::List;
@@ -155,6 +158,9 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
             let descending = if chosen { !sort.descending } else { key != Key::Name };
             commands.push(Command::Sort(Sort { key, descending }));
         }
+    }
+    if columns.spark.span() == 0.0 {
+        return;
     }
     let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
     let at = pos2(spark.left() + 8.0, spark.center().y);

@@ -21,6 +21,8 @@ use std::ops::Range;
 
 const KNOB: f32 = 22.0;
 const INDENT: f32 = 16.0;
+/// Room a name keeps while other columns can go.
+const NAME: f32 = 240.0;
 
 /// Where the columns stand.
 #[derive(Clone, Copy, Debug)]
@@ -40,16 +42,25 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns of a table of that width; in a narrow one the sparkline goes first.
+    /// The columns of a table of that width. In a narrow one the name keeps its room, and others go: first the
+    /// sparkline, then the state (the knob shows it too), then the rate.
     pub fn of(rect: Rect) -> Columns {
-        let spark = if rect.width() > 720.0 { 96.0 } else { 0.0 };
+        let knob = Rangef::new(rect.left(), rect.left() + 40.0);
+        let mut widths = [("spark", 96.0_f32), ("state", 108.0), ("rate", 88.0), ("calls", 104.0)];
+        for index in 0..widths.len() {
+            let taken: f32 = widths.iter().map(|(_, width)| width).sum();
+            if rect.width() - knob.span() - taken >= NAME {
+                break;
+            }
+            widths[index].1 = 0.0;
+        }
         let mut right = rect.right();
-        let mut column = |width: f32| {
+        let mut column = |name: &str| {
+            let width = widths.iter().find(|(one, _)| *one == name).map_or(0.0, |(_, width)| *width);
             right -= width;
             Rangef::new(right, right + width)
         };
-        let (spark, rate, calls, state) = (column(spark), column(88.0), column(104.0), column(108.0));
-        let knob = Rangef::new(rect.left(), rect.left() + 40.0);
+        let (spark, rate, calls, state) = (column("spark"), column("rate"), column("calls"), column("state"));
         Columns { knob, name: Rangef::new(knob.max, right.max(knob.max)), state, calls, rate, spark }
     }
 }
@@ -291,12 +302,18 @@ fn numbers_of(context: &Context<'_>, rect: Rect, face: &Face, row: Option<&LiveR
 }
 
 fn state_of(context: &Context<'_>, rect: Rect, face: &Face) {
+    if context.columns.state.span() == 0.0 {
+        return;
+    }
     let at = pos2(context.columns.state.min + 4.0, rect.center().y);
     let colour = face.colour(context.palette);
     context.painter.text(at, Align2::LEFT_CENTER, &face.says, FontId::proportional(13.0), colour);
 }
 
 fn number(painter: &Painter, rect: Rect, column: Rangef, text: &str, colour: Color32) {
+    if column.span() == 0.0 {
+        return;
+    }
     let at = pos2(column.max - 8.0, rect.center().y);
     painter.text(at, Align2::RIGHT_CENTER, text, FontId::monospace(DIGITS), colour);
 }
@@ -331,4 +348,20 @@ fn put_name(painter: &Painter, rect: Rect, place: Rangef, mut job: LayoutJob) {
     let galley = painter.layout_job(job);
     let at = pos2(place.min, rect.center().y - galley.size().y / 2.0);
     painter.galley(at, galley, Color32::PLACEHOLDER);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_narrow_table_the_name_keeps_its_room() {
+        for (width, gone) in [(760.0, 0), (640.0, 1), (500.0, 2), (400.0, 3), (300.0, 4)] {
+            let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)));
+            let all = [columns.spark, columns.state, columns.rate, columns.calls];
+            assert_eq!(all.iter().filter(|column| column.span() == 0.0).count(), gone, "{width}");
+            assert!(columns.name.span() >= NAME, "{width}");
+            assert!(all.iter().all(|column| column.min >= columns.name.max && column.max <= 10.0 + width));
+        }
+    }
 }
