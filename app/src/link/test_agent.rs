@@ -9,6 +9,7 @@ use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::transport::{Closer, Listener, ReadHalf, WriteHalf};
 use redial_protocol::{PROTOCOL_VERSION, process};
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ALONE: Mutex<()> = Mutex::new(());
@@ -29,6 +30,31 @@ pub fn serve(script: impl FnOnce(AgentEnd) + Send, controller: impl FnOnce(u32))
         });
         controller(std::process::id());
         server.join().expect("the script ran to its end");
+    });
+}
+
+/// Serves every connection with `script`, each in a thread of its own and told which it is (0, 1, …), while
+/// `controller` runs against this process's own pid.
+pub fn serve_many(script: impl Fn(usize, AgentEnd) + Sync, controller: impl FnOnce(u32)) {
+    let _alone = alone();
+    let listener = Listener::bind(process::own_key().expect("own key")).expect("endpoint");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                let (read, write, closer) = listener.accept().expect("a controller").split();
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                let script = &script;
+                scope.spawn(move || {
+                    script(number, AgentEnd { read, write, closer, frames: FrameReader::new() })
+                });
+            }
+        });
+        controller(std::process::id());
+        over.store(true, Ordering::SeqCst);
+        drop(redial_protocol::transport::connect(std::process::id()).expect("the last connection"));
     });
 }
 

@@ -127,6 +127,11 @@ impl Dials {
         self.rows.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Updates the agent dropped because this reader was slow.
     pub fn dropped(&self) -> u64 {
         self.dropped

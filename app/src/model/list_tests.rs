@@ -112,7 +112,7 @@ fn every_order_is_the_plain_one_and_places_are_found_again() {
 #[test]
 fn a_held_order_stays_until_it_is_let_go() {
     let catalogue = small();
-    let mut live = live(&catalogue, &[0, 1, 2], |id| u64::from(id));
+    let mut live = live(&catalogue, &[0, 1, 2], u64::from);
     let mut list = List::default();
     list.set_sort(Sort { key: Key::Calls, descending: true });
     list.settle(&catalogue, &live);

@@ -17,6 +17,7 @@
 //! - [`selection::Selection`]: survives filtering, sorting and updates, because it names methods, not positions.
 //! - [`connection::Connection::dial`] is what a knob shows of one method, [`connection::Connection::group`] of many.
 #![forbid(unsafe_code)]
+#![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
 pub mod catalogue;
 pub mod connection;

@@ -32,11 +32,14 @@ pub struct Loaded {
     domains: Vec<DomainRow>,
 }
 
+/// Ends what a loading session waits for (true), or wakes it to look again.
+type Interrupt = Arc<Mutex<Option<Box<dyn Fn(bool) + Send>>>>;
+
 /// A loading thread; dropping it ends the thread.
 pub struct Loader {
     again: Arc<AtomicBool>,
-    /// Sets the flag to end, or to look again, before it is called.
-    interrupt: Arc<Mutex<Option<Box<dyn Fn(bool) + Send>>>>,
+    /// Called after a flag was set.
+    interrupt: Interrupt,
     stop: Arc<AtomicBool>,
 }
 
@@ -87,7 +90,7 @@ struct Loading {
     outlet: Outlet,
     again: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
-    interrupt: Arc<Mutex<Option<Box<dyn Fn(bool) + Send>>>>,
+    interrupt: Interrupt,
 }
 
 /// Why loading ended.

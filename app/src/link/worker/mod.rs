@@ -22,6 +22,7 @@ mod launching;
 mod loading;
 mod outlet;
 mod scan;
+mod talk;
 
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
@@ -117,3 +118,7 @@ impl Worker {
         self.updates.recv_timeout(patience).ok()
     }
 }
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;

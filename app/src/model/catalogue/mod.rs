@@ -312,7 +312,7 @@ impl Catalogue {
             Node::Module(module) => self.module(module).map(|one| one.methods.clone()).into_iter().collect(),
             Node::Namespace(namespace) => vec![self.methods_of_namespace(namespace)],
             Node::Type(owner) => vec![self.methods_of_type(owner)],
-            Node::Method(MethodIx(method)) => vec![method..method.saturating_add(1)],
+            Node::Method(MethodIx(method)) => Vec::from([method..method.saturating_add(1)]),
         }
     }
 
