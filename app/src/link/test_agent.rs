@@ -52,10 +52,20 @@ pub fn serve_many(script: impl Fn(usize, AgentEnd) + Sync, controller: impl FnOn
                 });
             }
         });
+        // A controller that panics must end the accepting thread too, or nobody ever sees why.
+        let _last = LastConnection(&over);
         controller(std::process::id());
-        over.store(true, Ordering::SeqCst);
-        drop(redial_protocol::transport::connect(std::process::id()).expect("the last connection"));
     });
+}
+
+/// Ends the accepting thread of `serve_many` when dropped.
+struct LastConnection<'a>(&'a AtomicBool);
+
+impl Drop for LastConnection<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+        drop(redial_protocol::transport::connect(std::process::id()));
+    }
 }
 
 /// The agent's end of a connection.
@@ -98,6 +108,11 @@ impl AgentEnd {
     /// Sends a packet.
     pub fn send(&mut self, packet: &FromAgent) {
         self.raw(&packet.to_frame().expect("a frame"));
+    }
+
+    /// Sends a packet to a controller that may have gone; whether it had not.
+    pub fn offer(&mut self, packet: &FromAgent) -> bool {
+        self.write.write_all(&packet.to_frame().expect("a frame")).is_ok()
     }
 
     /// Sends an event.

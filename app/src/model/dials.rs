@@ -159,6 +159,7 @@ fn name(dial: &Dial) -> (&str, &str, &str, RowId) {
     (&dial.row.module, &dial.row.method, &dial.row.signature, dial.row.row)
 }
 
+/// Tests, and rows for others.
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -166,6 +167,7 @@ pub mod tests {
     use redial_protocol::level::Level;
     use redial_protocol::state::State;
 
+    /// A row with so many calls.
     pub fn row(index: u32, method: &str, calls: u64) -> StatusRow {
         StatusRow {
             row: RowId(index),

@@ -123,7 +123,7 @@ impl Talk {
             }
             if let Reply::AgentStatus(status) = reply {
                 // Control is for whoever has dials on.
-                if status.held == 0 && std::mem::take(&mut self.turned) && self.turns.is_empty() {
+                if status.held == 0 && self.turns.is_empty() && std::mem::take(&mut self.turned) {
                     session.send(Command::ReleaseControl)?;
                 }
                 told.push(Told::AgentStatus(Box::new(status)));

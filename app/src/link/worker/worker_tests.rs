@@ -23,11 +23,11 @@ fn talk(mut end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool
     loop {
         let request = match end.receive() {
             Some(FromController::Hello(_)) => {
-                end.send(&FromAgent::Hello(facts(0)));
+                end.offer(&FromAgent::Hello(facts(0)));
                 continue;
             }
             Some(FromController::AllOff) => {
-                end.send(&FromAgent::AllOffDone { reverted: 2, remaining: 0 });
+                end.offer(&FromAgent::AllOffDone { reverted: 2, remaining: 0 });
                 continue;
             }
             Some(FromController::Request(request)) => request,
@@ -44,7 +44,7 @@ fn talk(mut end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool
             Wire::Modules => Reply::Modules { domains: vec![], modules: vec![row] },
             Wire::Methods { .. } => {
                 let page = page(row.key, &[("N.A", "M", "()", 0x0600_0001), ("N.A", "O", "()", 0x0600_0002)]);
-                end.event(Event::Methods { id: request.id, page });
+                end.offer(&FromAgent::Event(Event::Methods { id: request.id, page }));
                 Reply::Methods { matched: 2, suggestions: vec![] }
             }
             Wire::RequestReJit { take: false, .. } => {
@@ -57,7 +57,7 @@ fn talk(mut end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool
             Wire::AgentStatus => Reply::AgentStatus(status()),
             _ => Reply::Done,
         };
-        end.reply(request.id, reply);
+        end.offer(&FromAgent::Event(Event::Reply { id: request.id, reply }));
     }
 }
 
@@ -183,12 +183,14 @@ fn a_turn_is_refused_by_whoever_has_control_until_it_is_taken() {
             window.turn(&MethodSet::one(MethodIx(0)), true);
             window.until("the answer", |model| model.current()?.turns.undoable().map(drop));
             // Nothing is held in the end, so control is given back.
+            let until = Instant::now() + PATIENCE;
             while count(&seen, |command| matches!(command, Wire::ReleaseControl)) == 0 {
-                window.until("another account", |model| model.current()?.agent.is_some().then_some(()));
+                assert!(Instant::now() < until, "control was not given back: {seen:?}");
                 let update = window.updates.recv_timeout(PATIENCE).expect("an account every other second");
                 let now = window.now();
                 window.model.apply(update, now);
             }
+            window.until("an account", |model| model.current()?.agent.is_some().then_some(()));
             let connection = window.model.current().expect("one connection");
             assert!(connection.latency.is_some());
             assert_eq!(connection.agent.as_ref().map(|agent| agent.memory_bytes), Some(4_096));
