@@ -22,7 +22,7 @@ use std::ops::Range;
 const KNOB: f32 = 22.0;
 const INDENT: f32 = 16.0;
 /// Room a name keeps while other columns can go.
-const NAME: f32 = 240.0;
+const NAME: f32 = 190.0;
 
 /// Where the columns stand.
 #[derive(Clone, Copy, Debug)]
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn in_a_narrow_table_the_name_keeps_its_room() {
-        for (width, gone) in [(760.0, 0), (640.0, 1), (500.0, 2), (400.0, 3), (300.0, 4)] {
+        for (width, gone) in [(760.0, 0), (600.0, 1), (500.0, 2), (400.0, 3), (300.0, 4)] {
             let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)));
             let all = [columns.spark, columns.state, columns.rate, columns.calls];
             assert_eq!(all.iter().filter(|column| column.span() == 0.0).count(), gone, "{width}");
