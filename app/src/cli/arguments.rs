@@ -20,10 +20,14 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
 /// Turn instrumentation dials on the methods of live .NET processes, and off again.
 #[derive(Debug, Parser)]
 #[command(name = "redial", version, after_help = AFTER, disable_help_subcommand = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
-    /// What to do.
+    /// What to do; without one, the window opens.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Open the window on this process
+    #[arg(long, value_parser = pid())]
+    pub pid: Option<u32>,
 }
 
 /// The commands.

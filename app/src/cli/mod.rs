@@ -16,7 +16,7 @@ mod watch;
 use crate::exit::{Exit, Failure, RUN_FAILED};
 use crate::output;
 use arguments::{Arguments, Command};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 /// Runs the program with its arguments; the exit code.
 pub fn main() -> i32 {
@@ -25,8 +25,7 @@ pub fn main() -> i32 {
         Err(error) => return wrong_usage(&error),
     };
     let Some(command) = arguments.command else {
-        let _ = Arguments::command().print_help();
-        return Exit::Done.code();
+        return crate::desktop::open(arguments.pid);
     };
     let outcome = match command {
         Command::Run(arguments) => return run::run(&arguments),

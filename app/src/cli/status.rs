@@ -65,7 +65,7 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
         }
     }
     match &arguments.pattern {
-        Some(pattern) if dials.len() == 0 => {
+        Some(pattern) if dials.is_empty() => {
             out.flush()?;
             Err(Failure::new(Exit::NothingMatched, format!("no dialled method matches '{pattern}'")))
         }
@@ -75,7 +75,7 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
 
 fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
-    if dials.len() > 0 {
+    if !dials.is_empty() {
         let noted = dials.iter().any(|dial| dial.row.note.is_some());
         let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE"), wide("METHOD")];
         headings.extend(noted.then(|| wide("REASON")));

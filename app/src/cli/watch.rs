@@ -189,7 +189,7 @@ fn table(pid: u32, dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
 /// Lines for a file or another program: time, calls, rate, state, method.
 fn plain(t_ms: u64, dials: &Dials) -> Vec<String> {
     let time = format!("{:>9.3} s", t_ms as f64 / 1000.0);
-    if dials.len() == 0 {
+    if dials.is_empty() {
         return vec![format!("{time}  no method is dialled")];
     }
     let line = |dial: &&Dial| {

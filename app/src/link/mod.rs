@@ -9,6 +9,7 @@ pub mod library;
 mod reader;
 pub mod session;
 mod wire;
+pub mod worker;
 
 #[cfg(test)]
 pub mod test_agent;

@@ -25,6 +25,8 @@ pub enum Incoming {
     Garbled(String),
     /// The user asked to stop.
     Interrupted,
+    /// Somebody has something to do for whoever waits here.
+    Woken,
 }
 
 /// Starts reading. The thread ends with the connection, or when the receiver is gone.

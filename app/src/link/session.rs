@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::error::LinkError;
-use super::wire::{PING_ID, Wire};
+use super::wire::{Heard, PING_ID, Wire};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::frozen::{AgentFacts, ClientHello};
@@ -80,16 +80,7 @@ impl Session {
     /// Sends a command and waits for its reply; pages that belong to it go to `page`, all other events wait for
     /// `next`. A refusal is an error.
     pub fn ask(&mut self, command: Command, page: &mut dyn FnMut(Page)) -> Result<Reply, LinkError> {
-        if self.facts.protocol != PROTOCOL_VERSION {
-            return Err(LinkError::Version {
-                pid: self.pid(),
-                agent_version: self.facts.agent_version.clone(),
-                agent_protocol: self.facts.protocol,
-            });
-        }
-        self.last_id = self.last_id.checked_add(1).unwrap_or(PING_ID + 1);
-        let id = self.last_id;
-        self.wire.send(&FromController::Request(Request { id, command }))?;
+        let id = self.send(command)?;
         loop {
             // Every page is a sign of life.
             match self.wire.packet(Some(Instant::now() + REPLY_PATIENCE))? {
@@ -113,6 +104,21 @@ impl Session {
                 None => return Err(self.silent()),
             }
         }
+    }
+
+    /// Sends a command without waiting; its pages and its reply, which carry the id given here, come from `next` and
+    /// `hear` as any event.
+    pub fn send(&mut self, command: Command) -> Result<u32, LinkError> {
+        if self.facts.protocol != PROTOCOL_VERSION {
+            return Err(LinkError::Version {
+                pid: self.pid(),
+                agent_version: self.facts.agent_version.clone(),
+                agent_protocol: self.facts.protocol,
+            });
+        }
+        self.last_id = self.last_id.checked_add(1).unwrap_or(PING_ID + 1);
+        self.wire.send(&FromController::Request(Request { id: self.last_id, command }))?;
+        Ok(self.last_id)
     }
 
     /// Sends a command whose only answer is that it was done.
@@ -150,6 +156,27 @@ impl Session {
                 None => return Ok(None),
             }
         }
+    }
+
+    /// The next event; None when `deadline` passed first, or when a `waker` was called.
+    pub fn hear(&mut self, deadline: Option<Instant>) -> Result<Option<Event>, LinkError> {
+        loop {
+            if let Some(event) = self.queued.pop_front() {
+                return Ok(Some(event));
+            }
+            match self.wire.hear(deadline)? {
+                Heard::Packet(packet) => match *packet {
+                    FromAgent::Event(event) => self.queue(event),
+                    _ => return Err(self.unasked()),
+                },
+                Heard::Nothing | Heard::Woken => return Ok(None),
+            }
+        }
+    }
+
+    /// Something that makes a waiting `hear` end at once, callable from any thread; it never waits.
+    pub fn waker(&self) -> impl Fn() + Send + Sync + 'static {
+        self.wire.waker()
     }
 
     /// Pings from now on, in `PING_EVERY` unless a test is in a hurry; see `Wire::keep_alive`.

@@ -9,6 +9,7 @@ use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::transport::{Closer, Listener, ReadHalf, WriteHalf};
 use redial_protocol::{PROTOCOL_VERSION, process};
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ALONE: Mutex<()> = Mutex::new(());
@@ -30,6 +31,41 @@ pub fn serve(script: impl FnOnce(AgentEnd) + Send, controller: impl FnOnce(u32))
         controller(std::process::id());
         server.join().expect("the script ran to its end");
     });
+}
+
+/// Serves every connection with `script`, each in a thread of its own and told which it is (0, 1, …), while
+/// `controller` runs against this process's own pid.
+pub fn serve_many(script: impl Fn(usize, AgentEnd) + Sync, controller: impl FnOnce(u32)) {
+    let _alone = alone();
+    let listener = Listener::bind(process::own_key().expect("own key")).expect("endpoint");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                let (read, write, closer) = listener.accept().expect("a controller").split();
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                let script = &script;
+                scope.spawn(move || {
+                    script(number, AgentEnd { read, write, closer, frames: FrameReader::new() })
+                });
+            }
+        });
+        // A controller that panics must end the accepting thread too, or nobody ever sees why.
+        let _last = LastConnection(&over);
+        controller(std::process::id());
+    });
+}
+
+/// Ends the accepting thread of `serve_many` when dropped.
+struct LastConnection<'a>(&'a AtomicBool);
+
+impl Drop for LastConnection<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+        drop(redial_protocol::transport::connect(std::process::id()));
+    }
 }
 
 /// The agent's end of a connection.
@@ -72,6 +108,11 @@ impl AgentEnd {
     /// Sends a packet.
     pub fn send(&mut self, packet: &FromAgent) {
         self.raw(&packet.to_frame().expect("a frame"));
+    }
+
+    /// Sends a packet to a controller that may have gone; whether it had not.
+    pub fn offer(&mut self, packet: &FromAgent) -> bool {
+        self.write.write_all(&packet.to_frame().expect("a frame")).is_ok()
     }
 
     /// Sends an event.

@@ -26,6 +26,18 @@ pub struct Wire {
     closer: Closer,
     /// Dropping it ends the pinging thread.
     pinging: Option<Sender<()>>,
+    /// A wake-up arrived that nobody was told of yet.
+    woken: bool,
+}
+
+/// What a wait ended with.
+pub enum Heard {
+    /// A packet.
+    Packet(Box<FromAgent>),
+    /// The deadline passed.
+    Nothing,
+    /// A `waker` was called.
+    Woken,
 }
 
 impl Wire {
@@ -34,7 +46,15 @@ impl Wire {
         let (read, write, closer) = connection.split();
         let (interrupt, incoming) =
             reader::start(read).map_err(|error| LinkError::Connect { pid, why: error.to_string() })?;
-        Ok(Wire { pid, writer: Arc::new(Mutex::new(write)), incoming, interrupt, closer, pinging: None })
+        Ok(Wire {
+            pid,
+            writer: Arc::new(Mutex::new(write)),
+            incoming,
+            interrupt,
+            closer,
+            pinging: None,
+            woken: false,
+        })
     }
 
     /// The process at the other end.
@@ -59,20 +79,39 @@ impl Wire {
         Err(LinkError::Closed { pid: self.pid, why: Some("it takes no more commands".into()) })
     }
 
-    /// The next packet, or None at the deadline.
+    /// The next packet, or None at the deadline. Wake-ups are kept for `hear`.
     pub fn packet(&mut self, deadline: Option<Instant>) -> Result<Option<FromAgent>, LinkError> {
+        loop {
+            match self.wait(deadline)? {
+                Heard::Packet(packet) => return Ok(Some(*packet)),
+                Heard::Nothing => return Ok(None),
+                Heard::Woken => self.woken = true,
+            }
+        }
+    }
+
+    /// The next packet or wake-up, or nothing at the deadline.
+    pub fn hear(&mut self, deadline: Option<Instant>) -> Result<Heard, LinkError> {
+        if std::mem::take(&mut self.woken) {
+            return Ok(Heard::Woken);
+        }
+        self.wait(deadline)
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<Heard, LinkError> {
         let incoming = match deadline {
             Some(deadline) => {
                 match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                     Ok(incoming) => incoming,
-                    Err(RecvTimeoutError::Timeout) => return Ok(None),
+                    Err(RecvTimeoutError::Timeout) => return Ok(Heard::Nothing),
                     Err(RecvTimeoutError::Disconnected) => Incoming::Closed { why: None },
                 }
             }
             None => self.incoming.recv().unwrap_or(Incoming::Closed { why: None }),
         };
         match incoming {
-            Incoming::Packet(packet) => Ok(Some(*packet)),
+            Incoming::Packet(packet) => Ok(Heard::Packet(packet)),
+            Incoming::Woken => Ok(Heard::Woken),
             Incoming::Interrupted => Err(LinkError::Interrupted),
             Incoming::Garbled(why) => Err(self.garbled(&why)),
             Incoming::Closed { why } => Err(self.closed(why)),
@@ -104,6 +143,15 @@ impl Wire {
         let interrupt = self.interrupt.clone();
         move || {
             let _ = interrupt.send(Incoming::Interrupted);
+        }
+    }
+
+    /// Something that makes a waiting `hear` end with `Woken`, callable from any thread; it never waits.
+    pub fn waker(&self) -> impl Fn() + Send + Sync + 'static {
+        let interrupt = self.interrupt.clone();
+        move || {
+            // Full: then packets wait already, and whoever takes them looks at everything else between them.
+            let _ = interrupt.try_send(Incoming::Woken);
         }
     }
 

@@ -127,6 +127,11 @@ impl Dials {
         self.rows.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Updates the agent dropped because this reader was slow.
     pub fn dropped(&self) -> u64 {
         self.dropped
@@ -154,6 +159,7 @@ fn name(dial: &Dial) -> (&str, &str, &str, RowId) {
     (&dial.row.module, &dial.row.method, &dial.row.signature, dial.row.row)
 }
 
+/// Tests, and rows for others.
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -161,6 +167,7 @@ pub mod tests {
     use redial_protocol::level::Level;
     use redial_protocol::state::State;
 
+    /// A row with so many calls.
     pub fn row(index: u32, method: &str, calls: u64) -> StatusRow {
         StatusRow {
             row: RowId(index),

@@ -1,5 +1,39 @@
-//! Pure state: what the agent said, put together. It does no I/O, reads no clock and knows no screen; whoever
-//! holds it feeds it events and draws from it.
+//! Pure state: what the processes and their agents said, put together for a screen. It does no I/O, reads no clock
+//! and knows no toolkit; whoever holds it feeds it and draws from it.
+//!
+//! # Shape
+//! - [`Model`] holds everything the window shows: [`processes::Processes`], one [`connection::Connection`] for each
+//!   agent that was asked for, and the [`log::Log`].
+//! - Worker threads produce [`update::Update`]s; [`Model::apply`] takes one in. [`Model::settle`], once a frame after
+//!   the last update, brings lists, sorting and groups up to date (only what changed costs anything).
+//! - Views read. What a user does goes to the `&mut` methods of [`Model`] and [`connection::Connection`]; those that
+//!   concern an agent answer with a [`turns::Turn`] for the worker to carry out, and mark the dials *pending* at once.
+//!
+//! # A connection
+//! - [`catalogue::Catalogue`]: domains → modules → namespaces → types → methods, each level a contiguous range of the
+//!   next, all text in two arenas. Indices ([`ids`]) stay valid as long as the connection.
+//! - [`live::Live`]: the agent's rows by [`redial_protocol::ids::RowId`]: wanted, state, calls, rate, sparkline.
+//! - [`list::List`]: the flat table after filter and sorting; [`tree::Tree`]: the same methods as expandable rows.
+//! - [`selection::Selection`]: survives filtering, sorting and updates, because it names methods, not positions.
+//! - [`connection::Connection::dial`] is what a knob shows of one method, [`connection::Connection::group`] of many.
 #![forbid(unsafe_code)]
+#![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
+pub mod catalogue;
+pub mod connection;
 pub mod dials;
+pub mod ids;
+pub mod list;
+pub mod live;
+pub mod log;
+pub mod methodset;
+pub mod processes;
+pub mod query;
+pub mod selection;
+pub mod series;
+pub mod state;
+pub mod tree;
+pub mod turns;
+pub mod update;
+
+pub use state::Model;

@@ -10,7 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("redial-protocol", &[]),
     ("redial-agent", &["redial-protocol"]),
     ("redial", &["redial-protocol"]),
-    ("redial-testbed", &["redial-protocol", "redial-agent"]),
+    ("redial-testbed", &["redial-protocol", "redial-agent", "redial"]),
     ("xtask", &["redial-testbed"]),
 ];
 

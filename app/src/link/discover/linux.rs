@@ -17,6 +17,11 @@ pub(super) fn all() -> io::Result<Vec<Process>> {
     Ok(processes)
 }
 
+pub(super) fn pids() -> io::Result<Vec<u32>> {
+    let entries = std::fs::read_dir("/proc")?.filter_map(Result::ok);
+    Ok(entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
 pub(super) fn one(pid: u32) -> Option<Process> {
     let proc = PathBuf::from(format!("/proc/{pid}"));
     if !runs(pid) {

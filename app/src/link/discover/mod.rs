@@ -62,6 +62,11 @@ pub fn one(pid: u32) -> Option<Process> {
     system::one(pid)
 }
 
+/// The pids of all processes, zombies included; cheap.
+pub fn pids() -> std::io::Result<Vec<u32>> {
+    system::pids()
+}
+
 /// Whether a process with that pid runs (one that has exited but was not yet waited for does not).
 pub fn runs(pid: u32) -> bool {
     system::runs(pid)

@@ -11,6 +11,12 @@ pub(super) fn all() -> io::Result<Vec<Process>> {
     Ok(system.processes().values().map(describe).collect())
 }
 
+pub(super) fn pids() -> io::Result<Vec<u32>> {
+    let mut system = System::new().map_err(|error| io::Error::other(format!("{error:?}")))?;
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, ProcessRefreshKind::nothing());
+    Ok(system.processes().keys().map(|pid| pid.as_u32()).collect())
+}
+
 pub(super) fn one(pid: u32) -> Option<Process> {
     let system = refreshed(ProcessesToUpdate::Some(&[Pid::from_u32(pid)])).ok()?;
     system.process(Pid::from_u32(pid)).map(describe)

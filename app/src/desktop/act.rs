@@ -1,0 +1,306 @@
+//! What each command does.
+
+use super::{App, copy};
+use crate::commands::Command;
+use crate::model::connection::{Connection, Shape, Status};
+use crate::model::ids::Node;
+use crate::model::log::Kind;
+use crate::model::methodset::MethodSet;
+use crate::output::words;
+use crate::views;
+use crate::views::launch::Plan;
+use eframe::egui;
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::level::Level;
+
+/// What a process is called until it is known.
+const UNNAMED: &str = "process";
+
+impl App {
+    /// Carries a command out.
+    pub(super) fn act(&mut self, context: &egui::Context, command: Command) {
+        match command {
+            Command::AllOff => self.all_off(),
+            Command::ToggleSelected => self.turn_selected(Move::Toggle),
+            Command::TurnUp => self.turn_selected(Move::Up),
+            Command::TurnDown => self.turn_selected(Move::Down),
+            Command::Turn { methods, level } => self.turn(methods, level, false),
+            Command::NotOffered(level) => {
+                self.refuse(&Command::NotOffered(level), &format!("{level} is {}", views::face::NOT_OFFERED));
+            }
+            Command::Undo => self.undo(false),
+            Command::Redo => self.undo(true),
+            Command::TakeControl => {
+                if let Some((_, methods, level)) = self.last_turn.clone() {
+                    self.turn(methods, level, true);
+                }
+            }
+            Command::Select(process) => self.select(process),
+            Command::FindProcess(text) => self.find_process(&text),
+            Command::AllProcesses(all) => self.model.processes.set_show_all(all),
+            Command::Reconnect => self.reconnect(),
+            Command::Disconnect => self.disconnect(),
+            Command::Launch => self.launch = true,
+            Command::StartLaunch => match views::launch::plan(&self.settings.launch) {
+                Ok(plan) => self.start(plan),
+                Err(why) => self.refuse(&Command::StartLaunch, &why),
+            },
+            Command::StartDemo => {
+                if let Some(plan) = self.demo.clone() {
+                    self.start(plan);
+                }
+            }
+            Command::FocusFilter => self.methods.focus_filter = true,
+            Command::Filter(text) => self.change(|connection| {
+                let filter = crate::model::list::Filter { text, ..connection.list.filter().clone() };
+                connection.set_filter(filter);
+            }),
+            Command::ClearFilter => self.clear_filter(),
+            Command::Pick(node, mode) => self.change(|connection| connection.click(node, mode)),
+            Command::Expand(node) => self.change(|connection| connection.tree.toggle(node)),
+            Command::Sort(sort) => {
+                // A tree has the order of its names; who asks for another wants the table.
+                self.settings.tree = false;
+                self.follow_settings();
+                self.change(|connection| connection.set_sort(sort));
+            }
+            Command::OnlyDialled => self.change(|connection| {
+                let mut filter = connection.list.filter().clone();
+                filter.only_dialled = !filter.only_dialled;
+                connection.set_filter(filter);
+            }),
+            Command::HideFramework => {
+                self.settings.hide_framework = !self.settings.hide_framework;
+                self.follow_settings();
+            }
+            Command::Tree => {
+                self.settings.tree = !self.settings.tree;
+                self.follow_settings();
+            }
+            Command::HoldOrder => self.change(|connection| {
+                let hold = connection.list.hold();
+                connection.list.set_hold(!hold);
+            }),
+            Command::SelectAll => self.change(Connection::select_all),
+            Command::Copy(form) => self.copy(context, form),
+            Command::Log => self.settings.log_open = !self.settings.log_open,
+            Command::Theme(theme) => self.look(context, |settings| settings.theme = theme),
+            Command::ZoomIn => self.look(context, |settings| settings.zoom = (settings.zoom + 0.1).min(3.0)),
+            Command::ZoomOut => self.look(context, |settings| settings.zoom = (settings.zoom - 0.1).max(0.6)),
+            Command::ZoomReset => self.look(context, |settings| settings.zoom = 1.0),
+            Command::Palette => self.palette = Some(views::palette::State::default()),
+            Command::Keys => self.keys = true,
+            Command::Escape => self.escape(),
+            Command::Quit => context.send_viewport_cmd(egui::ViewportCommand::Close),
+        }
+        self.save_settings();
+    }
+
+    /// Says why a command was not carried out.
+    pub(super) fn refuse(&mut self, command: &Command, why: &str) {
+        let now = self.now();
+        self.model.log.add(now, None, Kind::Refusal, format!("{}: {why}", command.name()));
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.model.current_mut() {
+            change(connection);
+        }
+    }
+
+    fn look(&mut self, context: &egui::Context, change: impl FnOnce(&mut crate::persist::Settings)) {
+        change(&mut self.settings);
+        self.apply_look(context);
+    }
+
+    fn all_off(&mut self) {
+        let now = self.now();
+        let log = &mut self.model.log;
+        let Some(id) = self.model.current else {
+            log.add(
+                now,
+                None,
+                Kind::Notice,
+                "all dials off: no process is looked at, so this window holds no dial",
+            );
+            return;
+        };
+        if let Some(connection) = self.model.connections.get_mut(&id) {
+            let ticket = connection.all_off(log, now);
+            self.workers.all_off(id, ticket);
+        }
+    }
+
+    fn turn_selected(&mut self, how: Move) {
+        let Some(connection) = self.model.current() else { return };
+        // Left and right open and close groups in the tree, as everywhere.
+        if let (Shape::Tree, Some(node), Move::Up | Move::Down) =
+            (connection.shape, connection.selection.focus(), how)
+            && !matches!(node, Node::Method(_))
+        {
+            self.change(|connection| connection.tree.set_expanded(node, how == Move::Up));
+            return;
+        }
+        let targets = connection.targets();
+        let levels = targets.iter().map(|method| connection.dial(method).wanted);
+        let (lowest, highest) =
+            levels.fold((Level::Trace, Level::Off), |(low, high), level| (low.min(level), high.max(level)));
+        let offered = connection.offered();
+        let first_on = offered.iter().copied().find(|level| *level != Level::Off);
+        let level = match how {
+            // A mixed selection is turned on first.
+            Move::Toggle if lowest == Level::Off => first_on,
+            Move::Toggle => Some(Level::Off),
+            Move::Up => offered.iter().copied().filter(|level| *level > lowest).min(),
+            Move::Down => offered.iter().copied().filter(|level| *level < highest).max(),
+        };
+        match level {
+            Some(level) => self.turn(targets, level, false),
+            None if how == Move::Toggle => {
+                self.refuse(&Command::ToggleSelected, "this agent offers no level above off");
+            }
+            None => {}
+        }
+    }
+
+    fn turn(&mut self, methods: MethodSet, level: Level, take: bool) {
+        let now = self.now();
+        let Some(id) = self.model.current else { return };
+        let Some(connection) = self.model.connections.get_mut(&id) else { return };
+        // Why not stands in the log already.
+        if let Ok(turn) = connection.turn(&methods, level, take, &mut self.model.log, now) {
+            self.last_turn = Some((turn.ticket, methods, level));
+            self.workers.turn(turn);
+        }
+    }
+
+    fn undo(&mut self, redo: bool) {
+        let now = self.now();
+        let Some(id) = self.model.current else { return };
+        let Some(connection) = self.model.connections.get_mut(&id) else { return };
+        if let Ok(turn) = connection.undo(redo, &mut self.model.log, now) {
+            self.workers.turn(turn);
+        }
+    }
+
+    /// Looks at a process.
+    fn select(&mut self, process: ProcessKey) {
+        let name = self.model.processes.get(process).map_or(UNNAMED.to_owned(), views::processes::title);
+        let before = self.model.current;
+        let (id, new) = self.model.open(process, &name);
+        if new {
+            self.workers.connect(id, process);
+        }
+        if before != Some(id) {
+            self.methods = views::methods::State::default();
+            if let Some(connection) = self.model.current() {
+                self.methods.text.clone_from(&connection.list.filter().text);
+            }
+            self.follow_settings();
+        }
+    }
+
+    /// What is remembered of the methods' form, for the process looked at.
+    fn follow_settings(&mut self) {
+        let (hide_framework, tree) = (self.settings.hide_framework, self.settings.tree);
+        self.methods.follow = true;
+        self.change(|connection| {
+            let filter = crate::model::list::Filter { hide_framework, ..connection.list.filter().clone() };
+            connection.set_filter(filter);
+            connection.shape = if tree { Shape::Tree } else { Shape::List };
+        });
+    }
+
+    /// Looks at what was asked for on the command line or launched, once it is there.
+    pub(super) fn await_processes(&mut self) {
+        // A launched program has its agent before the list of processes has it.
+        let unnamed = self.model.current().filter(|connection| connection.name == UNNAMED);
+        let name = unnamed
+            .and_then(|connection| self.model.processes.get(connection.process))
+            .map(views::processes::title);
+        if let Some(name) = name {
+            self.change(|connection| connection.name = name);
+        }
+        if let Some(pid) = self.awaited
+            && self.model.processes.is_scanned()
+        {
+            self.awaited = None;
+            match self.model.processes.by_pid(pid).map(|row| row.key) {
+                Some(key) => self.select(key),
+                None => self.refuse(&Command::Reconnect, &format!("there is no process {pid}")),
+            }
+        }
+        let Some(launched) = self.launching.and_then(|ticket| self.model.launched.get(&ticket)) else {
+            return;
+        };
+        if let Some(key) = launched.agent {
+            self.launching = None;
+            self.select(key);
+        } else if launched.ended.is_some() {
+            self.launching = None;
+        }
+    }
+
+    fn find_process(&mut self, text: &str) {
+        self.model.processes.set_filter(text);
+        self.processes.set_text(text);
+    }
+
+    fn reconnect(&mut self) {
+        let Some(connection) = self.model.current() else { return };
+        if connection.status == Status::Live {
+            return;
+        }
+        self.workers.retry(connection.id);
+    }
+
+    fn disconnect(&mut self) {
+        if let Some(id) = self.model.current {
+            self.workers.disconnect(id);
+            self.model.close(id);
+        }
+    }
+
+    fn start(&mut self, plan: Plan) {
+        let what =
+            std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
+        let now = self.now();
+        let ticket = self.model.begin_launch(&what, now);
+        self.launching = Some(ticket);
+        self.workers.launch(ticket, plan);
+    }
+
+    fn clear_filter(&mut self) {
+        self.methods.text.clear();
+        self.methods.follow = true;
+        self.change(|connection| {
+            let filter = connection.list.filter().clone();
+            connection.set_filter(crate::model::list::Filter { text: String::new(), ..filter });
+        });
+    }
+
+    fn copy(&mut self, context: &egui::Context, form: crate::commands::Form) {
+        let Some(connection) = self.model.current() else { return };
+        let (text, rows) = copy::table(connection, form);
+        context.copy_text(text);
+        let rows = words::count(rows as u64, "method", "methods");
+        let now = self.now();
+        self.model.log.add(now, None, Kind::Notice, format!("copied {rows}"));
+    }
+
+    fn escape(&mut self) {
+        if self.palette.take().is_some() {
+        } else if self.keys || self.launch {
+            (self.keys, self.launch) = (false, false);
+        } else {
+            self.clear_filter();
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Move {
+    Toggle,
+    Up,
+    Down,
+}

@@ -1,0 +1,74 @@
+//! Keys: shortcuts of commands, and moving through the methods.
+
+use super::App;
+use crate::commands::{Command, Form, LISTED};
+use crate::views::methods::filter_id;
+use eframe::egui::{self, Event, Key, Modifiers};
+
+impl App {
+    /// Turns this frame's keys into commands, and moves the selection.
+    pub(super) fn input(&mut self, context: &egui::Context, commands: &mut Vec<Command>) {
+        let focused = context.memory(|memory| memory.focused());
+        let typing = context.text_edit_focused();
+        let overlay = self.palette.is_some() || self.keys || self.launch;
+        let situation = self.situation();
+        for command in LISTED.iter().chain([&Command::Escape]) {
+            let Some(shortcut) = command.shortcut() else { continue };
+            let turning = matches!(command, Command::ToggleSelected | Command::TurnUp | Command::TurnDown);
+            let not_now = command.gives_way_to_text() && (typing || overlay)
+                // A button or knob that has the focus takes Space and the arrows itself.
+                || turning && focused.is_some();
+            if !not_now && context.input_mut(|input| input.consume_shortcut(&shortcut)) {
+                commands.push(command.clone());
+            }
+        }
+        // The desktop's own gesture for copying arrives as an event, not as a key.
+        let copied = context.input(|input| input.events.contains(&Event::Copy));
+        if copied && !typing && !overlay {
+            commands.push(Command::Copy(Form::Text));
+        }
+        if !overlay && (focused.is_none() || focused == Some(filter_id())) {
+            self.walk(context, typing);
+        }
+        commands.retain(|command| match command.enabled(&situation) {
+            Ok(()) => true,
+            Err(why) => {
+                self.refuse(command, why);
+                false
+            }
+        });
+    }
+
+    fn walk(&mut self, context: &egui::Context, typing: bool) {
+        let page = self.methods.page.max(2) as isize - 1;
+        let Some(connection) = self.model.current_mut() else { return };
+        let mut moved = false;
+        // The modifiers of each key, not those of the frame: Shift may be up again by then.
+        context.input_mut(|input| {
+            input.events.retain(|event| {
+                let Event::Key { key, pressed: true, modifiers, .. } = event else { return true };
+                let extend = *modifiers == Modifiers::SHIFT;
+                let by = match key {
+                    Key::ArrowDown => 1,
+                    Key::ArrowUp => -1,
+                    Key::PageDown => page,
+                    Key::PageUp => -page,
+                    Key::Home if !typing => isize::MIN / 2,
+                    Key::End if !typing => isize::MAX / 2,
+                    _ => return true,
+                };
+                if !(*modifiers == Modifiers::NONE || extend && !typing) {
+                    return true;
+                }
+                connection.step(by, extend);
+                moved = true;
+                false
+            });
+        });
+        if moved {
+            self.methods.follow = true;
+            // So that Space turns the dial one has walked to.
+            context.memory_mut(|memory| memory.surrender_focus(filter_id()));
+        }
+    }
+}

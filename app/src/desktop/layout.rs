@@ -1,0 +1,183 @@
+//! Where everything stands in the window.
+
+use super::{App, TOAST};
+use crate::commands::Command;
+use crate::model::connection::Status;
+use crate::model::log::Kind;
+use crate::model::processes::AgentState;
+use crate::ui::theme::Palette;
+use crate::views::empty::Why;
+use crate::views::{bar, detail, empty, keys, launch, log, methods, palette, processes, strip};
+use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, RichText, Ui, vec2};
+use std::time::Instant;
+
+impl App {
+    /// Draws everything.
+    pub(super) fn layout(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
+        let situation = self.situation();
+        let colours = Palette::of(ui);
+        let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
+        let on = self.dials_on();
+        Panel::top("bar").frame(frame(colours.raised)).show(ui, |ui| bar::show(ui, &situation, on, commands));
+        let mono = self.began.elapsed();
+        Panel::bottom("strip")
+            .frame(frame(colours.raised))
+            .show(ui, |ui| strip::show(ui, self.model.current(), mono, commands));
+        if self.settings.log_open {
+            let shown = Panel::bottom("log")
+                .resizable(true)
+                .default_size(self.settings.log_height.unwrap_or(150.0))
+                .size_range(60.0..=600.0)
+                .frame(frame(colours.panel))
+                .show(ui, |ui| log::show(ui, &mut self.log, &self.model.log));
+            self.settings.log_height = Some(shown.response.rect.height());
+        }
+        let picked = self.model.current().map(|connection| connection.process);
+        let shown = Panel::left("processes")
+            .resizable(true)
+            .default_size(self.settings.processes_width.unwrap_or(250.0))
+            .size_range(180.0..=600.0)
+            .frame(frame(colours.panel))
+            .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model.processes, picked, commands));
+        self.settings.processes_width = Some(shown.response.rect.width());
+        // In a narrow window the methods need the room more.
+        let wide = ui.available_width() > 640.0;
+        if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
+            Panel::right("detail")
+                .resizable(true)
+                .default_size(270.0)
+                .size_range(200.0..=500.0)
+                .frame(frame(colours.panel))
+                .show(ui, |ui| {
+                    egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                        if let Some(connection) = self.model.current() {
+                            detail::show(ui, connection, commands);
+                        }
+                    });
+                });
+        }
+        CentralPanel::no_frame()
+            .frame(Frame::new().fill(colours.base))
+            .show(ui, |ui| self.middle(ui, &situation, commands));
+        self.overlays(ui, &situation, commands);
+    }
+
+    fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
+        let App { model, methods: state, .. } = self;
+        let Some(connection) = model.current() else {
+            let any = model.processes.shown().any(|row| row.agent.can_connect());
+            empty::show(ui, &Why::NoProcess { any }, situation, commands);
+            return;
+        };
+        let process = format!("{} ({})", connection.name, connection.process.pid);
+        if connection.catalogue.is_empty() {
+            let row = model.processes.get(connection.process);
+            let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
+            let (waiting, gone);
+            let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
+                (Status::Lost { why, .. }, None) => {
+                    gone = why.clone();
+                    Why::Gone(&gone)
+                }
+                (Status::Lost { .. } | Status::Connecting, Some(why)) => {
+                    Why::NoAgent { process: &process, why }
+                }
+                (Status::Connecting, None) => {
+                    waiting = format!("Connecting to {process}…");
+                    Why::Waiting(&waiting)
+                }
+                (Status::Live, _) if !connection.catalogue.is_complete() => {
+                    Why::Waiting("Reading the methods…")
+                }
+                (Status::Live, _) => Why::NoMethods,
+            };
+            empty::show(ui, &why, situation, commands);
+            return;
+        }
+        let colours = Palette::of(ui);
+        Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
+            methods::toolbar(ui, state, connection, situation, commands);
+        });
+        if let Status::Lost { why, .. } = &connection.status {
+            Frame::new().fill(colours.raised).inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.label(RichText::new(format!("{why}; these are its last numbers")).color(colours.bad));
+            });
+        }
+        if connection.row_count() == 0 {
+            let filter = connection.list.filter();
+            let why = if filter.only_dialled && filter.text.trim().is_empty() {
+                Why::NoDials
+            } else {
+                let framework = connection.catalogue.modules().iter().filter(|module| module.framework);
+                let hidden: usize = framework.map(|module| module.methods.len()).sum();
+                let hidden = if filter.hide_framework && filter.text.is_empty() { hidden } else { 0 };
+                Why::NoMatch { filter: filter.text.trim(), hidden }
+            };
+            empty::show(ui, &why, situation, commands);
+            return;
+        }
+        methods::table(ui, state, connection, commands);
+    }
+
+    fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
+        let context = ui.ctx().clone();
+        if let Some(state) = &mut self.palette
+            && palette::show(&context, state, situation, commands)
+        {
+            self.palette = None;
+        }
+        if self.keys && keys::show(&context) {
+            self.keys = false;
+        }
+        if self.launch && launch::show(&context, &mut self.settings.launch, commands) {
+            self.launch = false;
+        }
+        self.toast(&context, situation, commands);
+    }
+
+    /// The newest refusal, where it cannot be overlooked, for a while.
+    fn toast(
+        &mut self,
+        context: &egui::Context,
+        situation: &crate::commands::Situation,
+        commands: &mut Vec<Command>,
+    ) {
+        let Some(entry) = self.model.log.newest(Kind::Refusal) else { return };
+        if entry.serial != self.toast.0 {
+            self.toast = (entry.serial, Some(Instant::now() + TOAST));
+        }
+        let left = self.toast.1.map(|until| until.saturating_duration_since(Instant::now()));
+        let Some(left) = left.filter(|left| !left.is_zero()) else { return };
+        context.request_repaint_after(left);
+        let colours = if context.theme() == egui::Theme::Dark {
+            &crate::ui::theme::DARK
+        } else {
+            &crate::ui::theme::LIGHT
+        };
+        let mut closed = false;
+        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, vec2(0.0, -56.0)).show(
+            context,
+            |ui| {
+                let stroke = egui::Stroke::new(1.5, colours.bad);
+                Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
+                    ui,
+                    |ui| {
+                        ui.set_max_width(680.0);
+                        ui.horizontal(|ui| {
+                            ui.add(egui::Label::new(RichText::new(&entry.text).color(colours.text)).wrap());
+                            if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked()
+                            {
+                                commands.push(Command::TakeControl);
+                            }
+                            closed = ui.button("Close").clicked();
+                        });
+                    },
+                );
+            },
+        );
+        if closed {
+            self.toast.1 = None;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The window: it drains what the workers tell into the model, draws the views, and carries out their commands. The
+//! thread that draws never waits for anything.
+#![forbid(unsafe_code)]
+
+mod act;
+mod copy;
+mod demo;
+mod input;
+mod layout;
+mod open;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+pub use open::{Options, open};
+
+use crate::commands::Situation;
+use crate::model::Model;
+use crate::model::connection::{Connection, Status};
+use crate::model::ids::Ticket;
+use crate::model::log::Kind;
+use crate::model::methodset::MethodSet;
+use crate::model::update::Now;
+use crate::persist::{Settings, ThemeChoice};
+use crate::ui::theme;
+use crate::views;
+use eframe::egui;
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use workers::Workers;
+
+/// Time in which messages are taken in before a frame is drawn.
+const BUDGET: Duration = Duration::from_millis(4);
+/// How long a refusal stays in sight.
+const TOAST: Duration = Duration::from_secs(8);
+
+/// The window's state.
+pub struct App {
+    model: Model,
+    workers: Workers,
+    began: Instant,
+    settings: Settings,
+    settings_path: Option<PathBuf>,
+    saved: Settings,
+    processes: views::processes::State,
+    methods: views::methods::State,
+    log: views::log::State,
+    palette: Option<views::palette::State>,
+    keys: bool,
+    launch: bool,
+    demo: Option<views::launch::Plan>,
+    /// A process to look at as soon as it is known to have the agent.
+    awaited: Option<u32>,
+    /// The launched program to look at as soon as its agent is there.
+    launching: Option<Ticket>,
+    /// The last turn, to be done again with control taken.
+    last_turn: Option<(Ticket, MethodSet, Level)>,
+    /// The newest refusal that was shown, and until when.
+    toast: (u64, Option<Instant>),
+}
+
+impl App {
+    /// The window's state before its first frame.
+    pub fn new(context: &egui::Context, options: Options) -> App {
+        theme::install(context);
+        context.options_mut(|options| options.zoom_with_keyboard = false);
+        let (settings, notice) = match &options.settings {
+            Some(path) => crate::persist::load(path),
+            None => (Settings::default(), None),
+        };
+        let (workers, trouble) = Workers::start(context, options.scan);
+        let mut app = App {
+            model: Model::default(),
+            workers,
+            began: Instant::now(),
+            saved: settings.clone(),
+            settings,
+            settings_path: options.settings,
+            processes: views::processes::State::default(),
+            methods: views::methods::State::default(),
+            log: views::log::State::default(),
+            palette: None,
+            keys: false,
+            launch: false,
+            demo: demo::find(),
+            awaited: options.pid,
+            launching: None,
+            last_turn: None,
+            toast: (0, None),
+        };
+        for notice in notice.into_iter().chain(trouble) {
+            app.model.log.add(app.now(), None, Kind::Notice, notice);
+        }
+        app.apply_look(context);
+        app
+    }
+
+    fn now(&self) -> Now {
+        #[cfg(test)]
+        return Now { mono: self.began.elapsed(), unix_ms: tests::stage::UNIX_MS };
+        #[cfg(not(test))]
+        self.clock()
+    }
+
+    #[cfg_attr(test, allow(dead_code, reason = "in tests the log's times are always the same"))]
+    fn clock(&self) -> Now {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Now { mono: self.began.elapsed(), unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX) }
+    }
+
+    fn apply_look(&self, context: &egui::Context) {
+        context.set_theme(match self.settings.theme {
+            ThemeChoice::System => egui::ThemePreference::System,
+            ThemeChoice::Dark => egui::ThemePreference::Dark,
+            ThemeChoice::Light => egui::ThemePreference::Light,
+        });
+        context.set_zoom_factor(self.settings.zoom);
+    }
+
+    /// What decides which commands can be given.
+    fn situation(&self) -> Situation {
+        let connection = self.model.current();
+        let live = connection.is_some_and(|connection| connection.status == Status::Live);
+        let refused = connection.and_then(|connection| connection.last_refused());
+        let mine = self.last_turn.as_ref().map(|(ticket, ..)| *ticket);
+        Situation {
+            process: connection.is_some(),
+            connected: live,
+            selected: connection.map_or(0, |connection| connection.selection.len()),
+            shown: connection.map_or(0, |connection| connection.row_count()),
+            filtered: connection.is_some_and(|connection| !connection.list.filter().text.is_empty()),
+            control_elsewhere: refused
+                .is_some_and(|(ticket, refused)| refused.holder.is_some() && Some(*ticket) == mine),
+            undo: connection.is_some_and(|connection| connection.turns.undoable().is_some()),
+            redo: connection.is_some_and(|connection| connection.turns.redoable().is_some()),
+            demo: self.demo.is_some(),
+        }
+    }
+
+    /// Dials of the process looked at that are not off.
+    fn dials_on(&self) -> u64 {
+        let live = |connection: &&Connection| connection.status == Status::Live;
+        let Some(connection) = self.model.current().filter(live) else { return 0 };
+        [State::Asked, State::Live, State::Reverting]
+            .map(|state| connection.live.count(state) as u64)
+            .iter()
+            .sum()
+    }
+
+    /// Takes in what the workers told, as far as the budget lasts; whether there was more.
+    fn drain(&mut self) -> bool {
+        let end = Instant::now() + BUDGET;
+        while let Some(update) = self.workers.next() {
+            let now = self.now();
+            self.model.apply(update, now);
+            if Instant::now() >= end {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn save_settings(&mut self) {
+        if self.settings == self.saved {
+            return;
+        }
+        self.saved = self.settings.clone();
+        let Some(path) = &self.settings_path else { return };
+        if let Err(error) = crate::persist::save(path, &self.settings) {
+            let text = format!("the layout could not be saved to {}: {error}", path.display());
+            self.model.log.add(self.now(), None, Kind::Notice, text);
+        }
+    }
+}
+
+impl eframe::App for App {
+    fn logic(&mut self, context: &egui::Context, _frame: &mut eframe::Frame) {
+        self.workers.set_focused(context.input(|input| input.focused));
+        let more = self.drain();
+        self.await_processes();
+        let now = self.now();
+        self.model.settle(now);
+        if more {
+            context.request_repaint();
+        }
+        let waiting = self.model.current().is_some_and(|connection| !connection.turns.pending().is_empty());
+        if waiting {
+            // What was asked for is over after a while, answered or not.
+            context.request_repaint_after(Duration::from_millis(500));
+        }
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        let mut commands = Vec::new();
+        self.input(ui.ctx(), &mut commands);
+        self.layout(ui, &mut commands);
+        if !commands.is_empty() {
+            for command in commands {
+                self.act(ui.ctx(), command);
+            }
+            // The answer to a gesture is on screen in the very next frame.
+            let now = self.now();
+            self.model.settle(now);
+            ui.ctx().request_repaint();
+        }
+    }
+
+    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
+        self.save_settings();
+        self.workers.stop();
+    }
+
+    fn persist_egui_memory(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,79 @@
+//! Opening the window, or saying why there is none.
+
+use super::App;
+use crate::output::sentence;
+use crate::persist;
+use eframe::egui;
+use std::path::PathBuf;
+
+const TITLE: &str = "Redial";
+
+/// How the window begins.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A process to connect to at once.
+    pub pid: Option<u32>,
+    /// Where the layout is kept; None: nowhere.
+    pub settings: Option<PathBuf>,
+    /// Whether to look for processes.
+    pub scan: bool,
+}
+
+/// Opens the window and stays until it is closed; the exit code.
+pub fn open(pid: Option<u32>) -> i32 {
+    if let Some(why) = no_display(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
+        sentence(why);
+        return 1;
+    }
+    let options = Options { pid, settings: persist::place(), scan: true };
+    let size = options.settings.as_deref().and_then(|path| persist::load(path).0.window);
+    let native = eframe::NativeOptions {
+        viewport: egui::ViewportBuilder::default()
+            .with_title(TITLE)
+            .with_app_id("redial")
+            .with_inner_size(size.unwrap_or([1280.0, 800.0]))
+            .with_min_inner_size([720.0, 420.0]),
+        ..eframe::NativeOptions::default()
+    };
+    let built = eframe::run_native(
+        TITLE,
+        native,
+        Box::new(move |creation| Ok(Box::new(App::new(&creation.egui_ctx, options)))),
+    );
+    match built {
+        Ok(()) => 0,
+        Err(error) => {
+            sentence(format!(
+                "the window cannot be opened: {error}; without one, `redial --help` lists commands"
+            ));
+            1
+        }
+    }
+}
+
+/// Why no window can be opened, where that is known beforehand.
+fn no_display(set: impl Fn(&str) -> bool) -> Option<String> {
+    if !cfg!(target_os = "linux") || set("DISPLAY") || set("WAYLAND_DISPLAY") || set("WAYLAND_SOCKET") {
+        return None;
+    }
+    Some(
+        "there is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set); the same can be done \
+         without one: `redial ps`, `redial dial`, `redial watch` (see `redial --help`)"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn without_a_display_a_sentence_says_what_else_there_is() {
+        let why = no_display(|_| false).expect("there is none");
+        assert!(why.contains("DISPLAY") && why.contains("redial ps"), "{why}");
+        for name in ["DISPLAY", "WAYLAND_DISPLAY"] {
+            assert_eq!(no_display(|asked| asked == name), None);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a user does, and what the window makes of it, without an agent: what must happen before it answers.
+
+use super::stage::{CONNECTION, act, minute, row, rows, second, tell, with_shop};
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::log::Kind;
+use crate::model::update::{Refused, Told};
+use eframe::egui::{Key, Modifiers, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use redial_protocol::level::Level;
+use redial_protocol::message::{Event, Holder};
+use redial_protocol::state::State;
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const ADD_DIAL: &str = "dial of Shop!Shop.Cart.Add(int)";
+
+fn said(harness: &Harness<'static, App>, kind: Kind) -> String {
+    harness.state().model.log.newest(kind).map(|entry| entry.text.clone()).unwrap_or_default()
+}
+
+fn value(harness: &Harness<'static, App>, label: &str) -> String {
+    harness.get_by_label(label).value().unwrap_or_default()
+}
+
+#[test]
+fn a_turn_is_pending_in_the_same_frame_and_the_agents_word_replaces_it() {
+    let mut harness = with_shop(Theme::Dark);
+    assert_eq!(value(&harness, ADD_DIAL), "off");
+    harness.get_by_label(ADD_DIAL).click();
+    harness.run_steps(3);
+    assert_eq!(value(&harness, ADD_DIAL), "count, asking…");
+    assert_eq!(said(&harness, Kind::Request), format!("count on {ADD}"));
+    let rows = vec![row(0, State::Live, Level::Count, 3, None)];
+    let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
+    tell(
+        &mut harness,
+        vec![Told::Dialled(ticket, Ok(Default::default())), Told::Event(Event::Rows { id: None, rows })],
+    );
+    assert_eq!(value(&harness, ADD_DIAL), "count, live v1");
+    assert_eq!(value(&harness, ADD), "live v1, 3 calls");
+}
+
+#[test]
+fn the_keyboard_alone_finds_and_turns() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.key_press(Key::Slash);
+    harness.run_steps(3);
+    harness.get_by_label("filter of the methods").type_text("cart add");
+    harness.run_steps(3);
+    assert_eq!(harness.state().model.current().map(|shop| shop.list.len()), Some(1));
+    harness.key_press(Key::ArrowDown);
+    harness.run_steps(3);
+    harness.key_press(Key::Space);
+    harness.run_steps(3);
+    assert_eq!(said(&harness, Kind::Request), format!("count on {ADD}"));
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    let shop = harness.state().model.current().expect("Shop");
+    assert!(shop.list.len() > 1 && shop.list.filter().text.is_empty());
+    assert_eq!(shop.selection.len(), 1, "it stays selected");
+}
+
+#[test]
+fn writing_in_the_filter_turns_nothing() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    harness.get_by_label("filter of the methods").focus();
+    harness.run_steps(2);
+    for key in [Key::Space, Key::ArrowRight, Key::Slash] {
+        harness.key_press(key);
+        harness.run_steps(2);
+    }
+    assert_eq!(said(&harness, Kind::Request), "");
+}
+
+#[test]
+fn a_level_that_is_not_offered_is_refused_with_its_reason() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD_DIAL).set_value_accesskit(3.0);
+    harness.run_steps(3);
+    assert!(said(&harness, Kind::Refusal).contains("REDIAL_MAX_LEVEL"));
+    assert_eq!(value(&harness, ADD_DIAL), "off");
+}
+
+#[test]
+fn all_off_is_one_key_and_turns_every_dial_pending() {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![rows()]);
+    assert!(harness.query_by_label_contains("All dials off (3)").is_some(), "asked and live ones");
+    harness.key_press(Key::F9);
+    harness.run_steps(3);
+    assert_eq!(value(&harness, ADD_DIAL), "off, asking…");
+    assert_eq!(said(&harness, Kind::Request), "all dials off");
+}
+
+#[test]
+fn what_another_controls_can_be_taken() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD_DIAL).click();
+    harness.run_steps(2);
+    let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
+    let refused = Refused {
+        why: "the dials are controlled by redial watch (pid 9)".into(),
+        holder: Some(Holder { pid: 9, program: "redial watch".into() }),
+    };
+    tell(&mut harness, vec![Told::Dialled(ticket, Err(refused))]);
+    assert_eq!(value(&harness, ADD_DIAL), "off", "the wish is withdrawn");
+    harness.get_by_label("Take control").click();
+    harness.run_steps(3);
+    let again = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket);
+    assert!(again.is_some_and(|again| again != ticket));
+    assert_eq!(value(&harness, ADD_DIAL), "count, asking…");
+}
+
+#[test]
+fn the_selected_row_stays_selected_while_numbers_reorder_the_table() {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![rows()]);
+    tell(&mut harness, minute());
+    act(
+        &mut harness,
+        Command::Sort(crate::model::list::Sort { key: crate::model::list::Key::Rate, descending: true }),
+    );
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    let top = |harness: &Harness<'static, App>| harness.get_by_label(ADD).rect().top();
+    let before = top(&harness);
+    tell(&mut harness, vec![second(61, [1, 900_000])]);
+    assert!(top(&harness) > before, "the other one is first now");
+    let shop = harness.state().model.connections.get(&CONNECTION).expect("Shop");
+    assert_eq!(shop.selection.len(), 1);
+    harness.key_press_modifiers(Modifiers::NONE, Key::Space);
+    harness.run_steps(3);
+    assert_eq!(said(&harness, Kind::Request), format!("off on {ADD}"));
+}
+
+#[test]
+fn sorting_in_the_tree_shows_the_table_sorted() {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![rows()]);
+    tell(&mut harness, minute());
+    act(&mut harness, Command::Tree);
+    harness.get_by_label("sort by per second").click();
+    harness.run_steps(3);
+    let shop = harness.state().model.current().expect("Shop");
+    let first = shop.list.at(0).map(|method| shop.catalogue.full_name(method).text);
+    assert_eq!((shop.shape, first.as_deref()), (crate::model::connection::Shape::List, Some(ADD)));
+}
+
+#[test]
+fn a_table_is_copied_as_shown() {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![rows()]);
+    let shop = harness.state().model.current().expect("Shop");
+    let (text, rows) = crate::desktop::copy::table(shop, crate::commands::Form::Csv);
+    assert_eq!(rows, shop.row_count());
+    assert!(text.contains("Shop!Shop.Cart.get_Total(),count,live,17,,"), "{text}");
+    assert!(!text.contains("System.String"), "the framework is hidden");
+}

@@ -1,0 +1,6 @@
+//! The whole window without a screen, fed what workers would tell.
+
+pub mod stage;
+
+mod gestures;
+mod snapshots;

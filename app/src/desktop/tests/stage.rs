@@ -1,0 +1,202 @@
+//! A window with a made-up program in it: Shop, some framework, an agent that said what it says.
+
+use crate::desktop::{App, Options};
+use crate::model::catalogue::builder::Builder;
+use crate::model::catalogue::builder::tests::{module, page};
+use crate::model::connection::tests::facts;
+use crate::model::ids::ConnectionId;
+use crate::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
+use crate::model::update::{CataloguePart, Told, Update};
+use crate::persist::ThemeChoice;
+use eframe::egui::{self, Theme};
+use egui_kittest::Harness;
+use redial_protocol::catalogue::DomainRow;
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::message::{AgentStatus, Event, Holder, StatusRow};
+use redial_protocol::state::State;
+use std::time::Duration;
+
+/// The time in every test.
+pub const UNIX_MS: u64 = 1_763_622_000_000;
+/// Shop's process.
+pub const SHOP: ProcessKey = ProcessKey { pid: 4242, start: 7 };
+/// Shop's connection.
+pub const CONNECTION: ConnectionId = ConnectionId(1);
+
+const METHODS: [(&str, &str, &str, u32); 9] = [
+    ("Shop.Cart", "Add", "(int)", 0x0600_0001),
+    ("Shop.Cart", "Clear", "()", 0x0600_0002),
+    ("Shop.Cart", "get_Total", "()", 0x0600_0003),
+    ("Shop.Cart", "TryTake", "(int, ref int)", 0x0600_0004),
+    ("Shop.Catalog", "Find", "(string)", 0x0600_0005),
+    ("Shop.Catalog+Shelf", ".ctor", "()", 0x0600_0006),
+    ("Shop.Pricing", "Discount", "(Shop.Money, int)", 0x0600_0007),
+    ("Shop.Pricing", "Native", "()", 0x0600_0008),
+    ("Shop.Box<T>", "Map<U>", "(System.Func<T, U>)", 0x0600_0009),
+];
+const FRAMEWORK: [(&str, &str, &str, u32); 3] = [
+    ("System.String", "Concat", "(string, string)", 0x0600_0101),
+    ("System.Collections.Generic.List<T>", "Add", "(T)", 0x0600_0102),
+    ("System.Int32", "ToString", "()", 0x0600_0103),
+];
+
+/// A window of that theme, after its first frames.
+pub fn window(theme: Theme) -> Harness<'static, App> {
+    let mut harness = Harness::builder()
+        .with_size([1180.0, 720.0])
+        .with_theme(theme)
+        .with_max_steps(20)
+        .build_eframe(|creation| App::new(&creation.egui_ctx, Options::default()));
+    let choice = if theme == Theme::Dark { ThemeChoice::Dark } else { ThemeChoice::Light };
+    harness.state_mut().settings.theme = choice;
+    harness.run_steps(3);
+    harness
+}
+
+/// A window that looks at Shop, connected, with its methods read.
+pub fn with_shop(theme: Theme) -> Harness<'static, App> {
+    let mut harness = window(theme);
+    feed(&mut harness, vec![Update::Processes(processes())]);
+    act(&mut harness, crate::commands::Command::Select(SHOP));
+    tell(&mut harness, vec![Told::Connected(Box::new(facts()))]);
+    tell(&mut harness, catalogue());
+    tell(
+        &mut harness,
+        vec![Told::Latency(Duration::from_micros(230)), Told::AgentStatus(Box::new(status()))],
+    );
+    harness
+}
+
+/// Gives updates to the window and lets it draw.
+pub fn feed(harness: &mut Harness<'static, App>, updates: Vec<Update>) {
+    let now = harness.state().now();
+    for update in updates {
+        harness.state_mut().model.apply(update, now);
+    }
+    harness.run_steps(2);
+}
+
+/// Tells what Shop's agent says.
+pub fn tell(harness: &mut Harness<'static, App>, told: Vec<Told>) {
+    feed(harness, vec![Update::Connection(CONNECTION, told)]);
+}
+
+/// Gives a command.
+pub fn act(harness: &mut Harness<'static, App>, command: crate::commands::Command) {
+    let context: egui::Context = harness.ctx.clone();
+    harness.state_mut().act(&context, command);
+    harness.run_steps(3);
+}
+
+/// The processes of a small server.
+pub fn processes() -> ProcessChanges {
+    let row = |pid, start, name: &str, agent| ProcessRow {
+        key: ProcessKey { pid, start },
+        name: name.into(),
+        user: Some("www".into()),
+        group: None,
+        command: Some(format!("/usr/bin/{name} --port 80")),
+        runtime: Some(RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true }),
+        agent,
+    };
+    let sentence = "it runs without the agent; start it with `redial run -- COMMAND`";
+    ProcessChanges {
+        changed: vec![
+            row(SHOP.pid, SHOP.start, "dotnet", AgentState::Loaded(Box::new(facts()))),
+            row(977, 3, "billing", AgentState::LaunchOnly(sentence.into())),
+            row(31, 2, "reports", AgentState::Refused("its memory map cannot be read".into())),
+        ],
+        gone: Vec::new(),
+        trouble: None,
+    }
+}
+
+fn catalogue() -> Vec<Told> {
+    let modules = [
+        module(1, "Shop", "/opt/shop/Shop.dll"),
+        module(2, "System.Private.CoreLib", "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/x.dll"),
+    ];
+    let mut builder = Builder::default();
+    builder.set_modules(&modules);
+    let mut batches = Vec::new();
+    for (module, methods) in modules.iter().zip([&METHODS[..], &FRAMEWORK[..]]) {
+        batches.extend(builder.push(&page(module.key, methods)).expect("whole"));
+    }
+    batches.extend(builder.finish());
+    let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };
+    let mut told = vec![Told::Catalogue(CataloguePart::Domains { domains: vec![domain], methods: 12 })];
+    told.extend(batches.into_iter().map(|batch| Told::Catalogue(CataloguePart::Batch(Box::new(batch)))));
+    told.push(Told::Catalogue(CataloguePart::Complete(builder.name_order())));
+    told
+}
+
+fn status() -> AgentStatus {
+    AgentStatus {
+        control: Some(Holder { pid: std::process::id(), program: "redial".into() }),
+        held: 0,
+        kept: 0,
+        memory_bytes: 2_400_000,
+        budgets: Vec::new(),
+        clr_kept_bytes: 6_200,
+        missed_deadlines: 0,
+        guard_trips: 0,
+        audit: Vec::new(),
+        remains: Vec::new(),
+    }
+}
+
+/// A row of the agent's for Shop's method at that place of the table above.
+pub fn row(index: u32, state: State, wanted: Level, calls: u64, note: Option<&str>) -> StatusRow {
+    let (owner, name, signature, token) = METHODS[index as usize];
+    StatusRow {
+        row: RowId(index),
+        copy: CopyKey { module: module(1, "Shop", "").key, token: MethodToken(token) },
+        method: format!("{owner}.{name}"),
+        signature: signature.into(),
+        module: "Shop".into(),
+        domain: "clrhost".into(),
+        wanted,
+        state,
+        version: (state == State::Live).then_some(1),
+        instances: Vec::new(),
+        note: note.map(str::to_owned),
+        calls,
+    }
+}
+
+/// Rows in every state a user meets.
+pub fn rows() -> Told {
+    let refused = "it is a P/Invoke and has no IL; dial its managed callers instead";
+    Told::Event(Event::Rows {
+        id: None,
+        rows: vec![
+            row(0, State::Live, Level::Count, 0, None),
+            row(1, State::Asked, Level::Count, 0, None),
+            row(
+                2,
+                State::Live,
+                Level::Count,
+                17,
+                Some("already inlined into 2 callers, whose calls are not seen"),
+            ),
+            row(4, State::Off, Level::Off, 99, None),
+            row(7, State::Refused, Level::Count, 0, Some(refused)),
+        ],
+    })
+}
+
+/// One second of counters: calls of the rows 0 and 2.
+pub fn second(number: u64, calls: [u64; 2]) -> Told {
+    let rows = vec![RowId(0), RowId(2)];
+    Told::Event(Event::Counters {
+        delta: CounterDelta { t_ms: number * 1000, rows, calls: calls.to_vec() },
+        dropped: 0,
+    })
+}
+
+/// A minute of a gently varying load.
+pub fn minute() -> Vec<Told> {
+    (1..60).map(|at| second(at, [40_000 + at * 977 % 9_000, 300 + at * 31 % 200])).collect()
+}

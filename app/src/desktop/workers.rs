@@ -1,0 +1,107 @@
+//! The threads that own pipes, as the window speaks to them. They wake it when they have something to tell.
+
+use crate::link::worker::{Command, LaunchSpec, Wake, Worker};
+use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::turns::Turn;
+use crate::model::update::Update;
+use crate::views::launch::Plan;
+use eframe::egui;
+use redial_protocol::ids::ProcessKey;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Time between frames that news may cause while the user looks at the window.
+const LOOKED_AT: Duration = Duration::from_millis(33);
+/// The same, while another window has the keyboard.
+const ASIDE: Duration = Duration::from_millis(200);
+
+/// The worker threads; none in tests that need no process.
+pub struct Workers {
+    worker: Option<Worker>,
+    focused: Arc<AtomicBool>,
+}
+
+impl Workers {
+    /// Starts the threads, or says why they cannot be.
+    pub fn start(context: &egui::Context, scan: bool) -> (Workers, Option<String>) {
+        let focused = Arc::new(AtomicBool::new(true));
+        if !scan {
+            return (Workers { worker: None, focused }, None);
+        }
+        let (context, looked_at) = (context.clone(), Arc::clone(&focused));
+        let wake: Wake = Arc::new(move || {
+            let pace = if looked_at.load(Ordering::Relaxed) { LOOKED_AT } else { ASIDE };
+            context.request_repaint_after(pace);
+        });
+        match Worker::start(wake) {
+            Ok(worker) => (Workers { worker: Some(worker), focused }, None),
+            Err(error) => {
+                (Workers { worker: None, focused }, Some(format!("processes cannot be looked at: {error}")))
+            }
+        }
+    }
+
+    /// Notes whether the window has the keyboard.
+    pub fn set_focused(&self, focused: bool) {
+        self.focused.store(focused, Ordering::Relaxed);
+    }
+
+    /// The next update, without waiting.
+    pub fn next(&mut self) -> Option<Update> {
+        self.worker.as_ref()?.take()
+    }
+
+    /// Connects to a process, and again whenever the connection is lost.
+    pub fn connect(&mut self, connection: ConnectionId, process: ProcessKey) {
+        self.send(Command::Connect { connection, process });
+    }
+
+    /// Tries a lost connection again now.
+    pub fn retry(&mut self, connection: ConnectionId) {
+        self.send(Command::Retry(connection));
+    }
+
+    /// Ends a connection; its held dials revert.
+    pub fn disconnect(&mut self, connection: ConnectionId) {
+        self.send(Command::Disconnect(connection));
+    }
+
+    /// Turns dials.
+    pub fn turn(&mut self, turn: Turn) {
+        self.send(Command::Turn(turn));
+    }
+
+    /// Turns every dial of a process off.
+    pub fn all_off(&mut self, connection: ConnectionId, ticket: Ticket) {
+        self.send(Command::AllOff(connection, ticket));
+    }
+
+    /// Starts a program with the agent in it.
+    pub fn launch(&mut self, ticket: Ticket, plan: Plan) {
+        let spec = LaunchSpec {
+            program: plan.program.into(),
+            arguments: plan.arguments.into_iter().map(Into::into).collect(),
+            folder: plan.folder,
+            environment: plan
+                .environment
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            orders: plan.orders,
+            children: false,
+        };
+        self.send(Command::Launch(ticket, spec));
+    }
+
+    /// Ends every connection, and waits for nothing.
+    pub fn stop(&mut self) {
+        self.worker = None;
+    }
+
+    fn send(&mut self, command: Command) {
+        if let Some(worker) = &mut self.worker {
+            worker.send(command);
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The thread of one connection: the session that holds dials, its commands and events, and the way back when it is
+//! lost.
+
+use super::PROGRAM;
+use super::backoff::Backoff;
+use super::loading::{Loaded, Loader};
+use super::outlet::{Gone, Outlet};
+use super::talk::Talk;
+use crate::link::connect;
+use crate::link::error::LinkError;
+use crate::link::session::{PING_EVERY, Session};
+use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::turns::Turn;
+use crate::model::update::{Refused, Told};
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::message::Event;
+use redial_protocol::process;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Events told at once.
+const BATCH: usize = 256;
+
+/// What the thread can be told.
+pub enum Order {
+    /// Turn dials.
+    Turn(Turn),
+    /// Turn everything off.
+    AllOff(Ticket),
+    /// Look for new modules.
+    Reload,
+    /// Do not wait for the next attempt.
+    Retry,
+}
+
+type Waker = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
+
+/// The thread; dropping it ends the connection.
+pub struct Agent {
+    orders: Option<Sender<Order>>,
+    waker: Waker,
+}
+
+impl Agent {
+    /// Starts connecting.
+    pub fn start(connection: ConnectionId, process: ProcessKey, outlet: Outlet) -> Agent {
+        let (orders, from) = channel();
+        let waker = Waker::default();
+        let loaded = Arc::default();
+        let mut link = Link {
+            connection,
+            process,
+            outlet,
+            orders: from,
+            waker: Arc::clone(&waker),
+            loaded,
+            loader: None,
+        };
+        let outlet = link.outlet.clone();
+        if let Err(error) = std::thread::Builder::new().name("agent".into()).spawn(move || link.run()) {
+            let why = format!("no thread could be started: {error}");
+            drop(outlet.tell(connection, vec![Told::Lost { why, retry: None }]));
+        }
+        Agent { orders: Some(orders), waker }
+    }
+
+    /// Tells the thread something, without waiting.
+    pub fn tell(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // It fails when the thread has ended, and then it said why.
+            let _ = orders.send(order);
+        }
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(wake) = &*lock(&self.waker) {
+            wake();
+        }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.orders = None;
+        self.wake();
+    }
+}
+
+struct Link {
+    connection: ConnectionId,
+    process: ProcessKey,
+    outlet: Outlet,
+    orders: Receiver<Order>,
+    waker: Waker,
+    loaded: Arc<Mutex<Loaded>>,
+    loader: Option<Loader>,
+}
+
+/// Why a session ended.
+enum End {
+    Lost(LinkError),
+    /// It was asked to end, or nobody listens.
+    Asked,
+}
+
+impl From<LinkError> for End {
+    fn from(error: LinkError) -> End {
+        End::Lost(error)
+    }
+}
+
+impl From<Gone> for End {
+    fn from(_: Gone) -> End {
+        End::Asked
+    }
+}
+
+impl Link {
+    fn run(&mut self) {
+        let mut backoff = Backoff::default();
+        loop {
+            if self.tell(vec![Told::Connecting]).is_err() {
+                return;
+            }
+            let ended = match self.open() {
+                Ok(session) => {
+                    backoff.worked();
+                    self.serve(session)
+                }
+                Err(error) => End::Lost(error),
+            };
+            *lock(&self.waker) = None;
+            self.loader = None;
+            let End::Lost(error) = ended else { return };
+            let retry = worth_retrying(&error).then(|| backoff.failed());
+            let lost = Told::Lost { why: error.to_string(), retry };
+            if self.tell(vec![lost]).is_err() || !self.pause(retry, &error.to_string()) {
+                return;
+            }
+        }
+    }
+
+    fn tell(&self, told: Vec<Told>) -> Result<(), Gone> {
+        self.outlet.tell(self.connection, told)
+    }
+
+    fn open(&self) -> Result<Session, LinkError> {
+        let ProcessKey { pid, start } = self.process;
+        match process::key_of(pid) {
+            // The pid is another process's now.
+            Ok(key) if start != 0 && key.start != start => return Err(LinkError::Ended(pid)),
+            _ => {}
+        }
+        connect::open(pid, PROGRAM)
+    }
+
+    /// Waits for the next attempt, or for somebody to ask for it; false when the connection is to end.
+    fn pause(&mut self, wait: Option<Duration>, why: &str) -> bool {
+        let until = wait.map(|wait| Instant::now() + wait);
+        loop {
+            let order = match until {
+                Some(until) => {
+                    match self.orders.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                        Ok(order) => order,
+                        Err(RecvTimeoutError::Timeout) => return true,
+                        Err(RecvTimeoutError::Disconnected) => return false,
+                    }
+                }
+                None => match self.orders.recv() {
+                    Ok(order) => order,
+                    Err(_) => return false,
+                },
+            };
+            match order {
+                Order::Retry => return true,
+                Order::Reload => {}
+                Order::AllOff(ticket) => self.all_off(ticket),
+                Order::Turn(turn) => {
+                    let refused = Refused { why: why.to_owned(), holder: None };
+                    if self.tell(vec![Told::Dialled(turn.ticket, Err(refused))]).is_err() {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// By a connection of its own, in a thread of its own: nothing that goes on delays it.
+    fn all_off(&self, ticket: Ticket) {
+        let (connection, outlet, pid) = (self.connection, self.outlet.clone(), self.process.pid);
+        let failed = outlet.clone();
+        let thread = std::thread::Builder::new().name("all off".into()).spawn(move || {
+            let result = connect::open(pid, PROGRAM).and_then(|mut session| session.all_off());
+            let result = result.map_err(|error| error.to_string());
+            drop(outlet.tell(connection, vec![Told::AllOff(ticket, result)]));
+        });
+        if let Err(error) = thread {
+            let why = format!("no thread could be started: {error}");
+            drop(failed.tell(connection, vec![Told::AllOff(ticket, Err(why))]));
+        }
+    }
+
+    fn serve(&mut self, mut session: Session) -> End {
+        *lock(&self.waker) = Some(Box::new(session.waker()));
+        self.loader = Some(Loader::start(
+            self.process.pid,
+            self.connection,
+            Arc::clone(&self.loaded),
+            self.outlet.clone(),
+        ));
+        match self.converse(&mut session) {
+            Ok(()) => End::Asked,
+            Err(end) => end,
+        }
+    }
+
+    fn converse(&mut self, session: &mut Session) -> Result<(), End> {
+        self.tell(vec![Told::Connected(Box::new(session.facts().clone()))])?;
+        session.keep_alive(PING_EVERY)?;
+        let mut talk = Talk::begin(session)?;
+        loop {
+            loop {
+                match self.orders.try_recv() {
+                    Ok(order) => self.obey(order, session, &mut talk)?,
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return Ok(()),
+                }
+            }
+            let now = Instant::now();
+            talk.ask_status(session, now)?;
+            let mut told = talk.overdue(session.pid(), now);
+            let heard = self.listen(session, &mut talk, &mut told);
+            talk.hold_silence(&mut told);
+            // What was heard before the end counts.
+            self.tell(told)?;
+            heard?;
+        }
+    }
+
+    /// Takes in what there is, waiting for the first of it.
+    fn listen(&self, session: &mut Session, talk: &mut Talk, told: &mut Vec<Told>) -> Result<(), LinkError> {
+        let mut deadline = talk.next_due();
+        if !told.is_empty() {
+            deadline = Some(Instant::now());
+        }
+        for _ in 0..BATCH {
+            let Some(event) = session.hear(deadline)? else { return Ok(()) };
+            match event {
+                Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
+                Event::Methods { .. } | Event::Rows { id: Some(_), .. } => {}
+                event => told.push(Told::Event(event)),
+            }
+            deadline = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, order: Order, session: &mut Session, talk: &mut Talk) -> Result<(), LinkError> {
+        match order {
+            Order::Retry => {}
+            Order::Reload => self.loader.iter().for_each(Loader::again),
+            Order::AllOff(ticket) => self.all_off(ticket),
+            Order::Turn(turn) => talk.turn(turn, session)?,
+        }
+        Ok(())
+    }
+}
+
+/// Whether a connection that ended so can come back.
+fn worth_retrying(error: &LinkError) -> bool {
+    match error {
+        LinkError::NoProcess(_)
+        | LinkError::Ended(_)
+        | LinkError::Unsuitable { .. }
+        | LinkError::NotAllowed { .. }
+        | LinkError::Version { .. }
+        | LinkError::Interrupted => false,
+        LinkError::NoAgent { .. }
+        | LinkError::Connect { .. }
+        | LinkError::Refused(_)
+        | LinkError::Closed { .. }
+        | LinkError::Silent { .. }
+        | LinkError::Garbled { .. } => true,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,124 @@
+//! A turn cut into requests within the limits of the pipe.
+
+use redial_protocol::level::Level;
+use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS};
+use redial_protocol::message::{Command, DialReport, Order};
+use std::collections::VecDeque;
+
+/// Bytes of patterns in one request: far enough below a frame for everything else in it.
+const BYTES: usize = MAX_FRAME / 4;
+
+/// The requests that make up a turn. Turning off is a revert that stays: were it held like the rest, a kept dial
+/// would come back on when this session ends.
+pub fn requests(orders: Vec<Order>, take: bool) -> VecDeque<Command> {
+    let (off, on): (Vec<Order>, Vec<Order>) = orders.into_iter().partition(|order| order.level == Level::Off);
+    let mut requests = VecDeque::new();
+    for orders in chunks(on) {
+        requests.push_back(Command::RequestReJit { orders, later: false, take, held: true });
+    }
+    for orders in chunks(off) {
+        let patterns = orders.into_iter().map(|order| order.pattern).collect();
+        requests.push_back(Command::RequestRevert { patterns, take });
+    }
+    requests
+}
+
+fn chunks(orders: Vec<Order>) -> Vec<Vec<Order>> {
+    let mut chunks: Vec<Vec<Order>> = Vec::new();
+    let mut bytes = 0;
+    for order in orders {
+        let length = order.pattern.len();
+        match chunks.last_mut() {
+            Some(last) if last.len() < MAX_ORDERS && bytes + length <= BYTES => {
+                bytes += length;
+                last.push(order);
+            }
+            _ => {
+                bytes = length;
+                chunks.push(vec![order]);
+            }
+        }
+    }
+    chunks
+}
+
+/// Adds the answer to one request to the answer to the turn.
+pub fn add(total: &mut DialReport, report: DialReport) {
+    total.matched += report.matched;
+    total.accepted += report.accepted;
+    total.bodyless += report.bodyless;
+    for (reason, number) in report.refused_by_reason {
+        match total.refused_by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, sum)) => *sum += number,
+            None => total.refused_by_reason.push((reason, number)),
+        }
+    }
+    total.refused.extend(report.refused);
+    for warning in report.warnings {
+        if !total.warnings.contains(&warning) {
+            total.warnings.push(warning);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_protocol::message::Request;
+    use redial_protocol::packet::FromController;
+    use redial_protocol::reason::Reason;
+
+    fn order(pattern: String, level: Level) -> Order {
+        Order { pattern, level, domain: None, copy: None }
+    }
+
+    #[test]
+    fn a_large_turn_is_cut_and_nothing_is_lost() {
+        let mut orders: Vec<Order> =
+            (0..2_500).map(|index| order(format!("Shop!{index:#010x}"), Level::Count)).collect();
+        orders.insert(7, order("Shop!Shop.Cart.*".into(), Level::Off));
+        let requests = requests(orders, true);
+        let mut sent = Vec::new();
+        for request in &requests {
+            match request {
+                Command::RequestReJit { orders, later: false, take: true, held: true } => {
+                    assert!(orders.len() <= MAX_ORDERS);
+                    sent.extend(orders.iter().map(|order| order.pattern.clone()));
+                }
+                Command::RequestRevert { patterns, take: true } => sent.extend(patterns.clone()),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!((requests.len(), sent.len()), (4, 2_501));
+        assert_eq!(sent.last().map(String::as_str), Some("Shop!Shop.Cart.*"));
+    }
+
+    #[test]
+    fn long_patterns_fit_their_frames() {
+        let orders = (0..1_000).map(|_| order("x".repeat(4_096), Level::Count)).collect();
+        let requests = requests(orders, false);
+        assert!(requests.len() > 1);
+        for command in requests {
+            FromController::Request(Request { id: 1, command }).to_frame().expect("it fits a frame");
+        }
+    }
+
+    #[test]
+    fn reports_add_up() {
+        let one = |reason, number| DialReport {
+            matched: 5,
+            accepted: 3,
+            bodyless: 1,
+            refused_by_reason: vec![(reason, number)],
+            refused: vec![],
+            warnings: vec!["shared".into()],
+        };
+        let mut total = DialReport::default();
+        for report in [one(Reason::Dynamic, 1), one(Reason::Dynamic, 2), one(Reason::NoBody, 4)] {
+            add(&mut total, report);
+        }
+        assert_eq!((total.matched, total.accepted, total.bodyless), (15, 9, 3));
+        assert_eq!(total.refused_by_reason, [(Reason::Dynamic, 3), (Reason::NoBody, 4)]);
+        assert_eq!(total.warnings.len(), 1);
+    }
+}

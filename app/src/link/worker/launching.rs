@@ -1,0 +1,122 @@
+//! Starting a program with the agent in it, and following what becomes of it.
+
+use super::outlet::Outlet;
+use crate::link::launch::{self, Files, Mark, Wishes};
+use crate::link::library;
+use crate::model::ids::Ticket;
+use crate::model::update::{Launch, Update};
+use redial_protocol::message::Order;
+use redial_protocol::process;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// How often the program and its agents' marks are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// The same, once an agent is there.
+const LOOK_LATER: Duration = Duration::from_millis(200);
+
+/// What to start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchSpec {
+    /// The program: a path, or a name to be found on the PATH.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The folder it runs in; absent: this program's.
+    pub folder: Option<PathBuf>,
+    /// Variables added to its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Dials set before its first instruction; they are kept.
+    pub orders: Vec<Order>,
+    /// Whether programs that it starts get the agent too.
+    pub children: bool,
+}
+
+/// Starts a program in a thread of its own. The program outlives this one; its input is empty, its output goes where
+/// this program's goes.
+pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) {
+    let tell = move |launch| drop(outlet.send(Update::Launch(ticket, launch)));
+    let failed = tell.clone();
+    let thread = std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &tell) {
+        Ok((child, files)) => follow(child, &files, &tell),
+        Err(why) => tell(Launch::Failed(why)),
+    });
+    if let Err(error) = thread {
+        failed(Launch::Failed(format!("no thread could be started: {error}")));
+    }
+}
+
+fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files), String> {
+    let agent = library::find_here().map_err(|error| error.to_string())?;
+    library::check(&agent)?;
+    let wishes = Wishes { orders: spec.orders.clone(), children: spec.children, ..Wishes::default() };
+    let files = Files::create(&wishes)
+        .map_err(|error| format!("the dial set cannot be written for the agent: {error}"))?;
+    let launcher = process::own_key().map_err(|error| error.to_string())?;
+    let name = spec.program.to_string_lossy();
+    if spec.program.is_empty() {
+        return Err("there is no program to start".to_owned());
+    }
+    if let Some(folder) = spec.folder.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(format!("{name} cannot be started: there is no folder {}", folder.display()));
+    }
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.arguments).stdin(Stdio::null());
+    if let Some(folder) = &spec.folder {
+        command.current_dir(folder);
+    }
+    launch::prepare(&mut command, &agent, &wishes, launcher, &files);
+    command.envs(spec.environment.iter().map(|(variable, value)| (variable, value)));
+    let child = command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("{name}: there is no such program"),
+        _ => format!("{name} cannot be started: {error}"),
+    })?;
+    tell(Launch::Started { pid: child.id() });
+    Ok((child, files))
+}
+
+fn follow(mut child: Child, files: &Files, tell: &impl Fn(Launch)) {
+    let mut told = 0;
+    loop {
+        // The end first: what was noted before it is then surely read.
+        let ended = child.try_wait();
+        let marks =
+            std::fs::read_to_string(files.mark()).map(|text| launch::marks(&text)).unwrap_or_default();
+        for mark in marks.iter().skip(told) {
+            tell(match mark {
+                Mark::Loaded(key) => Launch::Loaded(*key),
+                Mark::Inert(why) => Launch::Notice(format!("the agent was loaded and does nothing: {why}")),
+            });
+        }
+        told = told.max(marks.len());
+        match ended {
+            Ok(None) => std::thread::sleep(if told == 0 { LOOK } else { LOOK_LATER }),
+            Ok(Some(status)) => {
+                if told == 0 {
+                    let text =
+                        "it never loaded the agent: it is no .NET program, or its runtime ignores profilers";
+                    tell(Launch::Notice(text.to_owned()));
+                }
+                tell(Launch::Ended { how: how(status) });
+                return;
+            }
+            Err(error) => {
+                tell(Launch::Ended { how: format!("unseen: {error}") });
+                return;
+            }
+        }
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("with code {code}"),
+        None => "without a code".to_owned(),
+    }
+}

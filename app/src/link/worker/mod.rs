@@ -1,0 +1,124 @@
+//! The threads that own the pipes, for a program that must never wait: commands in, updates out, and a call to `wake`
+//! whenever updates wait to be taken.
+//!
+//! - [`Worker::start`] starts the process scanner; [`Worker::send`] carries out a [`Command`] without ever waiting;
+//!   [`Worker::take`] gives what there is to tell, without waiting, for `model::Model::apply`.
+//! - A connection has a thread with the session that holds dials (`agent`), and one with a session of its own that
+//!   loads the catalogue (`loading`), so that a long list delays no turn. "All off" takes a connection of its own, so
+//!   that nothing can delay it.
+//! - Dials set here are *held*: they revert when the connection ends, and so when the program does.
+//! - A lost connection is tried again, slower and slower (`backoff`), as long as the process is the same one.
+//! - The channel of updates is bounded: a reader that does not keep up slows the threads, and these the agents,
+//!   which then drop, and count, updates in between.
+//!
+//! It must not know what is shown, nor keep what was told.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod backoff;
+mod chunks;
+mod describe;
+mod launching;
+mod loading;
+mod outlet;
+mod scan;
+mod talk;
+
+use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::turns::Turn;
+use crate::model::update::Update;
+pub use launching::LaunchSpec;
+use outlet::Outlet;
+use redial_protocol::ids::ProcessKey;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+/// What this program calls itself towards agents.
+pub const PROGRAM: &str = "redial app";
+
+/// Called from any thread when updates wait: to ask for a repaint, for example.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// What workers can be told.
+#[derive(Debug)]
+pub enum Command {
+    /// Connect to a process, and again whenever the connection is lost.
+    Connect {
+        /// The id that its updates will carry.
+        connection: ConnectionId,
+        /// The process: pid as this machine sees it, and start time (0: whatever has that pid).
+        process: ProcessKey,
+    },
+    /// End a connection; its held dials revert.
+    Disconnect(ConnectionId),
+    /// Try a lost connection again now.
+    Retry(ConnectionId),
+    /// Turn dials, held.
+    Turn(Turn),
+    /// Turn every dial of a process off, whoever set it.
+    AllOff(ConnectionId, Ticket),
+    /// Look for new modules now.
+    Reload(ConnectionId),
+    /// Look at all processes again now.
+    Scan,
+    /// Start a program with the agent in it.
+    Launch(Ticket, LaunchSpec),
+}
+
+/// The threads. Dropping it ends them: connections are closed, launched programs run on.
+pub struct Worker {
+    updates: Receiver<Update>,
+    outlet: Outlet,
+    scanner: scan::Scanner,
+    agents: BTreeMap<ConnectionId, agent::Agent>,
+}
+
+impl Worker {
+    /// Starts scanning processes.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(wake: Wake) -> std::io::Result<Worker> {
+        let (outlet, updates) = Outlet::new(wake);
+        let scanner = scan::Scanner::start(outlet.clone())?;
+        Ok(Worker { updates, outlet, scanner, agents: BTreeMap::new() })
+    }
+
+    /// Carries a command out, sooner or later; what comes of it is an update.
+    pub fn send(&mut self, command: Command) {
+        match command {
+            Command::Connect { connection, process } => {
+                let agent = agent::Agent::start(connection, process, self.outlet.clone());
+                self.agents.insert(connection, agent);
+            }
+            Command::Disconnect(connection) => drop(self.agents.remove(&connection)),
+            Command::Retry(connection) => self.tell(connection, agent::Order::Retry),
+            Command::Turn(turn) => self.tell(turn.connection, agent::Order::Turn(turn)),
+            Command::AllOff(connection, ticket) => self.tell(connection, agent::Order::AllOff(ticket)),
+            Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
+            Command::Scan => self.scanner.scan(),
+            Command::Launch(ticket, spec) => launching::start(ticket, spec, self.outlet.clone()),
+        }
+    }
+
+    fn tell(&self, connection: ConnectionId, order: agent::Order) {
+        if let Some(agent) = self.agents.get(&connection) {
+            agent.tell(order);
+        }
+    }
+
+    /// The next update, if there is one.
+    pub fn take(&self) -> Option<Update> {
+        self.updates.try_recv().ok()
+    }
+
+    /// The next update, waited for at most so long: for programs without a screen.
+    pub fn wait(&self, patience: std::time::Duration) -> Option<Update> {
+        self.updates.recv_timeout(patience).ok()
+    }
+}
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;

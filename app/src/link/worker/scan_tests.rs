@@ -1,0 +1,46 @@
+//! The scanner on this very machine.
+
+use super::*;
+use std::process::{Child, Command, Stdio};
+
+fn sleeper() -> Child {
+    let program = if cfg!(windows) { "cmd" } else { "cat" };
+    Command::new(program).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a harmless program")
+}
+
+fn pids(rows: &[ProcessRow]) -> Vec<u32> {
+    rows.iter().map(|row| row.key.pid).collect()
+}
+
+#[test]
+fn processes_come_once_and_go() {
+    let mut known = Known::default();
+    let first = known.scan();
+    assert!(!pids(&first.changed).contains(&std::process::id()), "a window does not dial itself");
+    let mut child = sleeper();
+    let changes = known.scan();
+    let row = changes.changed.iter().find(|row| row.key.pid == child.id()).expect("it is new");
+    assert!(row.key.start != 0 && row.runtime.is_none(), "{row:?}");
+    assert_eq!(row.agent, AgentState::None("it is not a .NET process".into()));
+    let (key, again) = (row.key, known.scan());
+    assert!(!pids(&again.changed).contains(&child.id()), "nothing new about it");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    assert_eq!(known.scan().gone.iter().filter(|gone| **gone == key).count(), 1);
+    assert!(!known.scan().gone.contains(&key));
+}
+
+#[test]
+fn looks_become_rarer_until_somebody_asks() {
+    let mut known = Known::default();
+    let key = ProcessKey { pid: 1, start: 1 };
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        let before = Instant::now();
+        assert!(known.note(key, None).is_none());
+        waits.push((known.rows[&key].next - before).as_secs());
+    }
+    assert_eq!(waits, [1, 3, 9, 27, 60, 60]);
+    known.forget_looks();
+    assert!(known.rows[&key].next <= Instant::now());
+}

@@ -1,0 +1,222 @@
+//! What is under way in a session: requests by their ids, what their answers mean, and what is not worth telling.
+
+use super::{chunks, describe};
+use crate::link::error::LinkError;
+use crate::link::session::Session;
+use crate::model::ids::Ticket;
+use crate::model::turns::Turn;
+use crate::model::update::Told;
+use redial_protocol::message::{Command, DialReport, Event, Reply};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// An agent gives up after 30 s and says so; more than this is a hang.
+const REPLY_PATIENCE: Duration = Duration::from_secs(40);
+/// Milliseconds between folds of the counters.
+const INTERVAL_MS: u32 = 250;
+/// How often the agent is asked for its account of itself, which measures the latency too.
+const STATUS_EVERY: Duration = Duration::from_secs(2);
+
+/// What is under way in a session.
+#[derive(Default)]
+pub struct Talk {
+    subscribed: Option<u32>,
+    /// The account that was asked for: its id and when.
+    status: Option<(u32, Instant)>,
+    status_due: Option<Instant>,
+    turns: Vec<Turning>,
+    /// Whether control may be ours.
+    turned: bool,
+    /// Whether the counters told last were that nothing was called.
+    silent: bool,
+    /// The last word of a silence that goes on: told before the next thing that is news.
+    silence: Option<Told>,
+}
+
+/// A turn under way.
+struct Turning {
+    ticket: Ticket,
+    waiting: VecDeque<Command>,
+    report: DialReport,
+    /// The request that is out: its id and when.
+    sent: Option<(u32, Instant)>,
+    done: usize,
+}
+
+impl Turning {
+    fn go_on(&mut self, session: &mut Session) -> Result<(), LinkError> {
+        self.sent = match self.waiting.pop_front() {
+            Some(command) => Some((session.send(command)?, Instant::now())),
+            None => None,
+        };
+        Ok(())
+    }
+}
+
+impl Talk {
+    /// Begins with a subscription to everything.
+    pub fn begin(session: &mut Session) -> Result<Talk, LinkError> {
+        let subscribed = session.send(Command::Subscribe { pattern: None, interval_ms: INTERVAL_MS })?;
+        Ok(Talk { subscribed: Some(subscribed), ..Talk::default() })
+    }
+
+    /// Asks the agent for its account of itself when it is time.
+    pub fn ask_status(&mut self, session: &mut Session, now: Instant) -> Result<(), LinkError> {
+        if self.status.is_none() && self.status_due.is_none_or(|due| due <= now) {
+            self.status = Some((session.send(Command::AgentStatus)?, now));
+            self.status_due = Some(now + STATUS_EVERY);
+        }
+        Ok(())
+    }
+
+    /// When something is to be done though nothing is heard.
+    pub fn next_due(&self) -> Option<Instant> {
+        // While an account is awaited the next is not due: but overdue turns are to be looked for.
+        self.status_due
+            .map(|due| if self.status.is_some() { due.max(Instant::now() + STATUS_EVERY) } else { due })
+    }
+
+    /// Sends a turn, or the first part of it.
+    pub fn turn(&mut self, turn: Turn, session: &mut Session) -> Result<(), LinkError> {
+        let waiting = chunks::requests(turn.orders, turn.take);
+        let report = DialReport::default();
+        let mut turning = Turning { ticket: turn.ticket, waiting, report, sent: None, done: 0 };
+        turning.go_on(session)?;
+        self.turned = true;
+        self.turns.push(turning);
+        Ok(())
+    }
+
+    /// Keeps back that there is still nothing to count, again and again: it would draw the window for nothing. The
+    /// last such word goes before the next news, so that rates are measured from it.
+    pub fn hold_silence(&mut self, told: &mut Vec<Told>) {
+        let empty = |one: &Told| match one {
+            Told::Event(Event::Counters { delta, .. }) => Some(delta.rows.is_empty()),
+            _ => None,
+        };
+        if self.silent && told.iter().all(|one| empty(one) == Some(true)) {
+            self.silence = told.pop().or(self.silence.take());
+            told.clear();
+            return;
+        }
+        self.silent = told.iter().rev().find_map(empty).unwrap_or(self.silent);
+        if let Some(silence) = self.silence.take() {
+            told.insert(0, silence);
+        }
+    }
+
+    pub fn reply(
+        &mut self,
+        id: u32,
+        reply: Reply,
+        session: &mut Session,
+        told: &mut Vec<Told>,
+    ) -> Result<(), LinkError> {
+        if self.subscribed == Some(id) {
+            self.subscribed = None;
+            if let Reply::Refused(refusal) = reply {
+                return Err(LinkError::Refused(refusal));
+            }
+        } else if self.status.is_some_and(|(of, _)| of == id) {
+            if let Some((_, asked)) = self.status.take() {
+                told.push(Told::Latency(asked.elapsed()));
+            }
+            if let Reply::AgentStatus(status) = reply {
+                // Control is for whoever has dials on.
+                if status.held == 0 && self.turns.is_empty() && std::mem::take(&mut self.turned) {
+                    session.send(Command::ReleaseControl)?;
+                }
+                told.push(Told::AgentStatus(Box::new(status)));
+            }
+        } else if let Some(at) = self.turns.iter().position(|turn| turn.sent.is_some_and(|(of, _)| of == id))
+        {
+            self.turn_answered(at, reply, session, told)?;
+        }
+        Ok(())
+    }
+
+    fn turn_answered(
+        &mut self,
+        at: usize,
+        reply: Reply,
+        session: &mut Session,
+        told: &mut Vec<Told>,
+    ) -> Result<(), LinkError> {
+        let Some(turn) = self.turns.get_mut(at) else { return Ok(()) };
+        let result = match reply {
+            Reply::Dialled(report) => {
+                chunks::add(&mut turn.report, report);
+                turn.done += 1;
+                turn.go_on(session)?;
+                if turn.sent.is_some() {
+                    return Ok(());
+                }
+                Ok(std::mem::take(&mut turn.report))
+            }
+            Reply::Refused(refusal) => {
+                let mut refused = describe::refused(&LinkError::Refused(refusal));
+                if turn.done > 0 {
+                    let all = turn.done + 1 + turn.waiting.len();
+                    refused.why = format!("{} ({} of {all} parts were carried out)", refused.why, turn.done);
+                }
+                Err(refused)
+            }
+            _ => return Err(session.wrong_reply()),
+        };
+        told.push(Told::Dialled(turn.ticket, result));
+        self.turns.remove(at);
+        // Whether control can be given back is seen by the next account.
+        self.status_due = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Turns that should have been answered.
+    pub fn overdue(&mut self, pid: u32, now: Instant) -> Vec<Told> {
+        let late = |turn: &Turning| {
+            turn.sent.is_some_and(|(_, sent)| now.saturating_duration_since(sent) > REPLY_PATIENCE)
+        };
+        let (overdue, on_time): (Vec<Turning>, Vec<Turning>) =
+            std::mem::take(&mut self.turns).into_iter().partition(late);
+        self.turns = on_time;
+        let silent = LinkError::Silent { pid, seconds: REPLY_PATIENCE.as_secs() };
+        let told = |turn: Turning| Told::Dialled(turn.ticket, Err(describe::refused(&silent)));
+        overdue.into_iter().map(told).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_protocol::counters::CounterDelta;
+    use redial_protocol::ids::RowId;
+
+    fn counters(t_ms: u64, calls: &[u64]) -> Told {
+        let rows = (0..calls.len() as u32).map(RowId).collect();
+        Told::Event(Event::Counters { delta: CounterDelta { t_ms, rows, calls: calls.to_vec() }, dropped: 0 })
+    }
+
+    fn times(told: &[Told]) -> Vec<u64> {
+        let time = |one: &Told| match one {
+            Told::Event(Event::Counters { delta, .. }) => Some(delta.t_ms),
+            _ => None,
+        };
+        told.iter().filter_map(time).collect()
+    }
+
+    #[test]
+    fn a_silence_is_told_once_and_its_end_from_where_it_ends() {
+        let mut talk = Talk::default();
+        let mut heard = |told: Vec<Told>| {
+            let mut told = told;
+            talk.hold_silence(&mut told);
+            times(&told)
+        };
+        assert_eq!(heard(vec![counters(250, &[7])]), [250]);
+        assert_eq!(heard(vec![counters(500, &[])]), [500], "that it stopped is news");
+        assert_eq!(heard(vec![counters(750, &[]), counters(1000, &[])]), [0u64; 0]);
+        assert_eq!(heard(vec![]), [0u64; 0]);
+        assert_eq!(heard(vec![counters(1250, &[])]), [0u64; 0]);
+        assert_eq!(heard(vec![counters(1500, &[3])]), [1250, 1500]);
+        assert_eq!(heard(vec![counters(1750, &[])]), [1750]);
+    }
+}

@@ -1,0 +1,251 @@
+//! Connections against a scripted agent: lost, found again, refused, too late.
+
+use super::*;
+use crate::link::test_agent::{AgentEnd, facts, serve_many};
+use crate::model::catalogue::builder::tests::{module, page};
+use crate::model::connection::Status;
+use crate::model::ids::MethodIx;
+use crate::model::log::Kind;
+use crate::model::update::Now;
+use crate::model::{Model, methodset::MethodSet};
+use redial_protocol::level::Level;
+use redial_protocol::message::{AgentStatus, Command as Wire, DialReport, Event, Holder, Refusal, Reply};
+use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::process;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Answers everything as an agent with one module of two methods, until `ends` says so of a request, or the other
+/// side is gone.
+fn talk(mut end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool) {
+    loop {
+        let request = match end.receive() {
+            Some(FromController::Hello(_)) => {
+                end.offer(&FromAgent::Hello(facts(0)));
+                continue;
+            }
+            Some(FromController::AllOff) => {
+                end.offer(&FromAgent::AllOffDone { reverted: 2, remaining: 0 });
+                continue;
+            }
+            Some(FromController::Request(request)) => request,
+            Some(FromController::Status) | None => return,
+        };
+        if request.id != 0 {
+            seen.lock().expect("no test panicked").push(request.command.clone());
+        }
+        if ends(&request.command) {
+            return end.close();
+        }
+        let row = module(1, "Shop", "");
+        let reply = match request.command {
+            Wire::Modules => Reply::Modules { domains: vec![], modules: vec![row] },
+            Wire::Methods { .. } => {
+                let page = page(row.key, &[("N.A", "M", "()", 0x0600_0001), ("N.A", "O", "()", 0x0600_0002)]);
+                end.offer(&FromAgent::Event(Event::Methods { id: request.id, page }));
+                Reply::Methods { matched: 2, suggestions: vec![] }
+            }
+            Wire::RequestReJit { take: false, .. } => {
+                Reply::Refused(Refusal::ControlHeld(Holder { pid: 9, program: "redial dial".into() }))
+            }
+            Wire::RequestReJit { orders, .. } => {
+                let matched = orders.len() as u64;
+                Reply::Dialled(DialReport { matched, accepted: matched, ..DialReport::default() })
+            }
+            Wire::AgentStatus => Reply::AgentStatus(status()),
+            _ => Reply::Done,
+        };
+        end.offer(&FromAgent::Event(Event::Reply { id: request.id, reply }));
+    }
+}
+
+fn status() -> AgentStatus {
+    AgentStatus {
+        control: None,
+        held: 0,
+        kept: 0,
+        memory_bytes: 4_096,
+        budgets: vec![],
+        clr_kept_bytes: 0,
+        missed_deadlines: 0,
+        guard_trips: 0,
+        audit: vec![],
+        remains: vec![],
+    }
+}
+
+struct Window {
+    model: Model,
+    updates: Receiver<Update>,
+    agent: Option<agent::Agent>,
+    began: Instant,
+}
+
+impl Window {
+    fn open(pid: u32) -> Window {
+        let (outlet, updates) = Outlet::new(Arc::new(|| {}));
+        let mut model = Model::default();
+        let process = ProcessKey { pid, start: process::own_key().expect("own key").start };
+        let (id, _) = model.open(process, "test");
+        let agent = Some(agent::Agent::start(id, process, outlet));
+        Window { model, updates, agent, began: Instant::now() }
+    }
+
+    fn now(&self) -> Now {
+        Now { mono: self.began.elapsed(), unix_ms: 0 }
+    }
+
+    fn until<T>(&mut self, what: &str, found: impl Fn(&Model) -> Option<T>) -> T {
+        loop {
+            let now = self.now();
+            self.model.settle(now);
+            if let Some(answer) = found(&self.model) {
+                return answer;
+            }
+            let update = self.updates.recv_timeout(PATIENCE);
+            let update = update.unwrap_or_else(|_| panic!("{what} did not come: {:#?}", self.model.log));
+            let now = self.now();
+            self.model.apply(update, now);
+        }
+    }
+
+    fn until_live(&mut self) {
+        self.until("the catalogue", |model| {
+            let connection = model.current()?;
+            (connection.status == Status::Live && connection.catalogue.is_complete()).then_some(())
+        });
+    }
+
+    fn turn(&mut self, set: &MethodSet, take: bool) {
+        let now = self.now();
+        let Model { connections, log, .. } = &mut self.model;
+        let connection = connections.values_mut().next().expect("one connection");
+        let turn = connection.turn(set, Level::Count, take, log, now).expect("possible");
+        self.tell(agent::Order::Turn(turn));
+    }
+
+    fn tell(&self, order: agent::Order) {
+        self.agent.as_ref().expect("not closed").tell(order);
+    }
+}
+
+fn count(seen: &Mutex<Vec<Wire>>, which: impl Fn(&Wire) -> bool) -> usize {
+    seen.lock().expect("no test panicked").iter().filter(|command| which(command)).count()
+}
+
+#[test]
+fn a_closed_connection_is_tried_again_and_the_catalogue_is_not_loaded_twice() {
+    let seen = Mutex::default();
+    let turns = |command: &Wire| matches!(command, Wire::RequestReJit { .. });
+    serve_many(
+        // Whoever asks for a turn first is hung up on.
+        |_, end| talk(end, &seen, |command| turns(command) && count(&seen, turns) == 1),
+        |pid| {
+            let mut window = Window::open(pid);
+            window.until_live();
+            let loaded = |command: &Wire| matches!(command, Wire::Methods { .. });
+            assert_eq!(count(&seen, loaded), 1);
+            window.turn(&MethodSet::one(MethodIx(0)), true);
+            let retry = window.until("the loss", |model| match &model.current()?.status {
+                Status::Lost { why, retry_at } => Some((why.clone(), *retry_at)),
+                _ => None,
+            });
+            assert!(retry.0.contains("closed the connection") && retry.1.is_some(), "{retry:?}");
+            assert!(
+                window
+                    .model
+                    .log
+                    .newest(Kind::Refusal)
+                    .is_some_and(|entry| entry.text.contains("not answered"))
+            );
+            window.until("the agent again", |model| (model.current()?.status == Status::Live).then_some(()));
+            window.turn(&MethodSet::one(MethodIx(1)), true);
+            window.until("the answer", |model| model.current()?.turns.undoable().map(drop));
+            assert_eq!(window.model.current().map(|connection| connection.catalogue.len()), Some(2));
+            window.agent = None;
+        },
+    );
+}
+
+#[test]
+fn a_turn_is_refused_by_whoever_has_control_until_it_is_taken() {
+    let seen = Mutex::default();
+    serve_many(
+        |_, end| talk(end, &seen, |_| false),
+        |pid| {
+            let mut window = Window::open(pid);
+            window.until_live();
+            window.turn(&MethodSet::one(MethodIx(0)), false);
+            let holder = window.until("a refusal", |model| model.current()?.last_refused()?.1.holder.clone());
+            assert_eq!((holder.pid, holder.program.as_str()), (9, "redial dial"));
+            window.turn(&MethodSet::one(MethodIx(0)), true);
+            window.until("the answer", |model| model.current()?.turns.undoable().map(drop));
+            // Nothing is held in the end, so control is given back.
+            let until = Instant::now() + PATIENCE;
+            while count(&seen, |command| matches!(command, Wire::ReleaseControl)) == 0 {
+                assert!(Instant::now() < until, "control was not given back: {seen:?}");
+                let update = window.updates.recv_timeout(PATIENCE).expect("an account every other second");
+                let now = window.now();
+                window.model.apply(update, now);
+            }
+            window.until("an account", |model| model.current()?.agent.is_some().then_some(()));
+            let connection = window.model.current().expect("one connection");
+            assert!(connection.latency.is_some());
+            assert_eq!(connection.agent.as_ref().map(|agent| agent.memory_bytes), Some(4_096));
+            window.agent = None;
+        },
+    );
+}
+
+#[test]
+fn all_off_works_while_the_session_hangs() {
+    let seen = Mutex::default();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    serve_many(
+        |number, end| match number {
+            // The first session is the one with the subscription: it never gets an answer to its turn.
+            0 => talk(end, &seen, |command| {
+                if matches!(command, Wire::RequestReJit { .. }) {
+                    let _ = held.lock().expect("no test panicked").recv();
+                }
+                false
+            }),
+            _ => talk(end, &seen, |_| false),
+        },
+        |pid| {
+            let mut window = Window::open(pid);
+            window.until_live();
+            window.turn(&MethodSet::one(MethodIx(0)), true);
+            let now = window.now();
+            let Model { connections, log, .. } = &mut window.model;
+            let ticket = connections.values_mut().next().expect("one connection").all_off(log, now);
+            window.tell(agent::Order::AllOff(ticket));
+            let said = window.until("that all is off", |model| {
+                let answer = model.log.newest(Kind::Answer)?;
+                answer.text.starts_with("all off").then(|| answer.text.clone())
+            });
+            assert_eq!(said, "all off: every dial is off, 2 reverted to the original IL");
+            drop(release);
+            window.agent = None;
+        },
+    );
+}
+
+#[test]
+fn another_process_of_that_pid_is_not_the_one_meant() {
+    let (outlet, updates) = Outlet::new(Arc::new(|| {}));
+    let process = ProcessKey { pid: std::process::id(), start: 1 };
+    let _agent = agent::Agent::start(ConnectionId(1), process, outlet);
+    let mut model = Model::default();
+    model.open(process, "test");
+    while !matches!(model.current().map(|one| &one.status), Some(Status::Lost { .. })) {
+        model.apply(updates.recv_timeout(PATIENCE).expect("an update"), Now::default());
+    }
+    let Some(Status::Lost { why, retry_at: None }) = model.current().map(|one| &one.status) else {
+        panic!("{:?}", model.current().map(|one| &one.status))
+    };
+    assert!(why.contains("has ended"), "{why}");
+}

@@ -1,0 +1,121 @@
+//! Many strings in two allocations: as they are, and folded for searching. Each is followed by a line break, so that
+//! nothing that is searched for can span two.
+
+use crate::model::query::fold_into;
+
+/// The strings; at most 4 GiB of them.
+#[derive(Clone, Debug, Default)]
+pub struct Arena {
+    text: String,
+    /// The same, byte for byte, in lower case.
+    folded: String,
+    /// Behind each string, where its line break stands.
+    ends: Vec<u32>,
+}
+
+impl Arena {
+    /// Appends a string; line breaks in it become spaces. Answers false, changing nothing, when the arena is full.
+    pub fn push(&mut self, parts: &[&str]) -> bool {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let Ok(end) = u32::try_from(self.text.len() + length) else { return false };
+        for part in parts {
+            if part.contains('\n') {
+                let clean = part.replace('\n', " ");
+                self.text.push_str(&clean);
+                fold_into(&clean, &mut self.folded);
+            } else {
+                self.text.push_str(part);
+                fold_into(part, &mut self.folded);
+            }
+        }
+        self.text.push('\n');
+        self.folded.push('\n');
+        self.ends.push(end);
+        true
+    }
+
+    /// Whether all strings of another still fit.
+    pub fn fits(&self, other: &Arena) -> bool {
+        u32::try_from(self.text.len() + other.text.len()).is_ok()
+    }
+
+    /// Appends all strings of another; nothing when they do not fit.
+    pub fn append(&mut self, other: &Arena) {
+        let Some(offset) = u32::try_from(self.text.len()).ok().filter(|_| self.fits(other)) else { return };
+        self.text.push_str(&other.text);
+        self.folded.push_str(&other.folded);
+        self.ends.extend(other.ends.iter().map(|end| end + offset));
+    }
+
+    /// The string at an index; empty out of range.
+    pub fn get(&self, index: usize) -> &str {
+        let (start, end) = self.span(index);
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    /// The folded string at an index; empty out of range.
+    pub fn folded(&self, index: usize) -> &str {
+        let (start, end) = self.span(index);
+        self.folded.get(start..end).unwrap_or_default()
+    }
+
+    /// Where the string at an index stands in the whole text; `0..0` out of range.
+    pub fn span(&self, index: usize) -> (usize, usize) {
+        let Some(end) = self.ends.get(index) else { return (0, 0) };
+        (self.start(index), *end as usize)
+    }
+
+    /// Where the string at an index begins; where the next one would, for the number of strings.
+    pub fn start(&self, index: usize) -> usize {
+        match index.checked_sub(1) {
+            Some(before) => self.ends.get(before).map_or(self.text.len(), |end| *end as usize + 1),
+            None => 0,
+        }
+    }
+
+    /// All of it, as it is or folded: strings with a line break after each.
+    pub fn whole(&self, exact_case: bool) -> &[u8] {
+        if exact_case { self.text.as_bytes() } else { self.folded.as_bytes() }
+    }
+
+    /// Where each string ends in [`Arena::whole`].
+    pub fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes it occupies.
+    pub fn bytes(&self) -> usize {
+        self.text.capacity() + self.folded.capacity() + self.ends.capacity() * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_come_back_and_can_be_joined() {
+        let mut arena = Arena::default();
+        assert!(arena.push(&["Shop", ".", "Cart"]) && arena.push(&[""]) && arena.push(&["a\nb"]));
+        let mut other = Arena::default();
+        assert!(other.push(&["ÄX"]));
+        assert!(arena.fits(&other));
+        arena.append(&other);
+        let all: Vec<&str> = (0..arena.len()).map(|index| arena.get(index)).collect();
+        assert_eq!(all, ["Shop.Cart", "", "a b", "ÄX"]);
+        assert_eq!((arena.folded(0), arena.folded(3), arena.get(9)), ("shop.cart", "äx", ""));
+        assert_eq!(arena.whole(false), "shop.cart\n\na b\näx\n".as_bytes());
+        assert_eq!((arena.start(0), arena.start(1), arena.start(4)), (0, 10, arena.whole(true).len()));
+        assert_eq!(arena.whole(true).len(), arena.whole(false).len());
+    }
+}

@@ -1,0 +1,187 @@
+//! One bit for each method.
+
+use std::ops::Range;
+
+/// A set of methods as bits: right for what a filter leaves of a million.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bits {
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl Bits {
+    /// `length` bits, none set.
+    pub fn none(length: usize) -> Bits {
+        Bits { words: vec![0; length.div_ceil(64)], length }
+    }
+
+    /// `length` bits, all set.
+    pub fn all(length: usize) -> Bits {
+        let mut bits = Bits::none(length);
+        bits.set_range(0..length as u32, true);
+        bits
+    }
+
+    /// Bits there are.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Makes it longer, with bits that are not set.
+    pub fn grow(&mut self, length: usize) {
+        if length > self.length {
+            self.words.resize(length.div_ceil(64), 0);
+            self.length = length;
+        }
+    }
+
+    /// Whether a bit is set; false out of range.
+    pub fn get(&self, index: u32) -> bool {
+        self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    /// Sets or clears a bit; out of range nothing happens.
+    pub fn set(&mut self, index: u32, on: bool) {
+        if (index as usize) < self.length
+            && let Some(word) = self.words.get_mut(index as usize / 64)
+        {
+            let bit = 1u64 << (index % 64);
+            if on { *word |= bit } else { *word &= !bit }
+        }
+    }
+
+    /// Sets or clears a range, as far as it is within.
+    pub fn set_range(&mut self, range: Range<u32>, on: bool) {
+        for (index, mask) in masks(range, self.length) {
+            if let Some(word) = self.words.get_mut(index) {
+                if on { *word |= mask } else { *word &= !mask }
+            }
+        }
+    }
+
+    /// Keeps only what is set in both.
+    pub fn intersect(&mut self, other: &Bits) {
+        for (index, word) in self.words.iter_mut().enumerate() {
+            *word &= other.words.get(index).copied().unwrap_or(0);
+        }
+    }
+
+    /// Sets what is set in another, as far as it is within.
+    pub fn unite(&mut self, other: &Bits) {
+        self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
+        if !self.length.is_multiple_of(64)
+            && let Some(last) = self.words.last_mut()
+        {
+            *last &= (1u64 << (self.length % 64)) - 1;
+        }
+    }
+
+    /// Bits set.
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Bits set in a range.
+    pub fn count_in(&self, range: Range<u32>) -> u32 {
+        let count = |(index, mask): (usize, u64)| {
+            self.words.get(index).map_or(0, |word: &u64| (word & mask).count_ones())
+        };
+        masks(range, self.length).map(count).sum()
+    }
+
+    /// Bits set in both, in a range.
+    pub fn count_both(&self, other: &Bits, range: Range<u32>) -> u32 {
+        let count = |(index, mask): (usize, u64)| match (self.words.get(index), other.words.get(index)) {
+            (Some(one), Some(two)) => (one & two & mask).count_ones(),
+            _ => 0,
+        };
+        masks(range, self.length).map(count).sum()
+    }
+
+    /// Indices of the bits set in a range, ascending.
+    pub fn iter_in(&self, range: Range<u32>) -> impl Iterator<Item = u32> + '_ {
+        let end = range.end.min(self.length as u32);
+        let first = range.start.min(end);
+        let words = first as usize / 64..(end as usize).div_ceil(64);
+        words.flat_map(move |index| {
+            let mut word = self.words.get(index).copied().unwrap_or(0);
+            let base = index as u32 * 64;
+            if base < first {
+                word &= u64::MAX << (first - base);
+            }
+            if end - base < 64 {
+                word &= (1u64 << (end - base)) - 1;
+            }
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros();
+                word &= word.wrapping_sub(1);
+                (bit < 64).then_some(base + bit)
+            })
+        })
+    }
+}
+
+/// The words a range touches, each with the bits of the range in it.
+fn masks(range: Range<u32>, length: usize) -> impl Iterator<Item = (usize, u64)> {
+    let end = (range.end as usize).min(length);
+    let start = (range.start as usize).min(end);
+    let words = if start < end { start / 64..end.div_ceil(64) } else { 0..0 };
+    words.map(move |index| {
+        let low = if index == start / 64 { u64::MAX << (start % 64) } else { u64::MAX };
+        let high = if index == end / 64 { (1u64 << (end % 64)) - 1 } else { u64::MAX };
+        (index, low & high)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_what_they_should_be() {
+        for length in [0u32, 1, 63, 64, 65, 200] {
+            for start in [0u32, 1, 62, 63, 64, 65, 127, 128, 199, 200, 300] {
+                for size in [0u32, 1, 2, 63, 64, 65, 130] {
+                    let range = start..start + size;
+                    let mut bits = Bits::none(length as usize);
+                    bits.set_range(range.clone(), true);
+                    let expected: Vec<u32> = (0..length).filter(|index| range.contains(index)).collect();
+                    let every: Vec<u32> = bits.iter_in(0..length).collect();
+                    assert_eq!(every, expected, "{length} {range:?}");
+                    assert_eq!(bits.count(), expected.len());
+                    let mut all = Bits::all(length as usize);
+                    assert_eq!(all.count_in(range.clone()) as usize, expected.len());
+                    assert_eq!(all.iter_in(range.clone()).collect::<Vec<_>>(), expected);
+                    assert_eq!(all.count_both(&bits, 0..u32::MAX) as usize, expected.len());
+                    all.set_range(range.clone(), false);
+                    assert!((0..length).all(|index| all.get(index) != bits.get(index)));
+                    all.intersect(&bits);
+                    assert_eq!(all.count(), 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn single_bits_and_growth() {
+        let mut bits = Bits::none(10);
+        bits.set(9, true);
+        bits.set(10, true);
+        assert!(bits.get(9) && !bits.get(10) && !bits.get(1_000));
+        bits.grow(70);
+        assert_eq!(bits.iter_in(0..70).collect::<Vec<_>>(), [9]);
+        let mut few = Bits::none(10);
+        few.unite(&bits);
+        few.unite(&Bits::all(70));
+        assert_eq!((few.count(), few.len()), (10, 10));
+        bits.set(69, true);
+        bits.set(9, false);
+        assert_eq!(bits.iter_in(0..70).collect::<Vec<_>>(), [69]);
+        assert_eq!(bits.len(), 70);
+    }
+}

@@ -1,0 +1,142 @@
+//! Pages become batches; `pages` makes them for other tests too.
+
+use super::*;
+
+/// A module for tests; its name tells its key.
+pub fn module(index: u64, name: &str, path: &str) -> ModuleRow {
+    ModuleRow {
+        key: ModuleKey { module_id: 0x1000 + index, generation: 1 },
+        name: name.to_owned(),
+        path: path.to_owned(),
+        mvid: format!("00000000-0000-0000-0000-{index:012}"),
+        domains: vec![1],
+        shared: false,
+        dynamic: false,
+        methods: 0,
+    }
+}
+
+/// A page of methods of one module: type, method, signature, token.
+pub fn page(key: ModuleKey, methods: &[(&str, &str, &str, u32)]) -> MethodPage {
+    let mut page = MethodPage { modules: vec![key], ..MethodPage::default() };
+    let mut types: HashMap<String, u32> = HashMap::new();
+    for (type_name, name, signature, token) in methods {
+        let index = *types.entry((*type_name).to_owned()).or_insert_with(|| {
+            page.type_names.push(type_name);
+            page.type_names.len() as u32 - 1
+        });
+        page.module.push(0);
+        page.token.push(*token);
+        page.type_index.push(index);
+        page.name.push(name);
+        page.signature.push(signature);
+    }
+    page
+}
+
+fn names(batch: &Batch) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut start = 0;
+    for (index, end) in batch.types.iter().enumerate() {
+        for method in start..*end {
+            let own = batch.method_text.get(method as usize);
+            all.push(format!("{}{own}", batch.type_text.get(index)));
+        }
+        start = *end;
+    }
+    all
+}
+
+#[test]
+fn a_module_is_sorted_and_complete_when_the_next_begins() {
+    let (one, two) = (module(1, "Shop", ""), module(2, "Plugin", ""));
+    let mut builder = Builder::default();
+    builder.set_modules(&[one.clone(), two.clone()]);
+    let first = page(
+        one.key,
+        &[
+            ("Shop.Cart", "Take", "(int)", 0x0600_0003),
+            ("Shop.Cart+Line", ".ctor", "()", 0x0600_0009),
+            ("Shop.Box<T>", "put", "()", 0x0600_0001),
+        ],
+    );
+    assert!(builder.push(&first).expect("whole").is_empty());
+    assert!(builder.push(&page(one.key, &[("Shop.Cart", "Add", "()", 7)])).expect("whole").is_empty());
+    let batches = builder.push(&page(two.key, &[("P", "M", "()", 1)])).expect("whole");
+    let [batch] = batches.as_slice() else { panic!("{batches:?}") };
+    assert_eq!(
+        names(batch),
+        [
+            "Shop!Shop.Box<T>.put()",
+            "Shop!Shop.Cart.Add()",
+            "Shop!Shop.Cart.Take(int)",
+            "Shop!Shop.Cart+Line..ctor()"
+        ]
+    );
+    assert_eq!(batch.namespaces, [(4, 3)]);
+    assert_eq!(batch.name_lengths, [3, 3, 4, 5]);
+    let by_token: Vec<u32> = batch.by_token.iter().map(|index| batch.tokens[*index as usize]).collect();
+    assert_eq!(by_token, [7, 0x0600_0001, 0x0600_0003, 0x0600_0009]);
+    assert_eq!(builder.finish().map(|batch| names(&batch)), Some(vec!["Plugin!P.M()".into()]));
+    assert!(builder.finish().is_none());
+    assert!(builder.has(one.key) && builder.has(two.key));
+    // A module is given out once, however often its methods are sent.
+    assert!(builder.push(&first).expect("whole").is_empty() && builder.finish().is_none());
+}
+
+#[test]
+fn types_of_all_modules_are_ordered_by_namespace_and_name() {
+    let modules = [module(1, "B", ""), module(2, "A", "")];
+    let mut builder = Builder::default();
+    builder.set_modules(&modules);
+    let mut batches = Vec::new();
+    for (module, types) in modules.iter().zip([["N.Z", "N.M.A", "n.b"], ["N.C", "Top", "N.a"]]) {
+        let methods: Vec<_> = types.iter().map(|name| (*name, "M", "()", 1)).collect();
+        batches.extend(builder.push(&page(module.key, &methods)).expect("whole"));
+    }
+    batches.extend(builder.finish());
+    let all: Vec<String> = batches
+        .iter()
+        .flat_map(|batch| (0..batch.types.len()).map(|index| batch.type_text.get(index).to_owned()))
+        .collect();
+    let ordered: Vec<&str> =
+        builder.name_order().types.iter().map(|index| all[*index as usize].as_str()).collect();
+    assert_eq!(ordered, ["A!Top.", "A!N.a.", "B!n.b.", "A!N.C.", "B!N.Z.", "B!N.M.A."]);
+}
+
+#[test]
+fn namespaces_end_before_nested_types_and_type_parameters() {
+    for (name, namespace) in [
+        ("Shop.Cart", "Shop"),
+        ("A.B.Box<T>", "A.B"),
+        ("A.Outer<X>+In.ner", "A"),
+        ("<Module>", ""),
+        ("Top", ""),
+        ("A.<>c", "A"),
+        ("Shop.Cart+<Add>d__1", "Shop"),
+        (".", ""),
+    ] {
+        assert_eq!(&name[..namespace_length(name)], namespace, "{name}");
+    }
+}
+
+#[test]
+fn torn_pages_and_strange_modules_are_refused_or_left_out() {
+    let known = module(1, "Shop", "");
+    let mut builder = Builder::default();
+    builder.set_modules(std::slice::from_ref(&known));
+    let whole = page(known.key, &[("A", "M", "()", 1)]);
+    for tear in [
+        |page: &mut MethodPage| page.signature = Default::default(),
+        |page: &mut MethodPage| page.type_index = vec![5],
+        |page: &mut MethodPage| page.module.clear(),
+        |page: &mut MethodPage| page.modules.clear(),
+        |page: &mut MethodPage| page.name = Default::default(),
+    ] {
+        let mut torn = whole.clone();
+        tear(&mut torn);
+        assert_eq!(builder.push(&torn).map(|_| ()), Err(Torn));
+    }
+    let strange = page(ModuleKey { module_id: 9, generation: 9 }, &[("A", "M", "()", 1)]);
+    assert!(builder.push(&strange).expect("whole").is_empty() && builder.finish().is_none());
+}

@@ -1,0 +1,242 @@
+//! Catalogues are made of batches, found in, and searched; `small` makes one for other tests too.
+
+use super::builder::tests::{module, page};
+use super::builder::{Builder, NameOrder};
+use super::search::search;
+use super::synthetic::{Chance, batches};
+use super::*;
+use crate::model::query::{Query, fold};
+use redial_protocol::catalogue::ModuleRow;
+
+/// Two domains; Shop (in the first), Plugin (in the second) and a framework.
+pub fn small() -> Catalogue {
+    let core = "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/System.Private.CoreLib.dll";
+    let modules = [
+        module(1, "System.Private.CoreLib", core),
+        module(2, "Shop", "/opt/shop/Shop.dll"),
+        ModuleRow { domains: vec![2], ..module(3, "Plugin", "/opt/shop/Plugin.dll") },
+    ];
+    let mut builder = Builder::default();
+    builder.set_modules(&modules);
+    let all = [
+        page(
+            modules[0].key,
+            &[
+                ("System.String", "Concat", "(string, string)", 0x0600_0010),
+                ("System.String", "Trim", "()", 0x0600_0011),
+                ("System.Text.StringBuilder", "Append", "(char)", 0x0600_0020),
+            ],
+        ),
+        page(
+            modules[1].key,
+            &[
+                ("Shop.Cart", "Add", "(int)", 0x0600_0002),
+                ("Shop.Cart", "Clear", "()", 0x0600_0001),
+                ("Shop.Box<T>", "Put<U>", "(T, U)", 0x0600_0005),
+                ("Program", "<Main>$", "(string[])", 0x0600_0006),
+            ],
+        ),
+        page(modules[2].key, &[("Plugin.Tax", "Apply", "(int)", 0x0600_0001)]),
+    ];
+    let mut catalogue = Catalogue::default();
+    let domain = |id, name: &str| DomainRow { id, name: name.into(), shared: false };
+    catalogue.set_domains(vec![domain(1, "clrhost"), domain(2, "second")], 8);
+    for page in &all {
+        for batch in builder.push(page).expect("whole") {
+            assert!(catalogue.append(batch));
+        }
+    }
+    assert!(catalogue.append(builder.finish().expect("the last module")));
+    catalogue.complete(builder.name_order());
+    catalogue
+}
+
+/// The method with this full name.
+pub fn method(catalogue: &Catalogue, name: &str) -> MethodIx {
+    let mut all = (0..catalogue.len() as u32).map(MethodIx);
+    all.find(|method| catalogue.full_name(*method).text == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// A catalogue of so many methods.
+pub fn large(modules: usize, methods: usize) -> Catalogue {
+    let (batches, order) = batches(modules, methods);
+    let mut catalogue = Catalogue::default();
+    catalogue.set_domains(vec![DomainRow { id: 1, name: "clrhost".into(), shared: false }], methods as u64);
+    for batch in batches {
+        assert!(catalogue.append(batch));
+    }
+    catalogue.complete(order);
+    catalogue
+}
+
+#[test]
+fn every_level_knows_the_one_above_and_below() {
+    let catalogue = small();
+    assert_eq!((catalogue.len(), catalogue.modules().len(), catalogue.type_count()), (8, 3, 6));
+    assert!(catalogue.is_complete() && catalogue.expected() == 8);
+    for index in 0..catalogue.len() as u32 {
+        let mut node = Node::Method(MethodIx(index));
+        let mut path = vec![catalogue.label(node).to_owned()];
+        while let Some(above) = catalogue.parent(node) {
+            assert!(catalogue.methods_below(above).iter().any(|range| range.contains(&index)), "{above:?}");
+            node = above;
+            path.push(catalogue.label(node).to_owned());
+        }
+        assert_eq!(path.len(), 5, "{path:?}");
+    }
+    let put = method(&catalogue, "Shop!Shop.Box<T>.Put<U>(T, U)");
+    let full = catalogue.full_name(put);
+    let parts = [&full.module, &full.type_name, &full.method, &full.signature].map(|part| full.part(part));
+    assert_eq!(parts, ["Shop", "Shop.Box<T>", "Put<U>", "(T, U)"]);
+    assert_eq!((catalogue.method_name(put), catalogue.signature(put)), ("Put<U>", "(T, U)"));
+    let owner = catalogue.type_of(put);
+    assert_eq!((catalogue.type_name(owner), catalogue.type_own_name(owner)), ("Shop.Box<T>", "Box<T>"));
+    assert_eq!(catalogue.namespace_name(catalogue.namespace_of(owner)), "Shop");
+    let main = method(&catalogue, "Shop!Program.<Main>$(string[])");
+    assert_eq!(
+        catalogue.label(Node::Namespace(catalogue.namespace_of(catalogue.type_of(main)))),
+        "(no namespace)"
+    );
+    let framework: Vec<bool> = catalogue.modules().iter().map(|module| module.framework).collect();
+    assert_eq!(framework, [true, false, false]);
+    assert_eq!(catalogue.modules()[2].domain, 1);
+}
+
+#[test]
+fn copies_and_methods_find_each_other() {
+    for catalogue in [small(), large(7, 500)] {
+        for index in 0..catalogue.len() as u32 {
+            let copy = catalogue.copy_of(MethodIx(index)).expect("a copy");
+            assert_eq!(catalogue.find(copy), Some(MethodIx(index)));
+        }
+        let copy = catalogue.copy_of(MethodIx(0)).expect("a copy");
+        assert_eq!(catalogue.find(CopyKey { token: MethodToken(0x06ff_ffff), ..copy }), None);
+        let module = ModuleKey { generation: 9, ..copy.module };
+        assert_eq!(catalogue.find(CopyKey { module, ..copy }), None);
+    }
+}
+
+#[test]
+fn out_of_range_is_empty_and_never_a_panic() {
+    let catalogue = small();
+    for node in [
+        Node::Domain(9),
+        Node::Module(ModuleIx(9)),
+        Node::Namespace(NamespaceIx(99)),
+        Node::Type(TypeIx(99)),
+        Node::Method(MethodIx(99)),
+    ] {
+        assert_eq!(
+            catalogue.label(node),
+            if matches!(node, Node::Namespace(_)) { "(no namespace)" } else { "" }
+        );
+        let _ = (catalogue.parent(node), catalogue.methods_below(node));
+    }
+    assert_eq!(catalogue.full_name(MethodIx(99)).text, "");
+    assert_eq!(catalogue.copy_of(MethodIx(99)), None);
+    let _ = catalogue.name_place(MethodIx(99));
+}
+
+#[test]
+fn a_module_is_taken_once_and_only_whole() {
+    let (mut batches, _) = batches(3, 60);
+    let mut catalogue = Catalogue::default();
+    let mut torn = batches.remove(0);
+    torn.tokens.pop();
+    assert!(!catalogue.append(torn) && catalogue.is_empty());
+    let batch = batches.remove(0);
+    assert!(catalogue.append(batch.clone()) && !catalogue.append(batch.clone()));
+    assert_eq!(catalogue.len(), 20);
+    let edition = catalogue.edition();
+    catalogue.unload(&[batch.module.key]);
+    assert!(catalogue.modules()[0].unloaded && catalogue.edition() > edition);
+}
+
+#[test]
+fn an_order_that_does_not_fit_is_ignored() {
+    let mut catalogue = large(4, 200);
+    let order: Vec<u32> = catalogue.types_by_name().map(|owner| owner.0).collect();
+    assert_ne!(order, (0..order.len() as u32).collect::<Vec<_>>());
+    for types in [vec![0, 0], vec![1, 9_999]] {
+        catalogue.complete(NameOrder { types });
+        assert_eq!(catalogue.types_by_name().map(|owner| owner.0).collect::<Vec<_>>(), order);
+    }
+    catalogue.complete(NameOrder { types: vec![3, 1] });
+    let mut rest: Vec<u32> = catalogue.types_by_name().map(|owner| owner.0).collect();
+    assert_eq!(rest[..4], [3, 1, 0, 2]);
+    rest.sort_unstable();
+    assert_eq!(rest, (0..order.len() as u32).collect::<Vec<_>>());
+}
+
+/// What a search should find: word by word in every full name.
+fn naive(catalogue: &Catalogue, text: &str) -> Vec<u32> {
+    let query = Query::parse(text);
+    let holds = |full: &str| {
+        let folded = fold(full);
+        query.terms().iter().all(|term| if term.exact_case { full } else { &folded }.contains(&term.text))
+    };
+    (0..catalogue.len() as u32).filter(|index| holds(&catalogue.full_name(MethodIx(*index)).text)).collect()
+}
+
+fn found(catalogue: &Catalogue, text: &str) -> Vec<u32> {
+    search(catalogue, &Query::parse(text)).iter_in(0..u32::MAX).collect()
+}
+
+#[test]
+fn a_search_finds_what_looking_at_every_name_finds() {
+    let catalogue = small();
+    for text in [
+        "",
+        "a",
+        "cart",
+        "Cart",
+        "cArt",
+        "cart.add",
+        "shop!shop.cart.add(int)",
+        "!",
+        "shop!",
+        "p!S",
+        "t.c",
+        ".",
+        "..",
+        "(int)",
+        "int string",
+        "box<t>.put<",
+        "program.<main>",
+        "zzz",
+        "n.a",
+        "tax.apply(",
+        "string, string)",
+    ] {
+        assert_eq!(found(&catalogue, text), naive(&catalogue, text), "{text:?}");
+    }
+    // Pieces of real names, cut anywhere, across every border.
+    let catalogue = large(20, 3_000);
+    let mut chance = Chance::new(1);
+    for _ in 0..300 {
+        let full = catalogue.full_name(MethodIx(chance.below(catalogue.len()) as u32)).text;
+        let start = chance.below(full.len());
+        let mut piece = full[start..(start + 1 + chance.below(12)).min(full.len())].to_owned();
+        match chance.below(3) {
+            0 => piece.make_ascii_lowercase(),
+            1 => {
+                piece =
+                    format!("{} {}", piece.to_lowercase(), ["order", "get", "3.s", "Async"][chance.below(4)])
+            }
+            _ => {}
+        }
+        assert_eq!(found(&catalogue, &piece), naive(&catalogue, &piece), "{piece:?}");
+    }
+}
+
+#[test]
+fn a_million_methods_are_all_there_within_their_memory() {
+    let catalogue = large(500, 1_000_000);
+    assert_eq!((catalogue.len(), catalogue.modules().len()), (1_000_000, 500));
+    assert!(catalogue.bytes() < 160 << 20, "{} bytes", catalogue.bytes());
+    let last = MethodIx(999_999);
+    assert_eq!(catalogue.find(catalogue.copy_of(last).expect("a copy")), Some(last));
+    let name = catalogue.full_name(last).text;
+    assert!(found(&catalogue, &name).contains(&last.0));
+    assert_eq!(found(&catalogue, "").len(), 1_000_000);
+}

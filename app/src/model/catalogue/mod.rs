@@ -1,0 +1,465 @@
+//! What a process has loaded: domains → modules → namespaces → types → methods. Each level is a contiguous range of
+//! the next, so that a group is two numbers; all text stands in two arenas. Nothing is ever moved or taken out:
+//! modules that were unloaded are marked.
+
+pub mod arena;
+pub mod bits;
+pub mod builder;
+pub mod framework;
+pub mod search;
+pub mod synthetic;
+
+use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
+use arena::Arena;
+use builder::{Batch, NameOrder};
+use redial_protocol::catalogue::DomainRow;
+use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A module.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its key.
+    pub key: ModuleKey,
+    /// Simple name of its assembly.
+    pub name: String,
+    /// Path of its file; empty for one in memory.
+    pub path: String,
+    /// Module version id.
+    pub mvid: String,
+    /// The domain it is shown under, by its place in `Catalogue::domains`.
+    pub domain: u32,
+    /// Ids of all domains that hold it.
+    pub domains: Vec<u64>,
+    /// Whether one copy serves every domain.
+    pub shared: bool,
+    /// Whether it is dynamic or collectible, so that its dials are refused.
+    pub dynamic: bool,
+    /// Whether it belongs to a framework.
+    pub framework: bool,
+    /// Whether it was unloaded since.
+    pub unloaded: bool,
+    /// Its namespaces, as `NamespaceIx`.
+    pub namespaces: Range<u32>,
+    /// Its types, as `TypeIx`.
+    pub types: Range<u32>,
+    /// Its methods, as `MethodIx`.
+    pub methods: Range<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Namespace {
+    module: u32,
+    /// Bytes of its name.
+    length: u16,
+    types: Range<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Type {
+    namespace: u32,
+    methods: Range<u32>,
+}
+
+/// Everything one process has loaded.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    domains: Vec<DomainRow>,
+    modules: Vec<Module>,
+    by_key: HashMap<ModuleKey, u32>,
+    namespaces: Vec<Namespace>,
+    types: Vec<Type>,
+    /// `Module!Namespace.Type.` of each type.
+    type_text: Arena,
+    /// Name and `(PARAMS)` of each method.
+    method_text: Arena,
+    name_lengths: Vec<u16>,
+    tokens: Vec<u32>,
+    /// Of each module's range: its methods by ascending token.
+    by_token: Vec<u32>,
+    /// Types by name, and each type's place in it. Types that came since stand at the end.
+    order: Vec<u32>,
+    places: Vec<u32>,
+    expected: u64,
+    complete: bool,
+    /// Grows with every change.
+    edition: u64,
+}
+
+impl Catalogue {
+    /// Takes the list of domains in, and how many methods there will be.
+    pub fn set_domains(&mut self, domains: Vec<DomainRow>, expected: u64) {
+        // Places are kept: modules name domains by them.
+        for domain in domains {
+            match self.domains.iter_mut().find(|known| known.id == domain.id) {
+                Some(known) => *known = domain,
+                None => self.domains.push(domain),
+            }
+        }
+        self.expected = expected;
+        self.edition += 1;
+    }
+
+    /// Takes a module's methods in. Answers false, changing nothing, when it is known already or nothing more fits.
+    pub fn append(&mut self, batch: Batch) -> bool {
+        let Batch { module, framework, namespaces, types, type_text, method_text, .. } = &batch;
+        let count = batch.tokens.len();
+        let whole = types.len() == type_text.len()
+            && types.last().copied().unwrap_or(0) as usize == count
+            && [method_text.len(), batch.name_lengths.len(), batch.by_token.len()] == [count; 3];
+        let fits = u32::try_from(self.tokens.len() + count).is_ok()
+            && self.type_text.fits(type_text)
+            && self.method_text.fits(method_text);
+        if !whole || !fits || self.by_key.contains_key(&module.key) {
+            return false;
+        }
+        self.type_text.append(type_text);
+        self.method_text.append(method_text);
+        let index = self.modules.len() as u32;
+        let (first_namespace, first_type, first_method) =
+            (self.namespaces.len() as u32, self.types.len() as u32, self.tokens.len() as u32);
+        let mut type_start = 0;
+        for (at, (length, types_end)) in namespaces.iter().enumerate() {
+            self.namespaces.push(Namespace {
+                module: index,
+                length: *length,
+                types: first_type + type_start..first_type + types_end,
+            });
+            let mut from = batch_type_start(types, type_start);
+            for end in types.get(type_start as usize..*types_end as usize).unwrap_or_default() {
+                self.types.push(Type {
+                    namespace: first_namespace + at as u32,
+                    methods: first_method + from..first_method + end,
+                });
+                from = *end;
+            }
+            type_start = *types_end;
+        }
+        self.name_lengths.extend_from_slice(&batch.name_lengths);
+        self.tokens.extend_from_slice(&batch.tokens);
+        self.by_token.extend(batch.by_token.iter().map(|method| first_method + method));
+        let placed = self.places.len() as u32..self.types.len() as u32;
+        self.order.extend(placed.clone());
+        self.places.extend(placed);
+        let home = module.domains.iter().find_map(|id| self.domains.iter().position(|one| one.id == *id));
+        let shared = self.domains.iter().position(|domain| domain.shared).filter(|_| module.shared);
+        self.by_key.insert(module.key, index);
+        self.modules.push(Module {
+            key: module.key,
+            name: module.name.clone(),
+            path: module.path.clone(),
+            mvid: module.mvid.clone(),
+            domain: shared.or(home).unwrap_or(0) as u32,
+            domains: module.domains.clone(),
+            shared: module.shared,
+            dynamic: module.dynamic,
+            framework: *framework,
+            unloaded: false,
+            namespaces: first_namespace..self.namespaces.len() as u32,
+            types: first_type..self.types.len() as u32,
+            methods: first_method..self.tokens.len() as u32,
+        });
+        self.edition += 1;
+        true
+    }
+
+    /// Marks modules that are no longer loaded.
+    pub fn unload(&mut self, keys: &[ModuleKey]) {
+        for key in keys {
+            let module = self.by_key.get(key).and_then(|index| self.modules.get_mut(*index as usize));
+            if let Some(module) = module {
+                module.unloaded = true;
+                self.edition += 1;
+            }
+        }
+    }
+
+    /// Everything that was loaded is there; types are ordered so. An order that does not fit is ignored.
+    pub fn complete(&mut self, order: NameOrder) {
+        self.complete = true;
+        self.edition += 1;
+        let mut places = vec![u32::MAX; self.types.len()];
+        for (place, index) in order.types.iter().enumerate() {
+            match places.get_mut(*index as usize) {
+                Some(free) if *free == u32::MAX => *free = place as u32,
+                _ => return,
+            }
+        }
+        let mut types = order.types;
+        for (index, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == u32::MAX) {
+            *place = types.len() as u32;
+            types.push(index as u32);
+        }
+        (self.order, self.places) = (types, places);
+    }
+
+    /// Whether everything that was loaded when it was asked for is there.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Methods to be expected in all; for a progress bar.
+    pub fn expected(&self) -> u64 {
+        self.expected.max(self.tokens.len() as u64)
+    }
+
+    /// Grows with every change.
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+
+    /// AppDomains.
+    pub fn domains(&self) -> &[DomainRow] {
+        &self.domains
+    }
+
+    /// Modules in the order they came, as `ModuleIx`.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// A module.
+    pub fn module(&self, module: ModuleIx) -> Option<&Module> {
+        self.modules.get(module.0 as usize)
+    }
+
+    /// Methods there are.
+    pub fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Types there are.
+    pub fn type_count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Types in the order of their names.
+    pub fn types_by_name(&self) -> impl Iterator<Item = TypeIx> + '_ {
+        self.order.iter().map(|index| TypeIx(*index))
+    }
+
+    /// A method's place in the order of names: to compare, not to count.
+    pub fn name_place(&self, method: MethodIx) -> (u32, u32) {
+        let owner = self.type_of(method);
+        (self.places.get(owner.0 as usize).copied().unwrap_or(u32::MAX), method.0)
+    }
+
+    /// The type of a method.
+    pub fn type_of(&self, method: MethodIx) -> TypeIx {
+        let after = self.types.partition_point(|one| one.methods.end <= method.0);
+        TypeIx(after as u32)
+    }
+
+    /// The namespace of a type.
+    pub fn namespace_of(&self, owner: TypeIx) -> NamespaceIx {
+        NamespaceIx(self.types.get(owner.0 as usize).map_or(u32::MAX, |one| one.namespace))
+    }
+
+    /// The module of a namespace.
+    pub fn module_of_namespace(&self, namespace: NamespaceIx) -> ModuleIx {
+        ModuleIx(self.namespaces.get(namespace.0 as usize).map_or(u32::MAX, |one| one.module))
+    }
+
+    /// The module of a type.
+    pub fn module_of_type(&self, owner: TypeIx) -> ModuleIx {
+        self.module_of_namespace(self.namespace_of(owner))
+    }
+
+    /// The module of a method.
+    pub fn module_of(&self, method: MethodIx) -> ModuleIx {
+        let after = self.modules.partition_point(|module| module.methods.end <= method.0);
+        ModuleIx(after as u32)
+    }
+
+    /// The methods of a type.
+    pub fn methods_of_type(&self, owner: TypeIx) -> Range<u32> {
+        self.types.get(owner.0 as usize).map_or(0..0, |one| one.methods.clone())
+    }
+
+    /// The types of a namespace.
+    pub fn types_of_namespace(&self, namespace: NamespaceIx) -> Range<u32> {
+        self.namespaces.get(namespace.0 as usize).map_or(0..0, |one| one.types.clone())
+    }
+
+    /// The methods of a namespace.
+    pub fn methods_of_namespace(&self, namespace: NamespaceIx) -> Range<u32> {
+        let types = self.types_of_namespace(namespace);
+        self.methods_of_types(types)
+    }
+
+    fn methods_of_types(&self, types: Range<u32>) -> Range<u32> {
+        let first = self.types.get(types.start as usize).map(|one| one.methods.start);
+        let last = types.end.checked_sub(1).and_then(|last| self.types.get(last as usize));
+        match (first, last) {
+            (Some(start), Some(last)) if !types.is_empty() => start..last.methods.end,
+            _ => 0..0,
+        }
+    }
+
+    /// The methods below a row of the tree, as ranges: one, but for domains.
+    pub fn methods_below(&self, node: Node) -> Vec<Range<u32>> {
+        match node {
+            Node::Domain(domain) => {
+                let modules = self.modules.iter().filter(|module| module.domain == domain);
+                modules.map(|module| module.methods.clone()).collect()
+            }
+            Node::Module(module) => self.module(module).map(|one| one.methods.clone()).into_iter().collect(),
+            Node::Namespace(namespace) => vec![self.methods_of_namespace(namespace)],
+            Node::Type(owner) => vec![self.methods_of_type(owner)],
+            Node::Method(MethodIx(method)) => Vec::from([method..method.saturating_add(1)]),
+        }
+    }
+
+    /// The row of the tree above another; None for domains.
+    pub fn parent(&self, node: Node) -> Option<Node> {
+        match node {
+            Node::Domain(_) => None,
+            Node::Module(module) => Some(Node::Domain(self.module(module)?.domain)),
+            Node::Namespace(namespace) => Some(Node::Module(self.module_of_namespace(namespace))),
+            Node::Type(owner) => Some(Node::Namespace(self.namespace_of(owner))),
+            Node::Method(method) => Some(Node::Type(self.type_of(method))),
+        }
+    }
+
+    /// What a row of the tree is called below its parent.
+    pub fn label(&self, node: Node) -> &str {
+        match node {
+            Node::Domain(domain) => self.domains.get(domain as usize).map_or("", |one| &one.name),
+            Node::Module(module) => self.module(module).map_or("", |one| &one.name),
+            Node::Namespace(namespace) => match self.namespace_name(namespace) {
+                "" => "(no namespace)",
+                name => name,
+            },
+            Node::Type(owner) => self.type_own_name(owner),
+            Node::Method(method) => self.method_text.get(method.0 as usize),
+        }
+    }
+
+    /// A namespace's full name; empty for the one without.
+    pub fn namespace_name(&self, namespace: NamespaceIx) -> &str {
+        let Some(one) = self.namespaces.get(namespace.0 as usize) else { return "" };
+        self.type_name(TypeIx(one.types.start)).get(..usize::from(one.length)).unwrap_or_default()
+    }
+
+    /// `Module!Namespace.Type.`
+    pub fn type_text(&self, owner: TypeIx) -> &str {
+        self.type_text.get(owner.0 as usize)
+    }
+
+    /// `Namespace.Type`
+    pub fn type_name(&self, owner: TypeIx) -> &str {
+        let module = self.module(self.module_of_type(owner)).map_or(0, |module| module.name.len());
+        let text = self.type_text(owner);
+        text.get(module + 1..text.len().saturating_sub(1)).unwrap_or_default()
+    }
+
+    /// `Type`, nested ones with their outer types.
+    pub fn type_own_name(&self, owner: TypeIx) -> &str {
+        let length = self.namespaces.get(self.namespace_of(owner).0 as usize).map_or(0, |one| one.length);
+        let skipped = if length == 0 { 0 } else { usize::from(length) + 1 };
+        self.type_name(owner).get(skipped..).unwrap_or_default()
+    }
+
+    /// A method's own name.
+    pub fn method_name(&self, method: MethodIx) -> &str {
+        self.method_text.get(method.0 as usize).get(..self.name_length(method)).unwrap_or_default()
+    }
+
+    /// A method's `(PARAMS)`.
+    pub fn signature(&self, method: MethodIx) -> &str {
+        self.method_text.get(method.0 as usize).get(self.name_length(method)..).unwrap_or_default()
+    }
+
+    fn name_length(&self, method: MethodIx) -> usize {
+        self.name_lengths.get(method.0 as usize).copied().unwrap_or(0).into()
+    }
+
+    /// A method's MethodDef token.
+    pub fn token(&self, method: MethodIx) -> MethodToken {
+        MethodToken(self.tokens.get(method.0 as usize).copied().unwrap_or(0))
+    }
+
+    /// A method's full name with where its parts stand in it.
+    pub fn full_name(&self, method: MethodIx) -> FullName {
+        let owner = self.type_text(self.type_of(method));
+        let own = self.method_text.get(method.0 as usize);
+        let module = self.module(self.module_of(method)).map_or(0, |module| module.name.len());
+        let name_end = owner.len() + self.name_length(method);
+        FullName {
+            text: [owner, own].concat(),
+            module: 0..module,
+            type_name: module + 1..owner.len().saturating_sub(1).max(module + 1),
+            method: owner.len()..name_end,
+            signature: name_end..owner.len() + own.len(),
+        }
+    }
+
+    /// The copy a method is, in the agent's words.
+    pub fn copy_of(&self, method: MethodIx) -> Option<CopyKey> {
+        let module = self.module(self.module_of(method))?.key;
+        Some(CopyKey { module, token: self.token(method) })
+    }
+
+    /// The method that a copy is, if its module is known.
+    pub fn find(&self, copy: CopyKey) -> Option<MethodIx> {
+        let module = self.modules.get(*self.by_key.get(&copy.module)? as usize)?;
+        let range = module.methods.start as usize..module.methods.end as usize;
+        let sorted = self.by_token.get(range)?;
+        let token = |method: &u32| self.tokens.get(*method as usize).copied().unwrap_or(0);
+        let at = sorted.binary_search_by_key(&copy.token.0, token).ok()?;
+        sorted.get(at).map(|method| MethodIx(*method))
+    }
+
+    /// Whether a module is known.
+    pub fn has_module(&self, key: ModuleKey) -> bool {
+        self.by_key.contains_key(&key)
+    }
+
+    /// Bytes it occupies, about.
+    pub fn bytes(&self) -> usize {
+        self.type_text.bytes()
+            + self.method_text.bytes()
+            + self.name_lengths.capacity() * size_of::<u16>()
+            + (self.tokens.capacity() + self.by_token.capacity()) * size_of::<u32>()
+            + (self.order.capacity() + self.places.capacity()) * size_of::<u32>()
+            + self.types.capacity() * size_of::<Type>()
+            + self.namespaces.capacity() * size_of::<Namespace>()
+            + self.modules.capacity() * size_of::<Module>()
+    }
+}
+
+fn batch_type_start(ends: &[u32], index: u32) -> u32 {
+    index.checked_sub(1).and_then(|before| ends.get(before as usize)).copied().unwrap_or(0)
+}
+
+/// `Module!Namespace.Type.Method(PARAMS)`: the pattern that names a method, and where its parts stand in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FullName {
+    /// The text.
+    pub text: String,
+    /// The module's name.
+    pub module: Range<usize>,
+    /// Namespace and type.
+    pub type_name: Range<usize>,
+    /// The method's own name.
+    pub method: Range<usize>,
+    /// `(PARAMS)`.
+    pub signature: Range<usize>,
+}
+
+impl FullName {
+    /// A part of it.
+    pub fn part(&self, range: &Range<usize>) -> &str {
+        self.text.get(range.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[path = "catalogue_tests.rs"]
+pub mod tests;

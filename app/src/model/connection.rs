@@ -1,0 +1,330 @@
+//! One agent and everything known of its process: catalogue, rows, table, tree, selection, turns.
+
+mod feed;
+mod turning;
+
+use super::catalogue::Catalogue;
+use super::ids::{ConnectionId, MethodIx, Node, Ticket};
+use super::list::{Filter, List, ListRows, Sort};
+use super::live::{Live, LiveRow, Sums};
+use super::methodset::MethodSet;
+use super::selection::{Mode, Selection};
+use super::tree::{Tree, TreeRows};
+use super::turns::Turns;
+use super::update::{Now, Refused};
+use crate::model::live::TICK_MS;
+use redial_protocol::frozen::AgentFacts;
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::level::Level;
+use redial_protocol::message::{AgentStatus, Holder};
+use redial_protocol::state::State;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Where a connection stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// On the way to the first hello.
+    Connecting,
+    /// The agent answers.
+    Live,
+    /// The session ended.
+    Lost {
+        /// Why, as a sentence.
+        why: String,
+        /// When the next attempt begins, on `Now::mono`'s clock; absent: there will be none.
+        retry_at: Option<Duration>,
+    },
+}
+
+/// Which form the methods have on screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// A flat table.
+    #[default]
+    List,
+    /// A tree.
+    Tree,
+}
+
+/// What a knob shows of one method.
+#[derive(Clone, Copy, Debug)]
+pub struct Dial<'a> {
+    /// What the user wants: the ring.
+    pub wanted: Level,
+    /// Whether that is not answered yet.
+    pub pending: bool,
+    /// What runs: the needle. The level wanted while the body for it is live, else off.
+    pub actual: Level,
+    /// What the runtime does.
+    pub state: State,
+    /// The agent's row, if the method is or was dialled.
+    pub row: Option<&'a LiveRow>,
+}
+
+/// What a knob shows of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupDial {
+    /// Methods of the group that are shown.
+    pub methods: u32,
+    /// What all of them want; absent: they differ.
+    pub wanted: Option<Level>,
+    /// Whether a turn that concerns some of them is not answered yet.
+    pub pending: bool,
+    /// Methods by wanted level; those never dialled count as off.
+    pub by_level: [u32; Level::ALL.len()],
+    /// Numbers of those that are or were dialled.
+    pub sums: Sums,
+}
+
+/// One agent.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its id.
+    pub id: ConnectionId,
+    /// The process, as this machine sees it.
+    pub process: ProcessKey,
+    /// What the process is called.
+    pub name: String,
+    /// Where it stands.
+    pub status: Status,
+    /// What the agent said of itself in its last hello.
+    pub facts: Option<Box<AgentFacts>>,
+    /// The agent's last account of itself: memory, budgets, audit.
+    pub agent: Option<Box<AgentStatus>>,
+    /// Who has control.
+    pub holder: Option<Holder>,
+    /// The last round trip.
+    pub latency: Option<Duration>,
+    /// What is loaded.
+    pub catalogue: Catalogue,
+    /// The agent's rows.
+    pub live: Live,
+    /// The table.
+    pub list: List,
+    /// The tree.
+    pub tree: Tree,
+    /// Which of the two is shown.
+    pub shape: Shape,
+    /// What is selected.
+    pub selection: Selection,
+    /// Turns under way, and undo.
+    pub turns: Turns,
+    /// When updates arrived of late.
+    arrivals: VecDeque<(Duration, u64)>,
+    tickets: u32,
+    refused: Option<(Ticket, Refused)>,
+}
+
+impl Connection {
+    /// A connection that is about to be made.
+    pub fn new(id: ConnectionId, process: ProcessKey, name: impl Into<String>) -> Connection {
+        Connection {
+            id,
+            process,
+            name: name.into(),
+            status: Status::Connecting,
+            facts: None,
+            agent: None,
+            holder: None,
+            latency: None,
+            catalogue: Catalogue::default(),
+            live: Live::default(),
+            list: List::default(),
+            tree: Tree::default(),
+            shape: Shape::default(),
+            selection: Selection::default(),
+            turns: Turns::default(),
+            arrivals: VecDeque::new(),
+            tickets: 0,
+            refused: None,
+        }
+    }
+
+    /// Brings table, tree and turns up to date; to be called once a frame, after the last `apply`.
+    pub fn settle(&mut self, now: Now) {
+        self.turns.settle(now);
+        self.forget_arrivals(now);
+        self.list.settle(&self.catalogue, &self.live);
+        if self.shape == Shape::Tree {
+            let text = &self.list.filter().text;
+            self.tree.settle(&self.catalogue, self.list.visible(), self.list.edition(), text);
+        }
+    }
+
+    /// Messages a second that arrived of late.
+    pub fn update_rate(&self) -> f32 {
+        let all: u64 = self.arrivals.iter().map(|(_, updates)| updates).sum();
+        all as f32 / feed::RATE_WINDOW.as_secs_f32()
+    }
+
+    /// Sets the filter.
+    pub fn set_filter(&mut self, filter: Filter) {
+        self.list.set_filter(filter);
+    }
+
+    /// Sets the order of the table.
+    pub fn set_sort(&mut self, sort: Sort) {
+        self.list.set_sort(sort);
+    }
+
+    /// A click on a row.
+    pub fn click(&mut self, node: Node, mode: Mode) {
+        match self.shape {
+            Shape::List => self.selection.click(&list_rows(&self.list, &self.catalogue), node, mode),
+            Shape::Tree => self.selection.click(&tree_rows(&self.tree, &self.catalogue), node, mode),
+        }
+    }
+
+    /// Moves the focus by so many rows.
+    pub fn step(&mut self, by: isize, extend: bool) {
+        match self.shape {
+            Shape::List => self.selection.step(&list_rows(&self.list, &self.catalogue), by, extend),
+            Shape::Tree => self.selection.step(&tree_rows(&self.tree, &self.catalogue), by, extend),
+        }
+    }
+
+    /// Moves the focus to a place; past the end is the last row.
+    pub fn go(&mut self, place: usize, extend: bool) {
+        match self.shape {
+            Shape::List => self.selection.go(&list_rows(&self.list, &self.catalogue), place, extend),
+            Shape::Tree => self.selection.go(&tree_rows(&self.tree, &self.catalogue), place, extend),
+        }
+    }
+
+    /// Selects every row shown.
+    pub fn select_all(&mut self) {
+        match self.shape {
+            Shape::List => self.selection.select_all(&list_rows(&self.list, &self.catalogue)),
+            Shape::Tree => self.selection.select_all(&tree_rows(&self.tree, &self.catalogue)),
+        }
+    }
+
+    /// Where the focus stands among the rows shown.
+    pub fn focus_place(&self) -> Option<usize> {
+        match self.shape {
+            Shape::List => self.selection.focus_place(&list_rows(&self.list, &self.catalogue)),
+            Shape::Tree => self.selection.focus_place(&tree_rows(&self.tree, &self.catalogue)),
+        }
+    }
+
+    /// Rows shown.
+    pub fn row_count(&self) -> usize {
+        match self.shape {
+            Shape::List => self.list.len(),
+            Shape::Tree => self.tree.rows().len(),
+        }
+    }
+
+    /// The row at a place.
+    pub fn row_at(&self, place: usize) -> Option<Node> {
+        match self.shape {
+            Shape::List => self.list.at(place).map(Node::Method),
+            Shape::Tree => self.tree.rows().get(place).map(|row| row.node),
+        }
+    }
+
+    /// What a knob shows of a method.
+    pub fn dial(&self, method: MethodIx) -> Dial<'_> {
+        let row = self.live.of_method(method);
+        let (said, state) = row.map_or((Level::Off, State::Off), |row| (row.wanted, row.state));
+        let waits = self.turns.waits_for(method, said);
+        let runs = matches!(state, State::Live | State::Reverting);
+        Dial {
+            wanted: waits.unwrap_or(said),
+            pending: waits.is_some(),
+            actual: if runs { said } else { Level::Off },
+            state,
+            row,
+        }
+    }
+
+    /// What a knob shows of a group: of its methods that are shown.
+    pub fn group(&self, node: Node) -> GroupDial {
+        self.group_of(&self.catalogue.methods_below(node))
+    }
+
+    fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
+        let visible = self.list.visible();
+        let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
+        let sums = self.live.sums(ranges, Some(visible));
+        let mut by_level = sums.wanted;
+        by_level[Level::Off as usize] += methods - sums.known;
+        let mut levels = Level::ALL.into_iter().filter(|level| by_level[*level as usize] > 0);
+        let wanted = levels.next().filter(|_| levels.next().is_none());
+        let pending = self.turns.touches(ranges);
+        let wanted = match self.turns.whole(ranges) {
+            Some(level) if pending => Some(level),
+            _ => wanted,
+        };
+        GroupDial { methods, wanted, pending, by_level, sums }
+    }
+
+    /// Levels this agent offers, lowest first; those above its cap are not among them.
+    pub fn offered(&self) -> &[Level] {
+        self.facts.as_ref().map_or(&[Level::Off], |facts| facts.levels.as_slice())
+    }
+
+    /// Why dials cannot be turned right now, as a sentence; None when they can.
+    pub fn obstacle(&self) -> Option<&str> {
+        match &self.status {
+            Status::Live => None,
+            Status::Connecting => Some("the agent has not answered yet"),
+            Status::Lost { why, .. } => Some(why),
+        }
+    }
+
+    /// The methods a turn of the selection would concern.
+    pub fn targets(&self) -> MethodSet {
+        self.selection.targets(&self.catalogue, self.list.visible())
+    }
+
+    /// The methods below a row, as far as they are shown: what its knob turns.
+    pub fn targets_of(&self, node: Node) -> MethodSet {
+        if let Node::Method(method) = node {
+            return MethodSet::one(method);
+        }
+        let visible = self.list.visible();
+        let mut bits = super::catalogue::bits::Bits::none(visible.len());
+        for range in self.catalogue.methods_below(node) {
+            bits.set_range(range, true);
+        }
+        bits.intersect(visible);
+        MethodSet::from_bits(&bits)
+    }
+
+    /// The last turn that was refused as a whole; a view that offers to take control looks here.
+    pub fn last_refused(&self) -> Option<&(Ticket, Refused)> {
+        self.refused.as_ref()
+    }
+
+    /// Methods in a few words.
+    pub fn name_of(&self, set: &MethodSet) -> String {
+        let mut methods = set.iter();
+        match (methods.next(), set.len()) {
+            (None, _) => "nothing".to_owned(),
+            (Some(only), 1) => self.catalogue.full_name(only).text,
+            (Some(first), number) => {
+                format!("{number} methods ({} and so on)", self.catalogue.full_name(first).text)
+            }
+        }
+    }
+
+    /// Milliseconds a sparkline's tick covers.
+    pub fn tick_ms(&self) -> u64 {
+        TICK_MS
+    }
+}
+
+fn list_rows<'a>(list: &'a List, catalogue: &'a Catalogue) -> ListRows<'a> {
+    ListRows { list, catalogue }
+}
+
+fn tree_rows<'a>(tree: &'a Tree, catalogue: &'a Catalogue) -> TreeRows<'a> {
+    TreeRows { tree, catalogue }
+}
+
+#[cfg(test)]
+#[path = "connection_tests.rs"]
+pub mod tests;

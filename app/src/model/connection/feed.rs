@@ -1,0 +1,221 @@
+//! What the worker tells a connection.
+
+use super::{Connection, Status};
+use crate::model::ids::Ticket;
+use crate::model::live::Live;
+use crate::model::log::{Kind, Log};
+use crate::model::update::{CataloguePart, Now, Told};
+use redial_protocol::frozen::AgentFacts;
+use redial_protocol::ids::RowId;
+use redial_protocol::message::{DialReport, Event};
+use redial_protocol::state::State;
+use std::time::Duration;
+
+/// Transitions told one by one of one message; more are summed up.
+const TOLD_SINGLY: usize = 12;
+/// The time over which updates are counted.
+pub(super) const RATE_WINDOW: Duration = Duration::from_secs(2);
+
+impl Connection {
+    /// Takes in what the worker told.
+    pub fn apply(&mut self, told: Vec<Told>, log: &mut Log, now: Now) {
+        let updates = self.live.updates();
+        let mut transitions = Transitions::default();
+        for one in told {
+            self.take(one, &mut transitions, log, now);
+        }
+        transitions.tell(&self.live, |text| log.add(now, Some(self.id), Kind::Transition, text));
+        self.arrivals.push_back((now.mono, self.live.updates() - updates));
+        self.forget_arrivals(now);
+    }
+
+    fn take(&mut self, told: Told, transitions: &mut Transitions, log: &mut Log, now: Now) {
+        match told {
+            Told::Connecting => self.status = Status::Connecting,
+            Told::Connected(facts) => self.connected(facts, log, now),
+            Told::Lost { why, retry } => self.lost(why, retry, log, now),
+            Told::Catalogue(part) => self.grow(part, log, now),
+            Told::Event(event) => self.event(event, transitions, log, now),
+            Told::Dialled(ticket, Ok(report)) => self.dialled(ticket, &report, log, now),
+            Told::Dialled(ticket, Err(refused)) => {
+                let words = self.turns.failed(ticket).map_or("turn".to_owned(), |pending| pending.words);
+                log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {}", refused.why));
+                self.refused = Some((ticket, refused));
+            }
+            Told::AllOff(ticket, result) => self.all_off_done(ticket, result, log, now),
+            Told::Latency(latency) => self.latency = Some(latency),
+            Told::AgentStatus(status) => {
+                self.holder.clone_from(&status.control);
+                self.agent = Some(status);
+            }
+            Told::Notice(text) => log.add(now, Some(self.id), Kind::Notice, text),
+        }
+    }
+
+    fn connected(&mut self, facts: Box<AgentFacts>, log: &mut Log, now: Now) {
+        self.status = Status::Live;
+        self.holder.clone_from(&facts.holder);
+        self.live.begin_session();
+        let what = format!(
+            "connected to {} (pid {}), {} {}, agent {}",
+            self.name,
+            self.process.pid,
+            facts.runtime_kind.word(),
+            facts.runtime_version,
+            facts.agent_version
+        );
+        log.add(now, Some(self.id), Kind::Connection, what);
+        self.facts = Some(facts);
+    }
+
+    fn lost(&mut self, why: String, retry: Option<Duration>, log: &mut Log, now: Now) {
+        for pending in self.turns.clear() {
+            if pending.accepted.is_none() {
+                let text = format!("{} was not answered: {why}", pending.words);
+                log.add(now, Some(self.id), Kind::Refusal, text);
+            }
+        }
+        let was_lost = matches!(&self.status, Status::Lost { why: before, .. } if *before == why);
+        if !was_lost {
+            log.add(now, Some(self.id), Kind::Connection, why.clone());
+        }
+        self.latency = None;
+        self.holder = None;
+        self.status = Status::Lost { why, retry_at: retry.map(|wait| now.mono + wait) };
+    }
+
+    fn grow(&mut self, part: CataloguePart, log: &mut Log, now: Now) {
+        match part {
+            CataloguePart::Domains { domains, methods } => self.catalogue.set_domains(domains, methods),
+            CataloguePart::Batch(batch) => {
+                let name = batch.module.name.clone();
+                if !self.catalogue.append(*batch) {
+                    let text = format!("the methods of {name} do not fit into the list and are left out");
+                    log.add(now, Some(self.id), Kind::Notice, text);
+                }
+                self.live.place(&self.catalogue);
+            }
+            CataloguePart::Unloaded(keys) => self.catalogue.unload(&keys),
+            CataloguePart::Complete(order) => self.catalogue.complete(order),
+        }
+    }
+
+    fn event(&mut self, event: Event, transitions: &mut Transitions, log: &mut Log, now: Now) {
+        match event {
+            Event::Rows { rows, .. } => {
+                for row in &rows {
+                    // A row that appears refused or failed has no transition to tell of it.
+                    if self.live.row(row.row).is_none() && matches!(row.state, State::Refused | State::Failed)
+                    {
+                        transitions.add(row.row, State::Off, row.state);
+                    }
+                }
+                self.live.take_rows(rows, &self.catalogue);
+            }
+            Event::Transition(transition) => {
+                let (id, state) = (transition.row, transition.state);
+                if let Some((_, before)) = self.live.take_transition(transition).filter(|was| was.1 != state)
+                {
+                    transitions.add(id, before, state);
+                }
+            }
+            Event::Counters { delta, dropped } => self.live.take_counters(&delta, dropped),
+            Event::Control(holder) => {
+                let text = match &holder {
+                    Some(holder) => format!("{} (pid {}) has control", holder.program, holder.pid),
+                    None => "control is free".to_owned(),
+                };
+                if self.holder != holder {
+                    log.add(now, Some(self.id), Kind::Connection, text);
+                }
+                self.holder = holder;
+            }
+            Event::Goodbye => {
+                self.live.end();
+                let text = "the process is ending; these are its last numbers";
+                log.add(now, Some(self.id), Kind::Connection, text);
+            }
+            Event::Reply { .. } | Event::Methods { .. } => {}
+        }
+    }
+
+    fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
+        let Some(pending) = self.turns.accepted(ticket, now) else { return };
+        let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
+        let text = format!("{}: {} of {} accepted", pending.words, report.accepted, report.matched);
+        let kind = if report.accepted == 0 && refused > 0 { Kind::Refusal } else { Kind::Answer };
+        log.add(now, Some(self.id), kind, text);
+        for (reason, number) in &report.refused_by_reason {
+            let named = report.refused.iter().filter(|one| one.reason == *reason);
+            let first: Vec<&str> = named.take(3).map(|one| one.method.as_str()).collect();
+            let rest = number.saturating_sub(first.len() as u64);
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            let text = format!("refused: {}{more}: {}", first.join(", "), reason.sentence());
+            log.add(now, Some(self.id), Kind::Refusal, text);
+        }
+        for warning in &report.warnings {
+            log.add(now, Some(self.id), Kind::Notice, warning.clone());
+        }
+    }
+
+    fn all_off_done(&mut self, ticket: Ticket, result: Result<(u64, u64), String>, log: &mut Log, now: Now) {
+        let (kind, text) = match result {
+            Ok((reverted, remaining)) => {
+                self.turns.accepted(ticket, now);
+                match (reverted, remaining) {
+                    (0, 0) => (Kind::Answer, "all off: no dial was on".to_owned()),
+                    (reverted, 0) => (
+                        Kind::Answer,
+                        format!("all off: every dial is off, {reverted} reverted to the original IL"),
+                    ),
+                    (reverted, remaining) => (
+                        Kind::Refusal,
+                        format!("all off: {reverted} reverted to the original IL, {remaining} not"),
+                    ),
+                }
+            }
+            Err(why) => {
+                self.turns.failed(ticket);
+                (Kind::Refusal, format!("all off failed: {why}"))
+            }
+        };
+        log.add(now, Some(self.id), kind, text);
+    }
+
+    pub(super) fn forget_arrivals(&mut self, now: Now) {
+        let old = |at: &Duration| now.mono.saturating_sub(*at) > RATE_WINDOW;
+        while self.arrivals.front().is_some_and(|(at, _)| old(at)) {
+            self.arrivals.pop_front();
+        }
+    }
+}
+
+/// Transitions of one message, to be told.
+#[derive(Default)]
+struct Transitions(Vec<(RowId, State, State)>);
+
+impl Transitions {
+    fn add(&mut self, row: RowId, before: State, after: State) {
+        self.0.push((row, before, after));
+    }
+
+    fn tell(self, live: &Live, mut say: impl FnMut(String)) {
+        for (row, before, after) in self.0.iter().take(TOLD_SINGLY) {
+            let Some(row) = live.row(*row) else { continue };
+            let version = row.version.filter(|_| *after == State::Live);
+            let version = version.map(|version| format!(" (version {version})")).unwrap_or_default();
+            let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+            say(format!("{}: {before} → {after}{version}{note}", row.name));
+        }
+        let mut rest: Vec<(State, u64)> = Vec::new();
+        for (_, _, after) in self.0.iter().skip(TOLD_SINGLY) {
+            match rest.iter_mut().find(|(state, _)| state == after) {
+                Some((_, number)) => *number += 1,
+                None => rest.push((*after, 1)),
+            }
+        }
+        for (state, number) in rest {
+            say(format!("… and {number} more methods are {state}"));
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What a connection shows after what it was told.
+
+use super::*;
+use crate::model::catalogue::tests::{method, small};
+use crate::model::log::{Kind, Log};
+use crate::model::update::{CataloguePart, Told};
+use redial_protocol::PROTOCOL_VERSION;
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::frozen::RuntimeKind;
+use redial_protocol::ids::RowId;
+use redial_protocol::message::{DialReport, Event, RefusedMethod, StatusRow, Transition};
+use redial_protocol::reason::Reason;
+
+/// What an agent of this version says of itself.
+pub fn facts() -> AgentFacts {
+    AgentFacts {
+        protocol: PROTOCOL_VERSION,
+        agent_version: "0.1.0".into(),
+        process: ProcessKey { pid: 7, start: 1 },
+        runtime_kind: RuntimeKind::CoreClr,
+        runtime_version: "8.0.31".into(),
+        levels: vec![Level::Off, Level::Count],
+        holder: None,
+        live: 0,
+        kept: 0,
+        held: 0,
+        clr_kept_bytes: 0,
+    }
+}
+
+fn now(ms: u64) -> Now {
+    Now { mono: Duration::from_millis(ms), unix_ms: ms }
+}
+
+fn connected() -> (Connection, Log) {
+    let mut connection = Connection::new(ConnectionId(3), ProcessKey { pid: 7, start: 1 }, "shop");
+    let mut log = Log::default();
+    assert!(connection.obstacle().is_some());
+    connection.apply(vec![Told::Connecting, Told::Connected(Box::new(facts()))], &mut log, now(0));
+    connection.catalogue = small();
+    connection.live.place(&connection.catalogue);
+    connection.settle(now(0));
+    assert_eq!(connection.obstacle(), None);
+    (connection, log)
+}
+
+fn texts(log: &Log, kind: Kind) -> Vec<&str> {
+    log.entries().iter().filter(|entry| entry.kind == kind).map(|entry| entry.text.as_str()).collect()
+}
+
+fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> StatusRow {
+    let full = connection.catalogue.full_name(method);
+    StatusRow {
+        row: RowId(id),
+        copy: connection.catalogue.copy_of(method).expect("a copy"),
+        method: format!("{}.{}", full.part(&full.type_name), full.part(&full.method)),
+        signature: full.part(&full.signature).into(),
+        module: full.part(&full.module).into(),
+        domain: "clrhost".into(),
+        wanted: Level::Count,
+        state,
+        version: None,
+        instances: vec![],
+        note: (state == State::Refused).then(|| Reason::NoBody.sentence().to_owned()),
+        calls: 0,
+    }
+}
+
+fn transition(id: u32, state: State) -> Told {
+    Told::Event(Event::Transition(Transition {
+        row: RowId(id),
+        t_ms: 0,
+        wanted: Level::Count,
+        state,
+        version: (state == State::Live).then_some(1),
+        note: None,
+    }))
+}
+
+#[test]
+fn a_turn_is_pending_then_asked_then_live() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let turn =
+        connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(1)).expect("possible");
+    assert_eq!((turn.orders.len(), turn.orders[0].pattern.as_str()), (1, "Shop!0x06000002"));
+    let dial = connection.dial(add);
+    assert_eq!(
+        (dial.wanted, dial.pending, dial.actual, dial.state),
+        (Level::Count, true, Level::Off, State::Off)
+    );
+    let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
+    let asked = row(&connection, 0, add, State::Asked);
+    let told = vec![
+        Told::Dialled(turn.ticket, Ok(report)),
+        Told::Event(Event::Rows { id: None, rows: vec![asked] }),
+    ];
+    connection.apply(told, &mut log, now(2));
+    let dial = connection.dial(add);
+    assert_eq!((dial.pending, dial.actual, dial.state), (false, Level::Off, State::Asked));
+    connection.apply(vec![transition(0, State::Live)], &mut log, now(3));
+    let dial = connection.dial(add);
+    assert_eq!(
+        (dial.actual, dial.state, dial.row.and_then(|row| row.version)),
+        (Level::Count, State::Live, Some(1))
+    );
+    assert_eq!(texts(&log, Kind::Request), ["count on Shop!Shop.Cart.Add(int)"]);
+    assert_eq!(texts(&log, Kind::Answer), ["count on Shop!Shop.Cart.Add(int): 1 of 1 accepted"]);
+    assert_eq!(texts(&log, Kind::Transition), ["Shop!Shop.Cart.Add(int): asked → live (version 1)"]);
+}
+
+#[test]
+fn refusals_say_why() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let set = MethodSet::one(add);
+    let why = connection.turn(&set, Level::Trace, false, &mut log, now(1)).expect_err("not offered");
+    assert!(why.contains("up to count (see REDIAL_MAX_LEVEL)"), "{why}");
+    let why =
+        connection.turn(&MethodSet::default(), Level::Count, false, &mut log, now(1)).expect_err("nothing");
+    assert_eq!(why, "no method is selected");
+    let turn = connection.turn(&set, Level::Count, false, &mut log, now(1)).expect("possible");
+    let holder = Holder { pid: 5, program: "redial dial".into() };
+    let refused = Refused { why: "the dials are controlled by another".into(), holder: Some(holder) };
+    connection.apply(vec![Told::Dialled(turn.ticket, Err(refused.clone()))], &mut log, now(2));
+    assert_eq!(connection.last_refused(), Some(&(turn.ticket, refused)));
+    assert!(!connection.dial(add).pending, "the ring goes back");
+    let turn = connection.turn(&set, Level::Count, false, &mut log, now(3)).expect("possible");
+    let report = DialReport {
+        matched: 1,
+        refused_by_reason: vec![(Reason::NoBody, 1)],
+        refused: vec![RefusedMethod { method: "Shop!A.B()".into(), reason: Reason::NoBody, hresult: 0 }],
+        ..DialReport::default()
+    };
+    let rows = vec![row(&connection, 0, add, State::Refused)];
+    let told = vec![Told::Dialled(turn.ticket, Ok(report)), Told::Event(Event::Rows { id: None, rows })];
+    connection.apply(told, &mut log, now(4));
+    assert!(
+        texts(&log, Kind::Refusal).iter().any(|text| text.starts_with("refused: Shop!A.B(): it has no IL"))
+    );
+    assert!(texts(&log, Kind::Transition).iter().any(|text| text.contains("off → refused: it has no IL")));
+    assert!(connection.undo(true, &mut log, now(5)).is_err_and(|why| why.contains("nothing to redo")));
+}
+
+#[test]
+fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(1)).expect("possible");
+    connection.apply(vec![Told::Latency(Duration::from_micros(80))], &mut log, now(1));
+    let lost = |retry| Told::Lost { why: "the agent closed the connection".into(), retry };
+    connection.apply(vec![lost(Some(Duration::from_secs(2)))], &mut log, now(1_000));
+    let expected = Status::Lost {
+        why: "the agent closed the connection".into(),
+        retry_at: Some(Duration::from_secs(3)),
+    };
+    assert_eq!((&connection.status, connection.latency), (&expected, None));
+    assert!(!connection.dial(add).pending);
+    assert!(texts(&log, Kind::Refusal)[0].contains("was not answered"));
+    let why = connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(2)).expect_err("lost");
+    assert_eq!(why, "the agent closed the connection");
+    let said = texts(&log, Kind::Connection).len();
+    connection.apply(vec![Told::Connecting, lost(None)], &mut log, now(3_000));
+    connection.apply(vec![lost(None)], &mut log, now(3_000));
+    assert!(texts(&log, Kind::Connection).len() <= said + 1, "not the same again and again");
+    assert_eq!(connection.catalogue.len(), 8, "what was seen stays to look at");
+}
+
+#[test]
+fn groups_show_what_is_mixed_and_only_what_is_visible() {
+    let (mut connection, mut log) = connected();
+    let (add, clear) = (
+        method(&connection.catalogue, "Shop!Shop.Cart.Add(int)"),
+        method(&connection.catalogue, "Shop!Shop.Cart.Clear()"),
+    );
+    let cart = Node::Type(connection.catalogue.type_of(add));
+    let group = connection.group(cart);
+    assert_eq!((group.methods, group.wanted, group.pending), (2, Some(Level::Off), false));
+    let rows = vec![row(&connection, 0, add, State::Live)];
+    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    let counters = |t_ms, calls| {
+        let delta = CounterDelta { t_ms, rows: vec![RowId(0)], calls: vec![calls] };
+        Told::Event(Event::Counters { delta, dropped: 0 })
+    };
+    connection.apply(vec![counters(1_000, 5), counters(2_000, 7)], &mut log, now(1));
+    let group = connection.group(cart);
+    assert_eq!((group.wanted, group.by_level), (None, [1, 1, 0, 0]));
+    assert_eq!((group.sums.calls, group.sums.rate), (12, 7.0));
+    connection.set_filter(Filter { text: "cart.add".into(), ..Filter::default() });
+    connection.settle(now(1));
+    let group = connection.group(cart);
+    assert_eq!((group.methods, group.wanted), (1, Some(Level::Count)));
+    assert_eq!(connection.targets_of(cart), MethodSet::one(add), "a knob turns what is seen");
+    connection.set_filter(Filter::default());
+    connection.settle(now(1));
+    let turn = connection.turn(&connection.targets_of(cart), Level::Count, false, &mut log, now(2));
+    assert_eq!(turn.expect("possible").orders[0].pattern, "Shop!Shop.Cart.*");
+    let group = connection.group(cart);
+    assert_eq!((group.wanted, group.pending), (Some(Level::Count), true));
+    assert!(connection.dial(clear).pending);
+    assert!(connection.update_rate() > 0.0);
+    connection.settle(now(60_000));
+    assert_eq!(connection.update_rate(), 0.0);
+}
+
+#[test]
+fn selection_survives_filters_sorting_and_updates() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    connection.click(Node::Method(add), Mode::Replace);
+    for text in ["zzz", "plugin", ""] {
+        connection.set_filter(Filter { text: text.into(), ..Filter::default() });
+        connection.settle(now(1));
+        assert_eq!(connection.selection.focus(), Some(Node::Method(add)));
+        assert_eq!(connection.focus_place().is_some(), text.is_empty());
+        assert_eq!(connection.targets().is_empty(), !text.is_empty(), "nobody turns what he does not see");
+    }
+    for key in [super::super::list::Key::Calls, super::super::list::Key::Name] {
+        connection.set_sort(Sort { key, descending: true });
+        let rows = vec![row(&connection, 0, add, State::Live)];
+        connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+        connection.settle(now(1));
+        let place = connection.focus_place().expect("it is shown");
+        assert_eq!(connection.row_at(place), Some(Node::Method(add)));
+    }
+    connection.shape = Shape::Tree;
+    connection.tree.reveal(Node::Method(add), &connection.catalogue);
+    connection.settle(now(1));
+    let place = connection.focus_place().expect("it is shown");
+    assert_eq!(connection.row_at(place), Some(Node::Method(add)));
+    connection.select_all();
+    assert_eq!(connection.targets().len(), 8);
+    connection.step(-1, false);
+    assert_eq!(connection.row_count(), connection.tree.rows().len());
+}
+
+#[test]
+fn all_off_marks_what_is_on_and_tells_the_outcome() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let rows = vec![row(&connection, 0, add, State::Live)];
+    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    for (result, kind, part) in [
+        (Ok((0, 0)), Kind::Answer, "no dial was on"),
+        (Ok((1, 0)), Kind::Answer, "every dial is off, 1 reverted"),
+        (Ok((1, 2)), Kind::Refusal, "2 not"),
+        (Err("no process 7".to_owned()), Kind::Refusal, "all off failed: no process 7"),
+    ] {
+        let ticket = connection.all_off(&mut log, now(2));
+        let dial = connection.dial(add);
+        assert_eq!((dial.wanted, dial.pending), (Level::Off, true));
+        connection.apply(vec![Told::AllOff(ticket, result)], &mut log, now(3));
+        assert!(texts(&log, kind).last().is_some_and(|text| text.contains(part)), "{part}");
+    }
+}
+
+#[test]
+fn a_flood_of_transitions_is_summed_up() {
+    let (mut connection, mut log) = connected();
+    let rows: Vec<StatusRow> = (0..8).map(|id| row(&connection, id, MethodIx(id), State::Asked)).collect();
+    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    let states = [State::Live, State::Asked];
+    let flood = (0..40).map(|index| transition(index % 8, states[(index / 8) as usize % 2])).collect();
+    connection.apply(flood, &mut log, now(2));
+    let told = texts(&log, Kind::Transition);
+    assert!(
+        told.len() <= 14 && told.last().is_some_and(|text| text.contains("more methods are")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_batch_that_does_not_fit_is_told() {
+    let (mut connection, mut log) = connected();
+    let (mut batches, _) = crate::model::catalogue::synthetic::batches(1, 20);
+    let mut torn = batches.remove(0);
+    torn.tokens.clear();
+    let told = vec![Told::Catalogue(CataloguePart::Batch(Box::new(torn)))];
+    connection.apply(told, &mut log, now(1));
+    assert_eq!(texts(&log, Kind::Notice).len(), 1);
+}

@@ -1,0 +1,323 @@
+//! The flat table: which methods it shows, in which order. Only methods with a row of the agent's have numbers, so
+//! that sorting by a number sorts those and leaves the rest, a million perhaps, in the order of names.
+
+use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
+use super::catalogue::search::search;
+use super::ids::{MethodIx, Node};
+use super::live::{Live, LiveRow};
+use super::query::Query;
+use super::selection::Rows;
+
+/// What the table is sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Namespace, type, name.
+    #[default]
+    Name,
+    /// The level wanted.
+    Wanted,
+    /// What the runtime does.
+    State,
+    /// Calls.
+    Calls,
+    /// Calls a second.
+    Rate,
+}
+
+/// The table's order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sort {
+    /// By what.
+    pub key: Key,
+    /// Largest first.
+    pub descending: bool,
+}
+
+/// What is shown of a catalogue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// As typed.
+    pub text: String,
+    /// Only methods that are or were dialled.
+    pub only_dialled: bool,
+    /// No modules of frameworks.
+    pub hide_framework: bool,
+}
+
+impl Filter {
+    /// Whether it may leave something out.
+    pub fn is_active(&self) -> bool {
+        self.only_dialled || self.hide_framework || !self.text.trim().is_empty()
+    }
+}
+
+/// The table.
+#[derive(Debug, Default)]
+pub struct List {
+    filter: Filter,
+    query: Query,
+    sort: Sort,
+    hold: bool,
+    /// What the words leave.
+    matching: Bits,
+    /// What the whole filter leaves.
+    visible: Bits,
+    count: usize,
+    /// Methods with a row, in their order; none when sorted by name.
+    ranked: Vec<u32>,
+    /// The others, by name.
+    rest: Vec<u32>,
+    matched_at: Option<(u64, String)>,
+    filtered_at: Option<(u64, Filter, u64)>,
+    arranged_at: Option<Arranged>,
+    edition: u64,
+}
+
+/// What an arrangement was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Arranged {
+    edition: u64,
+    sort: Sort,
+    rows: u64,
+    numbers: u64,
+}
+
+impl List {
+    /// The filter.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Sets the filter; `settle` carries it out.
+    pub fn set_filter(&mut self, filter: Filter) {
+        if self.filter.text != filter.text {
+            self.query = Query::parse(&filter.text);
+        }
+        self.filter = filter;
+    }
+
+    /// The filter's words, for highlighting.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// The order.
+    pub fn sort(&self) -> Sort {
+        self.sort
+    }
+
+    /// Sets the order; `settle` carries it out.
+    pub fn set_sort(&mut self, sort: Sort) {
+        self.sort = sort;
+    }
+
+    /// Whether the order is held while numbers change.
+    pub fn hold(&self) -> bool {
+        self.hold
+    }
+
+    /// Holds the order while numbers change, or lets it go.
+    pub fn set_hold(&mut self, hold: bool) {
+        self.hold = hold;
+    }
+
+    /// Brings it up to date; whether anything it shows changed its place.
+    pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
+        let matched = (catalogue.edition(), &self.filter.text);
+        if self.matched_at.as_ref().is_none_or(|(edition, text)| (*edition, text) != matched) {
+            self.matching = search(catalogue, &self.query);
+            self.matched_at = Some((catalogue.edition(), self.filter.text.clone()));
+            self.filtered_at = None;
+        }
+        // Rows make methods of unloaded modules visible, so that they count even when not only they are shown.
+        let filtered = (catalogue.edition(), self.filter.clone(), live.rows_edition());
+        let concerned = self.filter.only_dialled || catalogue.modules().iter().any(|module| module.unloaded);
+        let stale = self.filtered_at.as_ref().is_none_or(|(edition, filter, rows)| {
+            (*edition, filter) != (filtered.0, &filtered.1) || (concerned && *rows != filtered.2)
+        });
+        if stale {
+            self.visible = self.filtered(catalogue, live);
+            self.count = self.visible.count();
+            self.filtered_at = Some(filtered);
+            self.edition += 1;
+        }
+        self.arrange(catalogue, live)
+    }
+
+    fn filtered(&self, catalogue: &Catalogue, live: &Live) -> Bits {
+        let mut visible = self.matching.clone();
+        if self.filter.only_dialled {
+            visible.intersect(live.known());
+        }
+        for module in catalogue.modules() {
+            if self.filter.hide_framework && module.framework {
+                visible.set_range(module.methods.clone(), false);
+            } else if module.unloaded {
+                for method in module.methods.clone().filter(|method| !live.known().get(*method)) {
+                    visible.set(method, false);
+                }
+            }
+        }
+        visible
+    }
+
+    fn arrange(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
+        let numbers = match self.sort.key {
+            Key::Name => 0,
+            Key::Wanted | Key::State => live.states_edition(),
+            Key::Calls | Key::Rate => live.folds(),
+        };
+        let rows = if self.sort.key == Key::Name { 0 } else { live.rows_edition() };
+        let now = Arranged { edition: self.edition, sort: self.sort, rows, numbers };
+        let before = self.arranged_at;
+        let same_rows = before.is_some_and(|before| {
+            (before.edition, before.rows, before.sort.key == Key::Name)
+                == (now.edition, rows, self.sort.key == Key::Name)
+        });
+        let same_order = before.is_some_and(|before| before.sort == self.sort);
+        if same_rows && same_order && (self.hold || before == Some(now)) {
+            return false;
+        }
+        if !same_rows {
+            self.rest.clear();
+            let by_name = self.sort.key == Key::Name;
+            for owner in catalogue.types_by_name() {
+                let methods = self.visible.iter_in(catalogue.methods_of_type(owner));
+                self.rest.extend(methods.filter(|method| by_name || !live.known().get(*method)));
+            }
+        }
+        self.rank(catalogue, live);
+        self.arranged_at = Some(now);
+        true
+    }
+
+    fn rank(&mut self, catalogue: &Catalogue, live: &Live) {
+        self.ranked.clear();
+        if self.sort.key == Key::Name {
+            return;
+        }
+        let descending = self.sort.descending;
+        let mut keyed: Vec<(u64, (u32, u32))> = Vec::new();
+        for row in live.rows() {
+            let Some(method) = row.method.filter(|method| self.visible.get(method.0)) else { continue };
+            let number = number(self.sort.key, row);
+            keyed.push((if descending { !number } else { number }, catalogue.name_place(method)));
+        }
+        keyed.sort_unstable();
+        self.ranked.extend(keyed.into_iter().map(|(_, (_, method))| method));
+    }
+
+    /// Methods shown.
+    pub fn len(&self) -> usize {
+        self.ranked.len() + self.rest.len()
+    }
+
+    /// Whether none is shown.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Methods shown, as bits.
+    pub fn visible(&self) -> &Bits {
+        &self.visible
+    }
+
+    /// Grows when the set of methods shown changes.
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+
+    /// The method at a place.
+    pub fn at(&self, place: usize) -> Option<MethodIx> {
+        let found = match self.sort {
+            Sort { key: Key::Name, descending: false } => self.rest.get(place),
+            Sort { key: Key::Name, descending: true } => {
+                self.rest.len().checked_sub(place + 1).and_then(|from_end| self.rest.get(from_end))
+            }
+            Sort { descending: true, .. } => match place.checked_sub(self.ranked.len()) {
+                None => self.ranked.get(place),
+                Some(place) => self.rest.get(place),
+            },
+            Sort { descending: false, .. } => match place.checked_sub(self.rest.len()) {
+                None => self.rest.get(place),
+                Some(place) => self.ranked.get(place),
+            },
+        };
+        found.map(|method| MethodIx(*method))
+    }
+
+    /// Where a method stands; None when it is not shown.
+    pub fn position(&self, method: MethodIx, catalogue: &Catalogue) -> Option<usize> {
+        let place = self.place_near(method, catalogue);
+        (self.at(place) == Some(method)).then_some(place)
+    }
+
+    /// Where a method stands, or would stand by its name if it were shown.
+    pub fn place_near(&self, method: MethodIx, catalogue: &Catalogue) -> usize {
+        let ranked = self.ranked.iter().position(|one| *one == method.0);
+        let by_name = || {
+            let place = catalogue.name_place(method);
+            self.rest.partition_point(|one| catalogue.name_place(MethodIx(*one)) < place)
+        };
+        match self.sort {
+            Sort { key: Key::Name, descending: false } => by_name(),
+            Sort { key: Key::Name, descending: true } => {
+                let place = by_name();
+                self.rest.len().saturating_sub(place + usize::from(self.rest.get(place) == Some(&method.0)))
+            }
+            Sort { descending: true, .. } => ranked.unwrap_or_else(|| self.ranked.len() + by_name()),
+            Sort { descending: false, .. } => ranked.map_or_else(by_name, |place| self.rest.len() + place),
+        }
+    }
+
+    /// Bytes it occupies, about.
+    pub fn bytes(&self) -> usize {
+        (self.ranked.capacity() + self.rest.capacity()) * size_of::<u32>()
+            + (self.matching.len() + self.visible.len()) / 8
+    }
+}
+
+/// A number that orders as the key does; floats of one sign order as their bits.
+fn number(key: Key, row: &LiveRow) -> u64 {
+    match key {
+        Key::Name => 0,
+        Key::Wanted => row.wanted as u64,
+        Key::State => row.state as u64,
+        Key::Calls => row.calls,
+        Key::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
+    }
+}
+
+/// The table as rows for a selection.
+#[derive(Clone, Copy, Debug)]
+pub struct ListRows<'a> {
+    /// The table.
+    pub list: &'a List,
+    /// Its catalogue.
+    pub catalogue: &'a Catalogue,
+}
+
+impl Rows for ListRows<'_> {
+    fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    fn at(&self, place: usize) -> Option<Node> {
+        self.list.at(place).map(Node::Method)
+    }
+
+    fn place_near(&self, node: Node) -> usize {
+        match node {
+            Node::Method(method) => self.list.place_near(method, self.catalogue),
+            other => {
+                let below = self.catalogue.methods_below(other).into_iter().next();
+                below.map_or(0, |range| self.list.place_near(MethodIx(range.start), self.catalogue))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "list_tests.rs"]
+pub mod tests;

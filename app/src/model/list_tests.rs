@@ -1,0 +1,140 @@
+//! The table against a plain sort of a plain filter.
+
+use super::*;
+use crate::model::catalogue::synthetic::Chance;
+use crate::model::catalogue::tests::{large, method, small};
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::message::StatusRow;
+use redial_protocol::state::State;
+
+/// A live table with rows for these methods; row `n` has `calls(n)` calls.
+pub fn live(catalogue: &Catalogue, methods: &[u32], calls: impl Fn(u32) -> u64) -> Live {
+    let mut live = Live::default();
+    live.place(catalogue);
+    let row = |(id, method): (usize, &u32)| StatusRow {
+        row: RowId(id as u32),
+        copy: catalogue.copy_of(MethodIx(*method)).expect("a copy"),
+        method: String::new(),
+        signature: String::new(),
+        module: String::new(),
+        domain: String::new(),
+        wanted: if id % 4 == 0 { Level::Off } else { Level::Count },
+        state: if id % 3 == 0 { State::Asked } else { State::Live },
+        version: None,
+        instances: vec![],
+        note: None,
+        calls: calls(id as u32),
+    };
+    live.take_rows(methods.iter().enumerate().map(row).collect(), catalogue);
+    live
+}
+
+fn shown(list: &List) -> Vec<u32> {
+    let all: Vec<u32> = (0..list.len()).filter_map(|place| list.at(place)).map(|method| method.0).collect();
+    assert_eq!(all.len(), list.len());
+    assert_eq!(list.at(list.len()), None);
+    all
+}
+
+fn names(list: &List, catalogue: &Catalogue) -> Vec<String> {
+    shown(list).into_iter().map(|method| catalogue.full_name(MethodIx(method)).text).collect()
+}
+
+#[test]
+fn the_filter_leaves_what_it_says_in_the_order_of_names() {
+    let catalogue = small();
+    let add = method(&catalogue, "Shop!Shop.Cart.Add(int)").0;
+    let live = live(&catalogue, &[add], |_| 1);
+    let mut list = List::default();
+    assert!(list.settle(&catalogue, &live) && !list.settle(&catalogue, &live));
+    assert_eq!(list.len(), 8);
+    for (text, only_dialled, hide_framework, expected) in [
+        ("(int)", false, false, &["Plugin!Plugin.Tax.Apply(int)", "Shop!Shop.Cart.Add(int)"][..]),
+        ("", true, false, &["Shop!Shop.Cart.Add(int)"]),
+        ("clear", true, false, &[]),
+        ("string", false, true, &["Shop!Program.<Main>$(string[])"]),
+    ] {
+        list.set_filter(Filter { text: text.into(), only_dialled, hide_framework });
+        assert!(list.settle(&catalogue, &live));
+        assert_eq!(names(&list, &catalogue), expected, "{text}");
+        assert!(list.filter().is_active());
+        assert_eq!(list.visible().count(), expected.len());
+    }
+}
+
+#[test]
+fn every_order_is_the_plain_one_and_places_are_found_again() {
+    let catalogue = large(6, 400);
+    let mut chance = Chance::new(11);
+    let mut methods: Vec<u32> = (0..400).collect();
+    methods.retain(|_| chance.below(4) == 0);
+    let mut live = live(&catalogue, &methods, |id| u64::from(id * 7 % 13));
+    let rows: Vec<RowId> = live.rows().map(|row| row.id).collect();
+    for t_ms in [100, 200] {
+        let calls = rows.iter().map(|row| u64::from(row.0 * 5 % 9)).collect();
+        live.take_counters(&CounterDelta { t_ms, rows: rows.clone(), calls }, 0);
+    }
+    let mut list = List::default();
+    for text in ["", "order", "get cache"] {
+        for key in [Key::Name, Key::Wanted, Key::State, Key::Calls, Key::Rate] {
+            for descending in [false, true] {
+                list.set_filter(Filter { text: text.into(), ..Filter::default() });
+                list.set_sort(Sort { key, descending });
+                list.settle(&catalogue, &live);
+                let mut expected: Vec<u32> = list.visible().iter_in(0..u32::MAX).collect();
+                let number = |method: &u32| {
+                    // Those without a row come after (before, ascending) even a zero.
+                    live.of_method(MethodIx(*method)).map(|row| number(key, row))
+                };
+                expected.sort_by(|a, b| {
+                    let by_name = catalogue.name_place(MethodIx(*a)).cmp(&catalogue.name_place(MethodIx(*b)));
+                    match (key, descending) {
+                        (Key::Name, false) => by_name,
+                        (Key::Name, true) => by_name.reverse(),
+                        (_, false) => number(a).cmp(&number(b)).then(by_name),
+                        (_, true) => number(b).cmp(&number(a)).then(by_name),
+                    }
+                });
+                assert_eq!(shown(&list), expected, "{text:?} {key:?} {descending}");
+                for (place, method) in expected.iter().enumerate() {
+                    assert_eq!(list.position(MethodIx(*method), &catalogue), Some(place));
+                }
+            }
+        }
+    }
+    list.set_filter(Filter { text: "zzz".into(), ..Filter::default() });
+    list.settle(&catalogue, &live);
+    assert_eq!(list.position(MethodIx(3), &catalogue), None);
+}
+
+#[test]
+fn a_held_order_stays_until_it_is_let_go() {
+    let catalogue = small();
+    let mut live = live(&catalogue, &[0, 1, 2], u64::from);
+    let mut list = List::default();
+    list.set_sort(Sort { key: Key::Calls, descending: true });
+    list.settle(&catalogue, &live);
+    assert_eq!(shown(&list)[..3], [2, 1, 0]);
+    list.set_hold(true);
+    live.take_counters(&CounterDelta { t_ms: 1, rows: vec![RowId(0)], calls: vec![100] }, 0);
+    assert!(!list.settle(&catalogue, &live));
+    assert_eq!(shown(&list)[..3], [2, 1, 0]);
+    list.set_hold(false);
+    assert!(list.settle(&catalogue, &live));
+    assert_eq!(shown(&list)[..3], [0, 2, 1]);
+}
+
+#[test]
+fn unloaded_modules_go_but_for_what_was_dialled() {
+    let mut catalogue = small();
+    let add = method(&catalogue, "Shop!Shop.Cart.Add(int)").0;
+    let live = live(&catalogue, &[add], |_| 1);
+    let key = catalogue.copy_of(MethodIx(add)).expect("a copy").module;
+    catalogue.unload(&[key]);
+    let mut list = List::default();
+    list.settle(&catalogue, &live);
+    assert_eq!(list.len(), 5);
+    assert!(shown(&list).contains(&add));
+}

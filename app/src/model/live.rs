@@ -1,0 +1,370 @@
+//! The agent's rows of one process, kept up to date: what is wanted, what the runtime does, calls, rates,
+//! sparklines. Only what the agent said is in here; what the user asked for and is not answered yet is `turns`'s.
+
+use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
+use super::ids::MethodIx;
+use super::series::Series;
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::ids::{CopyKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::message::{Instance, StatusRow, Transition};
+use redial_protocol::state::State;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Milliseconds of one tick of the sparklines.
+pub const TICK_MS: u64 = 1000;
+/// Rows an agent may have; more are not kept. (An agent's own budget is below.)
+const MAX_ROWS: usize = 4 << 20;
+
+/// One row of the agent's ledger.
+#[derive(Clone, Debug)]
+pub struct LiveRow {
+    /// Its number.
+    pub id: RowId,
+    /// The copy.
+    pub copy: CopyKey,
+    /// The method, once the catalogue has it.
+    pub method: Option<MethodIx>,
+    /// `Module!Namespace.Type.Method(PARAMS)`.
+    pub name: Box<str>,
+    /// The AppDomain's name.
+    pub domain: Box<str>,
+    /// What the agent is to do.
+    pub wanted: Level,
+    /// What the runtime does.
+    pub state: State,
+    /// The number of its live body.
+    pub version: Option<u32>,
+    /// Why refused or failed, or what the number leaves out.
+    pub note: Option<Box<str>>,
+    /// Calls since it was first dialled.
+    pub calls: u64,
+    /// Calls a second over the last fold; absent before there was one.
+    pub rate: Option<f32>,
+    /// Rates of the last ticks; absent while it was never called.
+    pub series: Option<Series>,
+    /// Every compiled instance.
+    pub instances: Box<[Instance]>,
+    fold: u64,
+}
+
+/// All rows of one agent.
+#[derive(Debug, Default)]
+pub struct Live {
+    rows: Vec<Option<Box<LiveRow>>>,
+    by_method: HashMap<MethodIx, RowId>,
+    /// Rows whose module the catalogue does not have yet.
+    unplaced: Vec<RowId>,
+    /// Rows with a rate that is not zero.
+    busy: Vec<RowId>,
+    /// Methods with a row, and those of each level wanted and each state.
+    known: Bits,
+    by_level: [Bits; Level::ALL.len()],
+    by_state: [Bits; STATES],
+    /// Agent time up to which the counters are folded.
+    folded_to: Option<u64>,
+    folds: u64,
+    updates: u64,
+    dropped: u64,
+    ended: bool,
+    rows_edition: u64,
+    states_edition: u64,
+}
+
+const STATES: usize = 7;
+
+/// What a group of methods amounts to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// Methods with a row.
+    pub known: u32,
+    /// Methods by wanted level, those without a row left out.
+    pub wanted: [u32; Level::ALL.len()],
+    /// Methods by state (in the order of `State`), those without a row left out.
+    pub states: [u32; STATES],
+    /// Calls of all.
+    pub calls: u64,
+    /// Calls a second of all.
+    pub rate: f64,
+}
+
+impl Live {
+    /// A new session with the same agent begins: it sends its rows anew, and its clock is not known.
+    pub fn begin_session(&mut self) {
+        self.folded_to = None;
+        self.ended = false;
+        self.dropped = 0;
+        for id in std::mem::take(&mut self.busy) {
+            if let Some(row) = self.row_mut(id) {
+                row.rate = None;
+            }
+        }
+    }
+
+    /// Everything is forgotten: another process is looked at.
+    pub fn clear(&mut self) {
+        let (rows, states) = (self.rows_edition + 1, self.states_edition + 1);
+        *self = Live { rows_edition: rows, states_edition: states, ..Live::default() };
+    }
+
+    /// The catalogue grew: rows that waited for their module are placed.
+    pub fn place(&mut self, catalogue: &Catalogue) {
+        self.known.grow(catalogue.len());
+        self.by_level.iter_mut().chain(&mut self.by_state).for_each(|bits| bits.grow(catalogue.len()));
+        for id in std::mem::take(&mut self.unplaced) {
+            let Some(copy) = self.row(id).map(|row| row.copy) else { continue };
+            match catalogue.find(copy) {
+                Some(method) => self.place_one(id, method),
+                None => self.unplaced.push(id),
+            }
+        }
+    }
+
+    fn place_one(&mut self, id: RowId, method: MethodIx) {
+        let before = self.by_method.insert(method, id);
+        // A method has one row; should there be two, the newer speaks.
+        if let Some(before) = before.filter(|before| *before != id) {
+            self.mark(before, false);
+            if let Some(row) = self.row_mut(before) {
+                row.method = None;
+            }
+        }
+        if let Some(row) = self.row_mut(id) {
+            row.method = Some(method);
+        }
+        self.rows_edition += 1;
+        self.mark(id, true);
+    }
+
+    /// Enters a row in the bits, or takes it out.
+    fn mark(&mut self, id: RowId, on: bool) {
+        let Some((Some(MethodIx(method)), wanted, state)) =
+            self.row(id).map(|row| (row.method, row.wanted, row.state))
+        else {
+            return;
+        };
+        self.known.set(method, on);
+        for (level, bits) in self.by_level.iter_mut().enumerate() {
+            bits.set(method, on && level == wanted as usize);
+        }
+        for (index, bits) in self.by_state.iter_mut().enumerate() {
+            bits.set(method, on && index == state as usize);
+        }
+        self.states_edition += 1;
+    }
+
+    /// Takes a page of rows in.
+    pub fn take_rows(&mut self, rows: Vec<StatusRow>, catalogue: &Catalogue) {
+        self.updates += 1;
+        for row in rows {
+            self.take_row(row, catalogue);
+        }
+    }
+
+    fn take_row(&mut self, row: StatusRow, catalogue: &Catalogue) {
+        let index = row.row.0 as usize;
+        if index >= MAX_ROWS {
+            return;
+        }
+        if self.rows.len() <= index {
+            self.rows.resize_with(index + 1, || None);
+        }
+        let id = row.row;
+        let known = self.row(id).is_some_and(|known| known.copy == row.copy);
+        if !known {
+            self.mark(id, false);
+            let method = self.row(id).and_then(|old| old.method);
+            if let Some(method) = method {
+                self.by_method.remove(&method);
+            }
+            let fresh = LiveRow {
+                id,
+                copy: row.copy,
+                method: None,
+                name: format!("{}!{}{}", row.module, row.method, row.signature).into(),
+                domain: row.domain.into(),
+                wanted: row.wanted,
+                state: row.state,
+                version: None,
+                note: None,
+                calls: 0,
+                rate: None,
+                series: None,
+                instances: Box::default(),
+                fold: 0,
+            };
+            if let Some(place) = self.rows.get_mut(index) {
+                *place = Some(Box::new(fresh));
+            }
+            self.rows_edition += 1;
+        }
+        let Some(mine) = self.row_mut(id) else { return };
+        (mine.wanted, mine.state, mine.version) = (row.wanted, row.state, row.version);
+        mine.note = row.note.map(Into::into);
+        mine.calls = row.calls;
+        mine.instances = row.instances.into();
+        if known {
+            self.mark(id, true);
+            return;
+        }
+        match catalogue.find(row.copy) {
+            Some(method) => self.place_one(id, method),
+            None => self.unplaced.push(id),
+        }
+    }
+
+    /// Takes a transition in: the row as it was before, if it is known.
+    pub fn take_transition(&mut self, transition: Transition) -> Option<(Level, State)> {
+        self.updates += 1;
+        let row = self.row_mut(transition.row)?;
+        let before = (row.wanted, row.state);
+        (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
+        row.note = transition.note.map(Into::into);
+        self.mark(transition.row, true);
+        Some(before)
+    }
+
+    /// Takes a fold of the counters in.
+    pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) {
+        self.updates += 1;
+        self.folds += 1;
+        self.dropped = dropped;
+        let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
+        self.folded_to = Some(delta.t_ms);
+        let (fold, tick) = (self.folds, self.tick());
+        let mut busy = Vec::with_capacity(delta.rows.len());
+        for (id, calls) in delta.rows.iter().zip(&delta.calls) {
+            let Some(row) = self.row_mut(*id) else { continue };
+            row.calls = row.calls.saturating_add(*calls);
+            row.fold = fold;
+            row.rate = elapsed.map(|ms| (*calls as f64 * 1000.0 / ms as f64) as f32);
+            if let Some(rate) = row.rate {
+                match &mut row.series {
+                    Some(series) => series.put(tick, rate),
+                    None => row.series = Some(Series::new(tick, rate)),
+                }
+            }
+            busy.push(*id);
+        }
+        for id in std::mem::replace(&mut self.busy, busy) {
+            let quiet = self.row_mut(id).filter(|row| row.fold != fold);
+            if let Some(row) = quiet {
+                row.rate = elapsed.map(|_| 0.0);
+            }
+        }
+    }
+
+    /// The agent said goodbye: these are the last numbers.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// A row.
+    pub fn row(&self, id: RowId) -> Option<&LiveRow> {
+        self.rows.get(id.0 as usize)?.as_deref()
+    }
+
+    fn row_mut(&mut self, id: RowId) -> Option<&mut LiveRow> {
+        self.rows.get_mut(id.0 as usize)?.as_deref_mut()
+    }
+
+    /// A method's row, if it is or was dialled.
+    pub fn of_method(&self, method: MethodIx) -> Option<&LiveRow> {
+        self.row(*self.by_method.get(&method)?)
+    }
+
+    /// All rows, in the order of the agent's ledger.
+    pub fn rows(&self) -> impl Iterator<Item = &LiveRow> {
+        self.rows.iter().filter_map(Option::as_deref)
+    }
+
+    /// Methods with a row, as bits.
+    pub fn known(&self) -> &Bits {
+        &self.known
+    }
+
+    /// Methods whose wanted level is this, as bits; those without a row are in none.
+    pub fn wanted(&self, level: Level) -> Option<&Bits> {
+        self.by_level.get(level as usize)
+    }
+
+    /// Methods in this state, as bits; those without a row are in none.
+    pub fn in_state(&self, state: State) -> Option<&Bits> {
+        self.by_state.get(state as usize)
+    }
+
+    /// Rows by state, of all methods.
+    pub fn count(&self, state: State) -> usize {
+        self.by_state.get(state as usize).map_or(0, Bits::count)
+    }
+
+    /// What methods amount to: those of `ranges` that are in `of`, or all of them.
+    pub fn sums(&self, ranges: &[Range<u32>], of: Option<&Bits>) -> Sums {
+        let mut sums = Sums::default();
+        let count = |bits: &Bits, range: &Range<u32>| match of {
+            Some(of) => bits.count_both(of, range.clone()),
+            None => bits.count_in(range.clone()),
+        };
+        for range in ranges {
+            let here = count(&self.known, range);
+            if here == 0 {
+                continue;
+            }
+            sums.known += here;
+            for (sum, bits) in sums.wanted.iter_mut().zip(&self.by_level) {
+                *sum += count(bits, range);
+            }
+            for (sum, bits) in sums.states.iter_mut().zip(&self.by_state) {
+                *sum += count(bits, range);
+            }
+            let methods = self.known.iter_in(range.clone());
+            for method in methods.filter(|method| of.is_none_or(|of| of.get(*method))) {
+                let Some(row) = self.of_method(MethodIx(method)) else { continue };
+                sums.calls = sums.calls.saturating_add(row.calls);
+                sums.rate += f64::from(row.rate.unwrap_or(0.0));
+            }
+        }
+        sums
+    }
+
+    /// The newest tick of the sparklines.
+    pub fn tick(&self) -> u64 {
+        self.folded_to.unwrap_or(0) / TICK_MS
+    }
+
+    /// Folds taken in: numbers and rates changed with each.
+    pub fn folds(&self) -> u64 {
+        self.folds
+    }
+
+    /// Messages taken in.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Updates the agent dropped because we were slow.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Whether the agent said goodbye.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Grows when rows come or are placed.
+    pub fn rows_edition(&self) -> u64 {
+        self.rows_edition
+    }
+
+    /// Grows when wanted levels or states change.
+    pub fn states_edition(&self) -> u64 {
+        self.states_edition
+    }
+}
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

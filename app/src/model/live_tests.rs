@@ -1,0 +1,151 @@
+//! Rows, transitions and counters become what is shown.
+
+use super::*;
+use crate::model::catalogue::tests::{large, small};
+
+/// A row for a method of a catalogue.
+fn row(catalogue: &Catalogue, id: u32, method: u32, state: State, calls: u64) -> StatusRow {
+    let full = catalogue.full_name(MethodIx(method));
+    StatusRow {
+        row: RowId(id),
+        copy: catalogue.copy_of(MethodIx(method)).expect("a copy"),
+        method: format!("{}.{}", full.part(&full.type_name), full.part(&full.method)),
+        signature: full.part(&full.signature).into(),
+        module: full.part(&full.module).into(),
+        domain: "clrhost".into(),
+        wanted: Level::Count,
+        state,
+        version: None,
+        instances: vec![],
+        note: None,
+        calls,
+    }
+}
+
+fn delta(t_ms: u64, calls: &[(u32, u64)]) -> CounterDelta {
+    CounterDelta {
+        t_ms,
+        rows: calls.iter().map(|(id, _)| RowId(*id)).collect(),
+        calls: calls.iter().map(|(_, calls)| *calls).collect(),
+    }
+}
+
+fn live(catalogue: &Catalogue, rows: Vec<StatusRow>) -> Live {
+    let mut live = Live::default();
+    live.place(catalogue);
+    live.take_rows(rows, catalogue);
+    live
+}
+
+#[test]
+fn numbers_rates_and_sparklines_follow_the_agents_clock() {
+    let catalogue = small();
+    let mut live =
+        live(&catalogue, vec![row(&catalogue, 0, 3, State::Live, 5), row(&catalogue, 1, 4, State::Asked, 0)]);
+    live.take_counters(&delta(1_000, &[(0, 10)]), 0);
+    let seen = |live: &Live, id| live.row(RowId(id)).map(|row| (row.calls, row.rate)).expect("a row");
+    assert_eq!(seen(&live, 0), (15, None), "nothing to measure the first fold from");
+    live.take_counters(&delta(1_500, &[(0, 100), (1, 1)]), 0);
+    assert_eq!((seen(&live, 0), seen(&live, 1)), ((115, Some(200.0)), (1, Some(2.0))));
+    live.take_counters(&delta(2_000, &[(0, 50)]), 3);
+    assert_eq!((seen(&live, 0), seen(&live, 1)), ((165, Some(100.0)), (1, Some(0.0))));
+    assert_eq!((live.dropped(), live.folds(), live.tick()), (3, 3, 2));
+    let series: Vec<f32> =
+        live.row(RowId(0)).and_then(|row| row.series.as_ref()).expect("rates").at(2).collect();
+    assert_eq!(series[series.len() - 2..], [200.0, 100.0]);
+    live.begin_session();
+    assert_eq!(seen(&live, 0), (165, None));
+    // The agent sends its rows anew; its number is the truth.
+    live.take_rows(vec![row(&catalogue, 0, 3, State::Live, 170)], &catalogue);
+    live.take_counters(&delta(9_000, &[(0, 1)]), 0);
+    assert_eq!(seen(&live, 0), (171, None));
+}
+
+#[test]
+fn rows_wait_for_their_module() {
+    let catalogue = small();
+    let mut live = Live::default();
+    live.take_rows(vec![row(&catalogue, 0, 3, State::Live, 5)], &Catalogue::default());
+    assert_eq!(live.row(RowId(0)).and_then(|row| row.method), None);
+    assert_eq!(live.known().count(), 0);
+    live.place(&catalogue);
+    assert_eq!(live.of_method(MethodIx(3)).map(|row| row.id), Some(RowId(0)));
+    assert_eq!(live.known().iter_in(0..8).collect::<Vec<_>>(), [3]);
+    assert_eq!(
+        live.row(RowId(0)).map(|row| &*row.name),
+        Some(catalogue.full_name(MethodIx(3)).text.as_str())
+    );
+}
+
+#[test]
+fn bits_and_sums_always_agree_with_the_rows() {
+    let catalogue = large(3, 300);
+    let mut live = Live::default();
+    live.place(&catalogue);
+    let mut chance = crate::model::catalogue::synthetic::Chance::new(5);
+    let states = [State::Off, State::Asked, State::Live, State::Refused, State::Failed, State::Lost];
+    let mut t_ms = 0;
+    for _ in 0..400 {
+        let id = chance.below(60) as u32;
+        let state = states[chance.below(states.len())];
+        let wanted = if chance.below(3) == 0 { Level::Off } else { Level::Count };
+        match chance.below(3) {
+            0 => {
+                let mut one = row(&catalogue, id, chance.below(300) as u32, state, 7);
+                one.wanted = wanted;
+                live.take_rows(vec![one], &catalogue);
+            }
+            1 => drop(live.take_transition(Transition {
+                row: RowId(id),
+                t_ms,
+                wanted,
+                state,
+                version: Some(1),
+                note: None,
+            })),
+            _ => {
+                t_ms += 100;
+                live.take_counters(&delta(t_ms, &[(id, 3), (id + 1, 4)]), 0);
+            }
+        }
+        let placed: Vec<&LiveRow> = live.rows().filter(|row| row.method.is_some()).collect();
+        let range = 50..250u32;
+        let inside = |row: &&&LiveRow| row.method.is_some_and(|method| range.contains(&method.0));
+        let sums = live.sums(std::slice::from_ref(&range), None);
+        let mine: Vec<&LiveRow> = placed.iter().filter(inside).copied().collect();
+        assert_eq!(sums.known as usize, mine.len());
+        assert_eq!(sums.calls, mine.iter().map(|row| row.calls).sum::<u64>());
+        let rate: f64 = mine.iter().map(|row| f64::from(row.rate.unwrap_or(0.0))).sum();
+        assert!((sums.rate - rate).abs() < 1e-6);
+        for level in Level::ALL {
+            let number = mine.iter().filter(|row| row.wanted == level).count();
+            assert_eq!(sums.wanted[level as usize] as usize, number);
+        }
+        for state in states {
+            assert_eq!(live.count(state), placed.iter().filter(|row| row.state == state).count());
+        }
+        for one in &placed {
+            let method = one.method.expect("placed");
+            assert_eq!(live.of_method(method).map(|row| row.id), Some(one.id), "one row a method");
+        }
+    }
+}
+
+#[test]
+fn rows_of_nobody_and_rows_too_far_are_harmless() {
+    let catalogue = small();
+    let mut live = live(&catalogue, vec![row(&catalogue, u32::MAX, 1, State::Live, 1)]);
+    assert_eq!(live.rows().count(), 0);
+    live.take_counters(&delta(1, &[(7, 1)]), 0);
+    let unknown = Transition {
+        row: RowId(7),
+        t_ms: 1,
+        wanted: Level::Off,
+        state: State::Off,
+        version: None,
+        note: None,
+    };
+    assert_eq!(live.take_transition(unknown), None);
+    live.clear();
+    assert_eq!(live.known().count(), 0);
+}

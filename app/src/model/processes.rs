@@ -1,0 +1,290 @@
+//! The processes of the machine, as the panel on the left shows them.
+
+use super::query::Query;
+use redial_protocol::frozen::AgentFacts;
+use redial_protocol::ids::ProcessKey;
+use std::collections::BTreeMap;
+
+/// One process. Rows are told apart by pid and start time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessRow {
+    /// Pid as this machine sees it, and start time. (A container's process knows itself by another pid.)
+    pub key: ProcessKey,
+    /// File name of the program.
+    pub name: String,
+    /// The user it runs as.
+    pub user: Option<String>,
+    /// The service, container or application pool it belongs to.
+    pub group: Option<String>,
+    /// The command line.
+    pub command: Option<String>,
+    /// Its runtime; absent: none, or unknown.
+    pub runtime: Option<RuntimeRow>,
+    /// The agent in it.
+    pub agent: AgentState,
+}
+
+/// The runtime of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeRow {
+    /// `coreclr`, `framework`, `nativeaot`, `mono`.
+    pub kind: String,
+    /// `8.0.31`, as far as known.
+    pub version: Option<String>,
+    /// Whether Redial is tested on it.
+    pub tested: bool,
+}
+
+/// What can be done with a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentState {
+    /// Not asked yet.
+    Unknown,
+    /// The agent answers: it can be connected to.
+    Loaded(Box<AgentFacts>),
+    /// It runs without the agent; the sentence says what to do.
+    LaunchOnly(String),
+    /// This user may not look, or the agent does not answer; the sentence says why.
+    Refused(String),
+    /// It can never be dialled; the sentence says why.
+    None(String),
+}
+
+impl AgentState {
+    /// Whether connecting makes sense.
+    pub fn can_connect(&self) -> bool {
+        matches!(self, AgentState::Loaded(_))
+    }
+
+    /// One word for a badge.
+    pub fn word(&self) -> &'static str {
+        match self {
+            AgentState::Unknown => "…",
+            AgentState::Loaded(_) => "loaded",
+            AgentState::LaunchOnly(_) => "launch only",
+            AgentState::Refused(_) => "refused",
+            AgentState::None(_) => "none",
+        }
+    }
+
+    /// The sentence to act on, where there is one.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            AgentState::Unknown | AgentState::Loaded(_) => None,
+            AgentState::LaunchOnly(why) | AgentState::Refused(why) | AgentState::None(why) => Some(why),
+        }
+    }
+}
+
+/// What changed since the scanner last spoke.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessChanges {
+    /// Rows that are new or different.
+    pub changed: Vec<ProcessRow>,
+    /// Processes that ended.
+    pub gone: Vec<ProcessKey>,
+    /// Why the list is not complete, as a sentence; absent: it is.
+    pub trouble: Option<String>,
+}
+
+/// All processes, and which of them are shown.
+#[derive(Debug, Default)]
+pub struct Processes {
+    rows: BTreeMap<ProcessKey, ProcessRow>,
+    filter: String,
+    show_all: bool,
+    shown: Vec<ProcessKey>,
+    scanned: bool,
+    trouble: Option<String>,
+}
+
+impl Processes {
+    /// Takes changes in.
+    pub fn apply(&mut self, changes: ProcessChanges) {
+        for row in changes.changed {
+            self.rows.insert(row.key, row);
+        }
+        for key in &changes.gone {
+            self.rows.remove(key);
+        }
+        self.trouble = changes.trouble;
+        self.scanned = true;
+        self.arrange();
+    }
+
+    /// Shows only rows with every word of `text` in name, command, user, group, runtime or pid.
+    pub fn set_filter(&mut self, text: &str) {
+        if self.filter != text {
+            text.clone_into(&mut self.filter);
+            self.arrange();
+        }
+    }
+
+    /// The filter as typed.
+    pub fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Shows processes without a .NET runtime too.
+    pub fn set_show_all(&mut self, all: bool) {
+        if self.show_all != all {
+            self.show_all = all;
+            self.arrange();
+        }
+    }
+
+    /// Whether processes without a .NET runtime are shown.
+    pub fn show_all(&self) -> bool {
+        self.show_all
+    }
+
+    /// The rows to show: those that can be connected to first, then by name and pid.
+    pub fn shown(&self) -> impl ExactSizeIterator<Item = &ProcessRow> {
+        self.shown.iter().map(|key| &self.rows[key])
+    }
+
+    /// One row.
+    pub fn get(&self, key: ProcessKey) -> Option<&ProcessRow> {
+        self.rows.get(&key)
+    }
+
+    /// The row of a pid as this machine sees it.
+    pub fn by_pid(&self, pid: u32) -> Option<&ProcessRow> {
+        self.rows.values().find(|row| row.key.pid == pid)
+    }
+
+    /// Every process known, .NET or not.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Processes that have a .NET runtime, or may have one.
+    pub fn dotnet(&self) -> usize {
+        self.rows.values().filter(|row| concerns(row)).count()
+    }
+
+    /// Whether the first scan is done, so that an empty list means that there is nothing.
+    pub fn is_scanned(&self) -> bool {
+        self.scanned
+    }
+
+    /// Why the list is not complete.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    fn arrange(&mut self) {
+        let query = Query::parse(&self.filter);
+        let mut shown: Vec<&ProcessRow> = self
+            .rows
+            .values()
+            .filter(|row| (self.show_all || concerns(row)) && query.matches_text(&searched(row)))
+            .collect();
+        shown.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.name.cmp(&b.name)).then(a.key.cmp(&b.key)));
+        self.shown = shown.into_iter().map(|row| row.key).collect();
+    }
+}
+
+fn concerns(row: &ProcessRow) -> bool {
+    row.runtime.is_some() || !matches!(row.agent, AgentState::None(_) | AgentState::Unknown)
+}
+
+fn rank(row: &ProcessRow) -> u8 {
+    match row.agent {
+        AgentState::Loaded(_) => 0,
+        AgentState::LaunchOnly(_) => 1,
+        AgentState::Unknown => 2,
+        AgentState::Refused(_) => 3,
+        AgentState::None(_) => 4,
+    }
+}
+
+fn searched(row: &ProcessRow) -> String {
+    let runtime = row.runtime.as_ref().map(|runtime| (&runtime.kind, runtime.version.as_deref()));
+    let (kind, version) = runtime.map_or(("", ""), |(kind, version)| (kind, version.unwrap_or_default()));
+    format!(
+        "{} {} {} {} {} {kind} {version} {}",
+        row.key.pid,
+        row.name,
+        row.command.as_deref().unwrap_or_default(),
+        row.user.as_deref().unwrap_or_default(),
+        row.group.as_deref().unwrap_or_default(),
+        row.agent.word(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(pid: u32, name: &str, agent: AgentState) -> ProcessRow {
+        ProcessRow {
+            key: ProcessKey { pid, start: 5 },
+            name: name.into(),
+            user: Some("www".into()),
+            group: None,
+            command: Some(format!("/usr/bin/{name} --port 80")),
+            runtime: Some(RuntimeRow {
+                kind: "coreclr".into(),
+                version: Some("8.0.31".into()),
+                tested: true,
+            }),
+            agent,
+        }
+    }
+
+    fn changes(changed: Vec<ProcessRow>, gone: Vec<ProcessKey>) -> ProcessChanges {
+        ProcessChanges { changed, gone, trouble: None }
+    }
+
+    fn pids(processes: &Processes) -> Vec<u32> {
+        processes.shown().map(|row| row.key.pid).collect()
+    }
+
+    fn plain(pid: u32, name: &str) -> ProcessRow {
+        ProcessRow { runtime: None, ..row(pid, name, AgentState::None("it is not a .NET process".into())) }
+    }
+
+    #[test]
+    fn rows_come_change_and_go() {
+        let mut processes = Processes::default();
+        assert!(!processes.is_scanned());
+        let launch = AgentState::LaunchOnly("start it with the agent".into());
+        processes.apply(changes(
+            vec![row(2, "shop", launch.clone()), row(1, "zoo", launch), plain(3, "bash")],
+            vec![],
+        ));
+        assert_eq!(pids(&processes), [2, 1], "by name; what is not .NET is left out");
+        assert!(processes.is_scanned());
+        assert_eq!((processes.len(), processes.dotnet()), (3, 2));
+        let facts = crate::model::connection::tests::facts();
+        processes.apply(changes(vec![row(1, "zoo", AgentState::Loaded(Box::new(facts)))], vec![]));
+        assert_eq!(pids(&processes), [1, 2], "what can be connected to comes first");
+        processes.apply(changes(vec![], vec![ProcessKey { pid: 1, start: 5 }]));
+        assert_eq!(pids(&processes), [2]);
+        processes.apply(changes(vec![], vec![ProcessKey { pid: 2, start: 4 }]));
+        assert_eq!(pids(&processes), [2], "another process of the same pid");
+        processes.set_show_all(true);
+        assert_eq!(pids(&processes), [2, 3]);
+    }
+
+    #[test]
+    fn every_word_must_be_somewhere() {
+        let mut processes = Processes::default();
+        let launch = AgentState::LaunchOnly(String::new());
+        processes.apply(changes(vec![row(21, "shop", launch.clone()), row(22, "zoo", launch)], vec![]));
+        for (filter, expected) in
+            [("SHOP", &[][..]), ("shop", &[21]), ("port 22", &[22]), ("8.0 www", &[21, 22]), ("mono", &[])]
+        {
+            processes.set_filter(filter);
+            assert_eq!(pids(&processes), expected, "{filter}");
+        }
+        processes.set_filter("");
+        assert_eq!(pids(&processes).len(), 2);
+    }
+}

@@ -1,0 +1,154 @@
+//! What a user types into a filter: words that must all occur. A word with a capital letter in it means its case
+//! (smart case).
+
+use memchr::memmem;
+use std::ops::Range;
+
+/// One word of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// What to look for; folded unless the case counts.
+    pub text: String,
+    /// Whether the case counts.
+    pub exact_case: bool,
+}
+
+/// A parsed filter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    terms: Vec<Term>,
+}
+
+/// Lower case, byte for byte: a letter whose lower case has another length stays as it is, so that offsets in folded
+/// text are offsets in the text.
+pub fn fold_into(text: &str, into: &mut String) {
+    into.reserve(text.len());
+    for character in text.chars() {
+        if character.is_ascii() {
+            into.push(character.to_ascii_lowercase());
+            continue;
+        }
+        let mut lower = character.to_lowercase();
+        match (lower.next(), lower.next()) {
+            (Some(one), None) if one.len_utf8() == character.len_utf8() => into.push(one),
+            _ => into.push(character),
+        }
+    }
+}
+
+/// [`fold_into`] a string of its own.
+pub fn fold(text: &str) -> String {
+    let mut folded = String::new();
+    fold_into(text, &mut folded);
+    folded
+}
+
+impl Query {
+    /// Parses what was typed; every text is a query.
+    pub fn parse(text: &str) -> Query {
+        let term = |word: &str| {
+            let exact_case = word.chars().any(char::is_uppercase);
+            Term { text: if exact_case { word.to_owned() } else { fold(word) }, exact_case }
+        };
+        let mut terms: Vec<Term> = text.split_whitespace().map(term).collect();
+        // A long word excludes most, so that those after it have less to look at.
+        terms.sort_by_key(|term| std::cmp::Reverse(term.text.len()));
+        terms.dedup();
+        Query { terms }
+    }
+
+    /// Whether it excludes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The words, longest first.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    /// Whether every word occurs in a text.
+    pub fn matches_text(&self, text: &str) -> bool {
+        let folded = fold(text);
+        self.terms.iter().all(|term| {
+            let text = if term.exact_case { text } else { &folded };
+            memmem::find(text.as_bytes(), term.text.as_bytes()).is_some()
+        })
+    }
+
+    /// Where words occur in a text: byte ranges on character boundaries, ascending, merged where they touch.
+    pub fn highlights(&self, text: &str) -> Vec<Range<usize>> {
+        if self.terms.is_empty() {
+            return Vec::new();
+        }
+        let folded = fold(text);
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for term in &self.terms {
+            let text = if term.exact_case { text } else { &folded };
+            let places = memmem::find_iter(text.as_bytes(), term.text.as_bytes());
+            found.extend(places.map(|at| at..at + term.text.len()));
+        }
+        found.sort_by_key(|range| range.start);
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
+        for range in found {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        merged
+    }
+}
+
+/// The part of `highlights` of a whole text that lies in a part of it, as ranges of that part.
+pub fn within(highlights: &[Range<usize>], part: Range<usize>) -> Vec<Range<usize>> {
+    let cut = |range: &Range<usize>| {
+        let (start, end) = (range.start.max(part.start), range.end.min(part.end));
+        (start < end).then(|| start - part.start..end - part.start)
+    };
+    highlights.iter().filter_map(cut).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_counts_when_a_capital_is_typed() {
+        assert!(Query::parse("cart").matches_text("Shop.Cart.Add"));
+        assert!(Query::parse("Cart").matches_text("Shop.Cart.Add"));
+        assert!(!Query::parse("CArt").matches_text("Shop.Cart.Add"));
+        assert!(!Query::parse("Cart").matches_text("shop.cart.add"));
+        assert!(Query::parse("ADD cart").matches_text("shop.cart.ADD"), "each word by itself");
+        assert!(Query::parse("  ").is_empty() && Query::parse("").matches_text(""));
+    }
+
+    #[test]
+    fn folding_keeps_offsets() {
+        for text in ["ÄÖÜ Ωmega", "İstanbul", "ẞ", "K (Kelvin)", "plain", "Ⱥ"] {
+            let folded = fold(text);
+            assert_eq!(folded.len(), text.len(), "{text}");
+            for (at, _) in text.char_indices() {
+                assert!(folded.is_char_boundary(at), "{text}");
+            }
+        }
+        assert_eq!(fold("ÄB"), "äb");
+    }
+
+    #[test]
+    fn highlights_are_merged_and_in_order() {
+        let query = Query::parse("an na");
+        assert_eq!(query.highlights("Banana An"), [1..6, 7..9]);
+        assert_eq!(Query::parse("").highlights("x"), []);
+        assert_eq!(Query::parse("ä").highlights("xÄy"), [1..3]);
+        assert_eq!(Query::parse("x").highlights("aaa"), []);
+    }
+
+    #[test]
+    fn highlights_are_cut_to_a_part() {
+        let highlights = [1..4, 6..9];
+        assert_eq!(within(&highlights, 2..7), [0..2, 4..5]);
+        assert_eq!(within(&highlights, 4..6), []);
+        assert_eq!(within(&highlights, 0..10), highlights);
+    }
+}

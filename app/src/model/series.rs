@@ -1,0 +1,104 @@
+//! A sparkline: the rates of the last so many ticks.
+
+/// Ticks a sparkline shows.
+pub const LENGTH: usize = 60;
+
+/// Rates at the last [`LENGTH`] ticks. Ticks without a sample are zero and cost nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// By tick modulo the length.
+    ring: Box<[f32; LENGTH]>,
+    /// The tick of the newest sample.
+    last: u64,
+}
+
+impl Series {
+    /// A series whose first sample is `rate` at `tick`.
+    pub fn new(tick: u64, rate: f32) -> Series {
+        let mut series = Series { ring: Box::new([0.0; LENGTH]), last: tick };
+        series.put(tick, rate);
+        series
+    }
+
+    /// Notes the rate at a tick. A second sample at the same tick replaces the first; earlier ticks are ignored.
+    pub fn put(&mut self, tick: u64, rate: f32) {
+        if tick < self.last {
+            return;
+        }
+        // What lies between had no sample: the rate was zero.
+        for skipped in (self.last + 1..tick).take(LENGTH) {
+            self.set(skipped, 0.0);
+        }
+        if tick - self.last > LENGTH as u64 {
+            self.ring.fill(0.0);
+        }
+        self.set(tick, rate);
+        self.last = tick;
+    }
+
+    fn set(&mut self, tick: u64, rate: f32) {
+        if let Some(place) = self.ring.get_mut((tick % LENGTH as u64) as usize) {
+            *place = rate;
+        }
+    }
+
+    /// The rates of the [`LENGTH`] ticks that end with `now`, oldest first.
+    pub fn at(&self, now: u64) -> impl ExactSizeIterator<Item = f32> + '_ {
+        (0..LENGTH).map(move |index| {
+            let Some(tick) = (now + 1 + index as u64).checked_sub(LENGTH as u64) else { return 0.0 };
+            let known = tick <= self.last && tick + LENGTH as u64 > self.last;
+            if known { self.ring.get((tick % LENGTH as u64) as usize).copied().unwrap_or(0.0) } else { 0.0 }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn shown(series: &Series, now: u64) -> Vec<f32> {
+        series.at(now).collect()
+    }
+
+    #[test]
+    fn the_newest_is_last_and_gaps_are_zero() {
+        let mut series = Series::new(100, 1.0);
+        series.put(103, 4.0);
+        let rates = shown(&series, 103);
+        assert_eq!(rates.len(), LENGTH);
+        assert_eq!(rates[LENGTH - 4..], [1.0, 0.0, 0.0, 4.0]);
+        assert_eq!(shown(&series, 105)[LENGTH - 6..], [1.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
+        assert!(shown(&series, 103 + LENGTH as u64).iter().all(|rate| *rate == 0.0));
+    }
+
+    #[test]
+    fn it_equals_a_map_of_samples() {
+        for gaps in [[1u64, 1, 1], [2, 59, 60], [61, 1, 120], [0, 3, 1_000]] {
+            let (mut tick, mut samples) = (7u64, BTreeMap::new());
+            let mut series = Series::new(tick, 0.5);
+            samples.insert(tick, 0.5f32);
+            for (index, gap) in gaps.iter().cycle().take(50).enumerate() {
+                tick += gap;
+                series.put(tick, index as f32);
+                samples.insert(tick, index as f32);
+                for now in [tick, tick + 1, tick + 30] {
+                    let expected: Vec<f32> = (0..LENGTH as u64)
+                        .map(|back| now.checked_sub(LENGTH as u64 - 1 - back))
+                        .map(|at| at.and_then(|at| samples.get(&at)).copied().unwrap_or(0.0))
+                        .collect();
+                    assert_eq!(shown(&series, now), expected, "gap {gap}, now {now}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn early_ticks_and_late_samples_are_harmless() {
+        let mut series = Series::new(2, 3.0);
+        series.put(1, 9.0);
+        assert_eq!(shown(&series, 2)[LENGTH - 3..], [0.0, 0.0, 3.0]);
+        series.put(2, 4.0);
+        assert_eq!(shown(&series, 2)[LENGTH - 1], 4.0);
+    }
+}

@@ -1,0 +1,138 @@
+//! The whole of it: processes, connections, log.
+
+use super::connection::Connection;
+use super::ids::{ConnectionId, Ticket};
+use super::log::{Kind, Log};
+use super::processes::Processes;
+use super::update::{Launch, Now, Update};
+use redial_protocol::ids::ProcessKey;
+use std::collections::BTreeMap;
+
+/// A program that the window started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launched {
+    /// What was started, in words.
+    pub what: String,
+    /// Process id, once it runs.
+    pub pid: Option<u32>,
+    /// The process the agent is in, once it spoke.
+    pub agent: Option<ProcessKey>,
+    /// How it ended, or why it could not be started.
+    pub ended: Option<String>,
+}
+
+/// Everything the window shows.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// The processes of the machine.
+    pub processes: Processes,
+    /// Every connection that was asked for and not closed.
+    pub connections: BTreeMap<ConnectionId, Connection>,
+    /// The one that is looked at.
+    pub current: Option<ConnectionId>,
+    /// What happened.
+    pub log: Log,
+    /// Programs started from here.
+    pub launched: BTreeMap<Ticket, Launched>,
+    last_connection: u32,
+    last_launch: u64,
+}
+
+impl Model {
+    /// Takes an update in.
+    pub fn apply(&mut self, update: Update, now: Now) {
+        match update {
+            Update::Processes(changes) => self.processes.apply(changes),
+            Update::Connection(id, told) => {
+                // What a closed connection still had to tell concerns nobody.
+                if let Some(connection) = self.connections.get_mut(&id) {
+                    connection.apply(told, &mut self.log, now);
+                }
+            }
+            Update::Launch(ticket, launch) => self.launch(ticket, launch, now),
+        }
+    }
+
+    /// Brings everything derived up to date; once a frame, after the last `apply`.
+    pub fn settle(&mut self, now: Now) {
+        if let Some(connection) = self.current_mut() {
+            connection.settle(now);
+        }
+    }
+
+    /// The connection that is looked at.
+    pub fn current(&self) -> Option<&Connection> {
+        self.connections.get(&self.current?)
+    }
+
+    /// The connection that is looked at, to be changed.
+    pub fn current_mut(&mut self) -> Option<&mut Connection> {
+        self.connections.get_mut(&self.current?)
+    }
+
+    /// The connection to a process, if there is one.
+    pub fn connection_to(&self, process: ProcessKey) -> Option<&Connection> {
+        self.connections.values().find(|connection| connection.process == process)
+    }
+
+    /// Looks at a process: the id of its connection, and whether that is new, so that the worker must be told.
+    pub fn open(&mut self, process: ProcessKey, name: &str) -> (ConnectionId, bool) {
+        if let Some(id) = self.connection_to(process).map(|connection| connection.id) {
+            self.current = Some(id);
+            return (id, false);
+        }
+        self.last_connection += 1;
+        let id = ConnectionId(self.last_connection);
+        self.connections.insert(id, Connection::new(id, process, name));
+        self.current = Some(id);
+        (id, true)
+    }
+
+    /// Forgets a connection; the worker must be told too.
+    pub fn close(&mut self, id: ConnectionId) {
+        self.connections.remove(&id);
+        if self.current == Some(id) {
+            self.current = None;
+        }
+    }
+
+    /// Notes that a program is to be started; the ticket for the worker.
+    pub fn begin_launch(&mut self, what: &str, now: Now) -> Ticket {
+        self.last_launch += 1;
+        let ticket = Ticket(self.last_launch);
+        let launched = Launched { what: what.to_owned(), pid: None, agent: None, ended: None };
+        self.launched.insert(ticket, launched);
+        self.log.add(now, None, Kind::Request, format!("start {what}"));
+        ticket
+    }
+
+    fn launch(&mut self, ticket: Ticket, launch: Launch, now: Now) {
+        let Some(launched) = self.launched.get_mut(&ticket) else { return };
+        let what = launched.what.clone();
+        let (kind, text) = match launch {
+            Launch::Started { pid } => {
+                launched.pid = Some(pid);
+                (Kind::Answer, format!("{what} runs as pid {pid}"))
+            }
+            Launch::Loaded(key) => {
+                // The first one: the program itself, unless it starts others.
+                launched.agent.get_or_insert(key);
+                (Kind::Answer, format!("the agent is in process {} ({what})", key.pid))
+            }
+            Launch::Notice(text) => (Kind::Notice, text),
+            Launch::Failed(why) => {
+                launched.ended = Some(why.clone());
+                (Kind::Refusal, why)
+            }
+            Launch::Ended { how } => {
+                launched.ended = Some(how.clone());
+                (Kind::Connection, format!("{what} ended {how}"))
+            }
+        };
+        self.log.add(now, None, kind, text);
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

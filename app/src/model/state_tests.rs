@@ -1,0 +1,47 @@
+//! Connections and launches of the whole model.
+
+use super::*;
+use crate::model::update::Told;
+
+#[test]
+fn a_process_has_one_connection_and_closed_ones_are_deaf() {
+    let mut model = Model::default();
+    let (one, two) = (ProcessKey { pid: 1, start: 1 }, ProcessKey { pid: 2, start: 1 });
+    let (first, new) = model.open(one, "shop");
+    assert!(new && model.open(one, "shop") == (first, false));
+    let (second, _) = model.open(two, "zoo");
+    assert_ne!(first, second);
+    assert_eq!(model.current().map(|connection| connection.name.as_str()), Some("zoo"));
+    model.open(one, "shop");
+    assert_eq!(model.current, Some(first));
+    model.close(first);
+    assert!(model.current().is_none() && model.connection_to(one).is_none());
+    let told = vec![Told::Notice("too late".into())];
+    model.apply(Update::Connection(first, told), Now::default());
+    assert!(model.log.entries().is_empty());
+    let (third, new) = model.open(one, "shop");
+    assert!(new && third != first, "an id is never another's");
+    model.settle(Now::default());
+}
+
+#[test]
+fn a_launched_program_is_followed_to_its_end() {
+    let mut model = Model::default();
+    let ticket = model.begin_launch("shop", Now::default());
+    let key = ProcessKey { pid: 9, start: 3 };
+    for launch in [
+        Launch::Started { pid: 9 },
+        Launch::Loaded(key),
+        Launch::Loaded(ProcessKey { pid: 10, start: 4 }),
+        Launch::Ended { how: "with code 3".into() },
+    ] {
+        model.apply(Update::Launch(ticket, launch), Now::default());
+    }
+    let launched = &model.launched[&ticket];
+    assert_eq!((launched.pid, launched.agent), (Some(9), Some(key)), "the first agent is the program's");
+    assert_eq!(launched.ended.as_deref(), Some("with code 3"));
+    let failed = model.begin_launch("nothing", Now::default());
+    model.apply(Update::Launch(failed, Launch::Failed("there is no such program".into())), Now::default());
+    let newest = model.log.newest(Kind::Refusal).map(|entry| entry.text.as_str());
+    assert_eq!(newest, Some("there is no such program"));
+}

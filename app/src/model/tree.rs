@@ -1,0 +1,239 @@
+//! The catalogue as a tree, flattened: domain → module → namespace → type → method, as far as groups are expanded
+//! and the filter leaves something in them.
+
+use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
+use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
+use super::query::fold;
+use super::selection::Rows;
+use std::collections::HashSet;
+
+/// With a filter that leaves no more than this, everything is shown expanded: whoever searches wants to see what was
+/// found.
+pub const REVEALED: usize = 1_000;
+
+/// A row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeRow {
+    /// What it is.
+    pub node: Node,
+    /// Groups above it.
+    pub depth: u8,
+    /// Whether what is in it is shown; never for methods.
+    pub expanded: bool,
+    /// Methods in it that the filter leaves.
+    pub methods: u32,
+}
+
+/// The tree.
+#[derive(Debug, Default)]
+pub struct Tree {
+    expanded: HashSet<Node>,
+    /// Groups that were closed though a search would show them open; for this search only.
+    closed: HashSet<Node>,
+    rows: Vec<TreeRow>,
+    /// The modules of each domain in their order.
+    modules: Vec<Vec<u32>>,
+    modules_at: Option<u64>,
+    settled_at: Option<(u64, u64, u64)>,
+    searched: Option<String>,
+    revealing: bool,
+    edition: u64,
+}
+
+impl Tree {
+    /// Expands or closes a group.
+    pub fn set_expanded(&mut self, node: Node, expanded: bool) {
+        if matches!(node, Node::Method(_)) {
+            return;
+        }
+        if expanded {
+            self.expanded.insert(node);
+            self.closed.remove(&node);
+        } else {
+            self.expanded.remove(&node);
+            self.closed.insert(node);
+        }
+        self.edition += 1;
+    }
+
+    /// Expands a closed group, closes an expanded one.
+    pub fn toggle(&mut self, node: Node) {
+        let expanded = self.is_expanded(node);
+        self.set_expanded(node, !expanded);
+    }
+
+    /// Whether a group is expanded.
+    pub fn is_expanded(&self, node: Node) -> bool {
+        if self.revealing { !self.closed.contains(&node) } else { self.expanded.contains(&node) }
+    }
+
+    /// Expands every group above a row, so that it is shown.
+    pub fn reveal(&mut self, node: Node, catalogue: &Catalogue) {
+        let mut above = catalogue.parent(node);
+        while let Some(group) = above {
+            self.set_expanded(group, true);
+            above = catalogue.parent(group);
+        }
+    }
+
+    /// Closes everything.
+    pub fn close_all(&mut self) {
+        self.expanded.clear();
+        self.edition += 1;
+    }
+
+    /// Brings it up to date with what the filter leaves; whether rows changed. `visible_edition` grows when
+    /// `visible` changes; `search` is the filter's text.
+    pub fn settle(
+        &mut self,
+        catalogue: &Catalogue,
+        visible: &Bits,
+        visible_edition: u64,
+        search: &str,
+    ) -> bool {
+        let now = (catalogue.edition(), visible_edition, self.edition);
+        if self.settled_at == Some(now) {
+            return false;
+        }
+        if self.searched.as_deref() != Some(search) {
+            self.closed.clear();
+            self.searched = Some(search.to_owned());
+        }
+        self.revealing = !search.trim().is_empty() && visible.count() <= REVEALED;
+        self.order_modules(catalogue);
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        Flattening { tree: self, catalogue, visible, rows: &mut rows }.domains();
+        self.rows = rows;
+        self.settled_at = Some(now);
+        true
+    }
+
+    /// Modules of the program first, then those of frameworks, each by name.
+    fn order_modules(&mut self, catalogue: &Catalogue) {
+        if self.modules_at == Some(catalogue.edition()) {
+            return;
+        }
+        self.modules_at = Some(catalogue.edition());
+        self.modules = vec![Vec::new(); catalogue.domains().len().max(1)];
+        for (index, module) in catalogue.modules().iter().enumerate() {
+            if let Some(modules) = self.modules.get_mut(module.domain as usize) {
+                modules.push(index as u32);
+            }
+        }
+        for modules in &mut self.modules {
+            modules.sort_by_cached_key(|index| {
+                let module = catalogue.module(ModuleIx(*index));
+                module.map(|module| (module.framework, fold(&module.name), *index))
+            });
+        }
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[TreeRow] {
+        &self.rows
+    }
+}
+
+struct Flattening<'a> {
+    tree: &'a Tree,
+    catalogue: &'a Catalogue,
+    visible: &'a Bits,
+    rows: &'a mut Vec<TreeRow>,
+}
+
+impl Flattening<'_> {
+    fn domains(&mut self) {
+        for (domain, modules) in self.tree.modules.iter().enumerate() {
+            let node = Node::Domain(domain as u32);
+            let methods = modules
+                .iter()
+                .filter_map(|index| self.catalogue.module(ModuleIx(*index)))
+                .map(|module| self.visible.count_in(module.methods.clone()))
+                .sum();
+            if self.group(node, 0, methods) {
+                for index in modules {
+                    self.module(ModuleIx(*index));
+                }
+            }
+        }
+    }
+
+    fn module(&mut self, module: ModuleIx) {
+        let Some(one) = self.catalogue.module(module) else { return };
+        let methods = self.visible.count_in(one.methods.clone());
+        if self.group(Node::Module(module), 1, methods) {
+            for index in one.namespaces.clone() {
+                self.namespace(NamespaceIx(index));
+            }
+        }
+    }
+
+    fn namespace(&mut self, namespace: NamespaceIx) {
+        let methods = self.visible.count_in(self.catalogue.methods_of_namespace(namespace));
+        if self.group(Node::Namespace(namespace), 2, methods) {
+            for index in self.catalogue.types_of_namespace(namespace) {
+                self.one_type(TypeIx(index));
+            }
+        }
+    }
+
+    fn one_type(&mut self, owner: TypeIx) {
+        let range = self.catalogue.methods_of_type(owner);
+        let methods = self.visible.count_in(range.clone());
+        if self.group(Node::Type(owner), 3, methods) {
+            let rows = self.visible.iter_in(range).map(|method| TreeRow {
+                node: Node::Method(MethodIx(method)),
+                depth: 4,
+                expanded: false,
+                methods: 1,
+            });
+            self.rows.extend(rows);
+        }
+    }
+
+    /// Adds a group's row if anything is in it; whether to go on with what is in it.
+    fn group(&mut self, node: Node, depth: u8, methods: u32) -> bool {
+        let expanded = methods > 0 && self.tree.is_expanded(node);
+        if methods > 0 {
+            self.rows.push(TreeRow { node, depth, expanded, methods });
+        }
+        expanded
+    }
+}
+
+/// The tree as rows for a selection.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeRows<'a> {
+    /// The tree.
+    pub tree: &'a Tree,
+    /// Its catalogue.
+    pub catalogue: &'a Catalogue,
+}
+
+impl Rows for TreeRows<'_> {
+    fn len(&self) -> usize {
+        self.tree.rows.len()
+    }
+
+    fn at(&self, place: usize) -> Option<Node> {
+        self.tree.rows.get(place).map(|row| row.node)
+    }
+
+    fn place_near(&self, node: Node) -> usize {
+        // The row itself, or the nearest group above it that is shown.
+        let mut sought = Some(node);
+        while let Some(one) = sought {
+            if let Some(place) = self.tree.rows.iter().position(|row| row.node == one) {
+                return place;
+            }
+            sought = self.catalogue.parent(one);
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! The tree, flattened.
+
+use super::*;
+use crate::model::catalogue::tests::{large, method, small};
+use crate::model::selection::{Mode, Selection};
+
+fn drawn(tree: &Tree, catalogue: &Catalogue) -> Vec<String> {
+    let row = |row: &TreeRow| {
+        let mark = match (row.node, row.expanded) {
+            (Node::Method(_), _) => " ",
+            (_, true) => "-",
+            (_, false) => "+",
+        };
+        format!("{}{mark}{} {}", "  ".repeat(row.depth.into()), catalogue.label(row.node), row.methods)
+    };
+    tree.rows().iter().map(row).collect()
+}
+
+#[test]
+fn groups_open_one_by_one() {
+    let catalogue = small();
+    let visible = Bits::all(catalogue.len());
+    let mut tree = Tree::default();
+    assert!(tree.settle(&catalogue, &visible, 1, "") && !tree.settle(&catalogue, &visible, 1, ""));
+    assert_eq!(drawn(&tree, &catalogue), ["+clrhost 7", "+second 1"]);
+    tree.toggle(Node::Domain(0));
+    tree.settle(&catalogue, &visible, 1, "");
+    let modules = ["-clrhost 7", "  +Shop 4", "  +System.Private.CoreLib 3", "+second 1"];
+    assert_eq!(drawn(&tree, &catalogue), modules, "frameworks come last");
+    tree.reveal(Node::Method(method(&catalogue, "Shop!Shop.Cart.Add(int)")), &catalogue);
+    tree.settle(&catalogue, &visible, 1, "");
+    assert_eq!(
+        drawn(&tree, &catalogue),
+        [
+            "-clrhost 7",
+            "  -Shop 4",
+            "    +(no namespace) 1",
+            "    -Shop 3",
+            "      +Box<T> 1",
+            "      -Cart 2",
+            "         Add(int) 1",
+            "         Clear() 1",
+            "  +System.Private.CoreLib 3",
+            "+second 1",
+        ]
+    );
+    tree.close_all();
+    tree.settle(&catalogue, &visible, 1, "");
+    assert_eq!(tree.rows().len(), 2);
+}
+
+#[test]
+fn a_search_shows_what_it_found_and_can_be_closed_for_itself() {
+    let catalogue = small();
+    let mut visible = Bits::none(catalogue.len());
+    let tax = method(&catalogue, "Plugin!Plugin.Tax.Apply(int)");
+    visible.set(tax.0, true);
+    let mut tree = Tree::default();
+    tree.settle(&catalogue, &visible, 1, "tax");
+    let open = ["-second 1", "  -Plugin 1", "    -Plugin 1", "      -Tax 1", "         Apply(int) 1"];
+    assert_eq!(drawn(&tree, &catalogue), open);
+    let module = catalogue.module_of(tax);
+    tree.toggle(Node::Module(module));
+    tree.settle(&catalogue, &visible, 1, "tax");
+    assert_eq!(drawn(&tree, &catalogue), ["-second 1", "  +Plugin 1"]);
+    tree.settle(&catalogue, &visible, 2, "tax.");
+    assert_eq!(drawn(&tree, &catalogue), open, "another search begins anew");
+    tree.settle(&catalogue, &Bits::all(catalogue.len()), 3, "");
+    assert_eq!(tree.rows().len(), 2, "what the search opened is not left open");
+}
+
+#[test]
+fn everything_open_is_every_method_once_and_places_are_found() {
+    let catalogue = large(9, 900);
+    let visible = Bits::all(catalogue.len());
+    let mut tree = Tree::default();
+    for index in 0..catalogue.len() as u32 {
+        tree.reveal(Node::Method(MethodIx(index)), &catalogue);
+    }
+    tree.settle(&catalogue, &visible, 1, "");
+    let mut methods: Vec<u32> = tree
+        .rows()
+        .iter()
+        .filter_map(|row| match row.node {
+            Node::Method(method) => Some(method.0),
+            _ => None,
+        })
+        .collect();
+    methods.sort_unstable();
+    assert_eq!(methods, (0..900).collect::<Vec<_>>());
+    let rows = TreeRows { tree: &tree, catalogue: &catalogue };
+    for place in (0..rows.len()).step_by(7) {
+        let node = rows.at(place).expect("a row");
+        assert_eq!(rows.place_near(node), place);
+    }
+    let mut selection = Selection::default();
+    selection.click(&rows, Node::Domain(0), Mode::Replace);
+    assert_eq!(selection.targets(&catalogue, &visible).len(), 900);
+    tree.close_all();
+    tree.settle(&catalogue, &visible, 1, "");
+    let rows = TreeRows { tree: &tree, catalogue: &catalogue };
+    assert_eq!(rows.place_near(Node::Method(MethodIx(5))), 0, "its nearest group that is shown");
+}

@@ -1,0 +1,323 @@
+//! What the user asked for: turns under way, the patterns a turn is made of, and undo.
+
+use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
+use super::ids::{ConnectionId, MethodIx, ModuleIx, Ticket, TypeIx};
+use super::live::Live;
+use super::methodset::MethodSet;
+use super::update::Now;
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_STANDING_ORDERS;
+use redial_protocol::message::Order;
+use redial_protocol::pattern::Pattern;
+use std::ops::Range;
+use std::time::Duration;
+
+/// A turn for the worker to carry out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The connection it goes to.
+    pub connection: ConnectionId,
+    /// What its answer will carry.
+    pub ticket: Ticket,
+    /// What to turn; more than one request's worth is split by the worker.
+    pub orders: Vec<Order>,
+    /// Take control from whoever has it.
+    pub take: bool,
+}
+
+/// Methods and the level they are to have.
+pub type Wish = (Level, MethodSet);
+
+/// How long a turn that was accepted stays pending for rows that have not arrived yet.
+const GRACE: Duration = Duration::from_secs(2);
+/// Changes that can be undone.
+const UNDONE: usize = 100;
+
+/// A turn that is not over.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// What it is in words: `count on Shop!Shop.Cart.Add(int)`.
+    pub words: String,
+    /// When it was asked for.
+    pub since: Now,
+    /// When the agent accepted it.
+    pub accepted: Option<Now>,
+    wishes: Vec<Wish>,
+    change: Option<Change>,
+}
+
+/// What a turn changed.
+#[derive(Clone, Debug)]
+struct Change {
+    words: String,
+    before: Vec<Wish>,
+    after: Vec<Wish>,
+    direction: Direction,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Do,
+    Undo,
+    Redo,
+}
+
+/// Turns under way and turns done.
+#[derive(Debug, Default)]
+pub struct Turns {
+    pending: Vec<Pending>,
+    undo: Vec<Change>,
+    redo: Vec<Change>,
+    edition: u64,
+}
+
+impl Turns {
+    /// Notes a turn and what it will undo. `all_off` has no wishes of its own.
+    pub fn begin(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, live: &Live, now: Now) {
+        let before = before(&wishes, live);
+        let change = Change { words: words.clone(), before, after: wishes.clone(), direction: Direction::Do };
+        self.push(ticket, words, wishes, Some(change), now);
+    }
+
+    fn push(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, change: Option<Change>, since: Now) {
+        self.pending.push(Pending { ticket, words, since, accepted: None, wishes, change });
+        self.edition += 1;
+    }
+
+    /// The wishes that undo the last change, and its words; `begin_undo` notes the turn.
+    pub fn undoable(&self) -> Option<&str> {
+        self.undo.last().map(|change| change.words.as_str())
+    }
+
+    /// The words of the change that was undone last.
+    pub fn redoable(&self) -> Option<&str> {
+        self.redo.last().map(|change| change.words.as_str())
+    }
+
+    /// Begins to undo the last change (or to redo the one undone last): the wishes to send.
+    pub fn begin_undo(&mut self, ticket: Ticket, redo: bool, now: Now) -> Option<(String, Vec<Wish>)> {
+        let mut change = if redo { self.redo.pop() } else { self.undo.pop() }?;
+        change.direction = if redo { Direction::Redo } else { Direction::Undo };
+        let wishes = if redo { change.after.clone() } else { change.before.clone() };
+        let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
+        self.push(ticket, words.clone(), wishes.clone(), Some(change), now);
+        Some((words, wishes))
+    }
+
+    /// The turn was accepted.
+    pub fn accepted(&mut self, ticket: Ticket, now: Now) -> Option<&Pending> {
+        let pending = self.pending.iter_mut().find(|pending| pending.ticket == ticket)?;
+        pending.accepted = Some(now);
+        if let Some(change) = pending.change.take() {
+            match change.direction {
+                Direction::Do => {
+                    self.redo.clear();
+                    self.undo.push(change);
+                }
+                Direction::Redo => self.undo.push(change),
+                Direction::Undo => self.redo.push(change),
+            }
+            if self.undo.len() > UNDONE {
+                self.undo.remove(0);
+            }
+        }
+        self.edition += 1;
+        Some(pending)
+    }
+
+    /// The turn was refused, or its connection is gone: what it was.
+    pub fn failed(&mut self, ticket: Ticket) -> Option<Pending> {
+        let at = self.pending.iter().position(|pending| pending.ticket == ticket)?;
+        let mut pending = self.pending.remove(at);
+        // What could not be undone can be tried again.
+        match pending.change.take() {
+            Some(change) if change.direction == Direction::Undo => self.undo.push(change),
+            Some(change) if change.direction == Direction::Redo => self.redo.push(change),
+            _ => {}
+        }
+        self.edition += 1;
+        Some(pending)
+    }
+
+    /// Forgets turns whose rows have arrived, or will not.
+    pub fn settle(&mut self, now: Now) {
+        let before = self.pending.len();
+        self.pending.retain(|pending| {
+            pending.accepted.is_none_or(|accepted| now.mono.saturating_sub(accepted.mono) < GRACE)
+        });
+        if self.pending.len() != before {
+            self.edition += 1;
+        }
+    }
+
+    /// The session is over: what was asked will not be answered, and what was held is off.
+    pub fn clear(&mut self) -> Vec<Pending> {
+        self.edition += 1;
+        self.undo.clear();
+        self.redo.clear();
+        std::mem::take(&mut self.pending)
+    }
+
+    /// The level a method waits for: of the newest turn that concerns it, unless `wanted` is that level already and
+    /// the turn was accepted.
+    pub fn waits_for(&self, method: MethodIx, wanted: Level) -> Option<Level> {
+        self.pending
+            .iter()
+            .rev()
+            .find_map(|pending| {
+                let level =
+                    pending.wishes.iter().find(|(_, set)| set.contains(method)).map(|(level, _)| *level)?;
+                Some((level, pending.accepted.is_some()))
+            })
+            .filter(|(level, accepted)| !(*accepted && *level == wanted))
+            .map(|(level, _)| level)
+    }
+
+    /// Whether a turn that is not answered yet concerns methods of these ranges.
+    pub fn touches(&self, ranges: &[Range<u32>]) -> bool {
+        let waiting = self.pending.iter().filter(|pending| pending.accepted.is_none());
+        let mut sets = waiting.flat_map(|pending| pending.wishes.iter().map(|(_, set)| set));
+        sets.any(|set| ranges.iter().any(|range| set.touches(range)))
+    }
+
+    /// The level that a turn which is not answered yet asks for all methods of these ranges.
+    pub fn whole(&self, ranges: &[Range<u32>]) -> Option<Level> {
+        let waiting = self.pending.iter().rev().filter(|pending| pending.accepted.is_none());
+        let mut wishes = waiting.flat_map(|pending| &pending.wishes);
+        wishes.find(|(_, set)| ranges.iter().all(|range| set.contains_all(range))).map(|(level, _)| *level)
+    }
+
+    /// Turns that are not over, oldest first.
+    pub fn pending(&self) -> &[Pending] {
+        &self.pending
+    }
+
+    /// Whether an answer is still awaited.
+    pub fn is_waiting(&self) -> bool {
+        self.pending.iter().any(|pending| pending.accepted.is_none())
+    }
+
+    /// Grows with every change.
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+}
+
+/// What the methods of some wishes want now.
+fn before(wishes: &[Wish], live: &Live) -> Vec<Wish> {
+    let mut all = Bits::default();
+    for range in wishes.iter().flat_map(|(_, set)| set.ranges()) {
+        all.grow(range.end as usize);
+        all.set_range(range, true);
+    }
+    let mut before = Vec::new();
+    for level in Level::ALL.into_iter().rev() {
+        let mut these = all.clone();
+        match live.wanted(level).filter(|_| level != Level::Off) {
+            Some(wanted) => these.intersect(wanted),
+            // Those that are left have no row, or want nothing.
+            None if level == Level::Off => {}
+            None => continue,
+        }
+        let set = MethodSet::from_bits(&these);
+        for range in set.ranges() {
+            all.set_range(range, false);
+        }
+        if !set.is_empty() {
+            before.push((level, set));
+        }
+    }
+    before
+}
+
+/// The orders that turn exactly the methods of some wishes: a whole module by one pattern, a whole type by one, the
+/// rest one by one. (Copies that share an assembly's name share its patterns: the agent does not tell them apart.)
+///
+/// # Errors
+/// A sentence when that takes more orders than an agent keeps.
+pub fn orders(catalogue: &Catalogue, wishes: &[Wish]) -> Result<Vec<Order>, String> {
+    let mut orders = Vec::new();
+    for (level, set) in wishes {
+        for pattern in cover(catalogue, set, MAX_STANDING_ORDERS + 1 - orders.len()) {
+            orders.push(Order { pattern, level: *level, domain: None, copy: None });
+        }
+        if orders.len() > MAX_STANDING_ORDERS {
+            return Err(format!(
+                "this takes more than {MAX_STANDING_ORDERS} orders, which is all an agent keeps; turn whole types or \
+                 modules, or fewer methods"
+            ));
+        }
+    }
+    Ok(orders)
+}
+
+fn cover(catalogue: &Catalogue, set: &MethodSet, most: usize) -> Vec<String> {
+    let mut patterns = Vec::new();
+    for range in set.ranges() {
+        let mut at = range.start;
+        while at < range.end && patterns.len() < most {
+            let method = MethodIx(at);
+            let Some(module) = catalogue.module(catalogue.module_of(method)) else { break };
+            let owner = catalogue.type_of(method);
+            let of_type = catalogue.methods_of_type(owner);
+            let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end;
+            let (pattern, next) = if covers(&module.methods) && !whole_module(&module.name).is_empty() {
+                (whole_module(&module.name), module.methods.end)
+            } else if covers(&of_type) && of_type.len() > 1 && !whole_type(catalogue, owner).is_empty() {
+                (whole_type(catalogue, owner), of_type.end)
+            } else {
+                (one_method(catalogue, method), at + 1)
+            };
+            patterns.push(pattern);
+            at = next;
+        }
+    }
+    patterns
+}
+
+/// Empty when no pattern names this assembly.
+fn whole_module(name: &str) -> String {
+    let pattern = format!("{name}!*");
+    if names_assembly(&pattern, name) { pattern } else { String::new() }
+}
+
+fn whole_type(catalogue: &Catalogue, owner: TypeIx) -> String {
+    let pattern = format!("{}*", catalogue.type_text(owner));
+    let name = catalogue.module(catalogue.module_of_type(owner)).map_or("", |module| &module.name);
+    if names_assembly(&pattern, name) { pattern } else { String::new() }
+}
+
+fn names_assembly(pattern: &str, name: &str) -> bool {
+    !name.contains('*') && Pattern::parse(pattern).is_ok_and(|parsed| parsed.matches_assembly(name))
+}
+
+/// The pattern of exactly one method: by its token, unless another loaded assembly of that name is another build, in
+/// which the token may be another method's.
+pub fn one_method(catalogue: &Catalogue, method: MethodIx) -> String {
+    let index = catalogue.module_of(method);
+    let full = catalogue.full_name(method);
+    let Some(module) = catalogue.module(index) else { return full.text };
+    let by_token = format!("{}!{:#010x}", module.name, catalogue.token(method).0);
+    if has_other_build(catalogue, index) || !names_assembly(&by_token, &module.name) {
+        // An assembly whose name no pattern can say is left out: the method's name still is its own.
+        let named = Pattern::parse(&full.text).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
+        return if named {
+            full.text
+        } else {
+            full.text.get(full.type_name.start..).unwrap_or_default().to_owned()
+        };
+    }
+    by_token
+}
+
+fn has_other_build(catalogue: &Catalogue, index: ModuleIx) -> bool {
+    let Some(module) = catalogue.module(index) else { return false };
+    catalogue.modules().iter().any(|other| other.name == module.name && other.mvid != module.mvid)
+}
+
+#[cfg(test)]
+#[path = "turns_tests.rs"]
+mod tests;

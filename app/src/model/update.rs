@@ -1,0 +1,108 @@
+//! What worker threads tell the model.
+
+use super::catalogue::builder::{Batch, NameOrder};
+use super::ids::{ConnectionId, Ticket};
+use super::processes::ProcessChanges;
+use redial_protocol::catalogue::DomainRow;
+use redial_protocol::frozen::AgentFacts;
+use redial_protocol::ids::{ModuleKey, ProcessKey};
+use redial_protocol::message::{AgentStatus, DialReport, Event, Holder};
+use std::time::Duration;
+
+/// The time, as whoever holds the model reads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Since the program's start, monotonic.
+    pub mono: Duration,
+    /// Unix time, milliseconds: for showing only.
+    pub unix_ms: u64,
+}
+
+/// One message of a worker thread.
+#[derive(Debug)]
+pub enum Update {
+    /// Processes came, changed or went.
+    Processes(ProcessChanges),
+    /// What one connection had to tell since its last message, in order.
+    Connection(ConnectionId, Vec<Told>),
+    /// A launched program.
+    Launch(Ticket, Launch),
+}
+
+/// What became of a launched program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Launch {
+    /// It runs; the agent has not spoken yet.
+    Started {
+        /// Process id.
+        pid: u32,
+    },
+    /// The agent is in this process (the program, or one that it started): it can be connected to.
+    Loaded(ProcessKey),
+    /// Something the user should know; the program runs on.
+    Notice(String),
+    /// It could not be started.
+    Failed(String),
+    /// It ended.
+    Ended {
+        /// How, in words: `with code 0`, `by signal 9`.
+        how: String,
+    },
+}
+
+/// What one connection tells.
+#[derive(Debug)]
+pub enum Told {
+    /// An attempt to connect begins.
+    Connecting,
+    /// The agent said hello. Rows of an earlier session are void: the agent sends them anew.
+    Connected(Box<AgentFacts>),
+    /// The session ended, or could not begin.
+    Lost {
+        /// Why, as a sentence.
+        why: String,
+        /// Time until the next attempt; absent: there will be none.
+        retry: Option<Duration>,
+    },
+    /// A part of the catalogue.
+    Catalogue(CataloguePart),
+    /// An event of the subscription: rows, transitions, counters, control, goodbye.
+    Event(Event),
+    /// A turn was answered.
+    Dialled(Ticket, Result<DialReport, Refused>),
+    /// "All off" was answered: copies reverted, copies that could not be; or why not.
+    AllOff(Ticket, Result<(u64, u64), String>),
+    /// The last round trip of a ping.
+    Latency(Duration),
+    /// The agent's account of itself.
+    AgentStatus(Box<AgentStatus>),
+    /// Something the user should know, as a sentence.
+    Notice(String),
+}
+
+/// Why a whole turn was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// As a sentence a person can act on.
+    pub why: String,
+    /// Set when another controller has control, so that taking it would help.
+    pub holder: Option<Holder>,
+}
+
+/// Parts of a catalogue.
+#[derive(Debug)]
+pub enum CataloguePart {
+    /// AppDomains, and how many methods all modules have together.
+    Domains {
+        /// Every domain there is now.
+        domains: Vec<DomainRow>,
+        /// Methods to be expected.
+        methods: u64,
+    },
+    /// The methods of one module.
+    Batch(Box<Batch>),
+    /// Modules that are no longer loaded.
+    Unloaded(Vec<ModuleKey>),
+    /// Everything that was loaded when it was asked for is there.
+    Complete(NameOrder),
+}

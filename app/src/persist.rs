@@ -1,0 +1,223 @@
+//! What the window remembers: one small versioned JSON file in the user's configuration folder. A file that cannot
+//! be read is set aside under another name, never thrown away and never fatal.
+#![forbid(unsafe_code)]
+
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The version this program writes.
+const VERSION: u32 = 1;
+/// Variable that names another folder for the file (tests, portable installations).
+pub const VARIABLE: &str = "REDIAL_CONFIG";
+const FILE: &str = "window.json";
+
+/// Which theme the user wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThemeChoice {
+    /// What the desktop has.
+    #[default]
+    System,
+    /// Dark.
+    Dark,
+    /// Light.
+    Light,
+}
+
+/// Everything that is remembered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// [`VERSION`] of the program that wrote it.
+    pub version: u32,
+    /// The theme.
+    pub theme: ThemeChoice,
+    /// Scale of everything; 1 is the desktop's own.
+    pub zoom: f32,
+    /// Size of the window, points.
+    pub window: Option<[f32; 2]>,
+    /// Width of the process list, points.
+    pub processes_width: Option<f32>,
+    /// Height of the log, points.
+    pub log_height: Option<f32>,
+    /// Whether the log is shown.
+    pub log_open: bool,
+    /// Whether methods of the framework are hidden.
+    pub hide_framework: bool,
+    /// Whether methods stand as a tree.
+    pub tree: bool,
+    /// The launch dialog's last program and arguments.
+    pub launch: Launch,
+}
+
+/// What the launch dialog was filled with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Launch {
+    /// The program.
+    pub program: String,
+    /// Its arguments, as typed.
+    pub arguments: String,
+    /// Its folder.
+    pub folder: String,
+    /// NAME=VALUE lines.
+    pub environment: String,
+    /// PATTERN=LEVEL lines.
+    pub dials: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            version: VERSION,
+            theme: ThemeChoice::System,
+            zoom: 1.0,
+            window: None,
+            processes_width: None,
+            log_height: None,
+            log_open: true,
+            hide_framework: true,
+            tree: false,
+            launch: Launch::default(),
+        }
+    }
+}
+
+/// Where the file is; None where the system has no such folder.
+pub fn place() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
+        return Some(PathBuf::from(folder).join(FILE));
+    }
+    directories::ProjectDirs::from("", "", "redial").map(|folders| folders.config_dir().join(FILE))
+}
+
+/// Reads the settings; with a sentence for the user when the file was set aside.
+pub fn load(path: &Path) -> (Settings, Option<String>) {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return (Settings::default(), None),
+        Err(error) => {
+            let notice = format!("{} cannot be read ({error}); starting with the defaults", path.display());
+            return (Settings::default(), Some(notice));
+        }
+    };
+    let why = match serde_json::from_slice::<Settings>(&text) {
+        Ok(settings) if settings.version <= VERSION => return (sound(settings), None),
+        Ok(settings) => format!("it is of version {}, this program writes {VERSION}", settings.version),
+        Err(error) => error.to_string(),
+    };
+    let aside = set_aside(path);
+    let whereto = match aside {
+        Ok(aside) => format!("it was set aside as {}", aside.display()),
+        Err(error) => format!("it could not be set aside: {error}"),
+    };
+    let notice =
+        format!("the saved layout could not be used ({why}); {whereto}, and the defaults are in place");
+    (Settings::default(), Some(notice))
+}
+
+/// Writes the settings, whole or not at all.
+pub fn save(path: &Path, settings: &Settings) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let text = serde_json::to_vec_pretty(settings).map_err(io::Error::other)?;
+    let fresh = path.with_extension(format!("json.{}", std::process::id()));
+    std::fs::write(&fresh, text)?;
+    std::fs::rename(&fresh, path)
+}
+
+/// Numbers that cannot be meant are replaced: a window of no size would never be found again.
+fn sound(mut settings: Settings) -> Settings {
+    let within = |value: f32, low: f32, high: f32| value.is_finite() && (low..=high).contains(&value);
+    settings.version = VERSION;
+    if !within(settings.zoom, 0.5, 4.0) {
+        settings.zoom = 1.0;
+    }
+    settings.window = settings
+        .window
+        .filter(|[width, height]| within(*width, 400.0, 16_000.0) && within(*height, 300.0, 16_000.0));
+    settings.processes_width = settings.processes_width.filter(|width| within(*width, 100.0, 2_000.0));
+    settings.log_height = settings.log_height.filter(|height| within(*height, 40.0, 4_000.0));
+    settings
+}
+
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    for number in 1..1000 {
+        let aside = path.with_extension(format!("json.bad{number}"));
+        if !aside.exists() {
+            std::fs::rename(path, &aside)?;
+            return Ok(aside);
+        }
+    }
+    Err(io::Error::other("there are a thousand of them already"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let folder = std::env::temp_dir().join(format!("redial-persist-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            Folder(folder)
+        }
+
+        fn file(&self) -> PathBuf {
+            self.0.join(FILE)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_is_saved_is_read_back() {
+        let folder = Folder::new("round");
+        let mut settings = Settings { theme: ThemeChoice::Light, zoom: 1.5, ..Settings::default() };
+        settings.window = Some([1200.0, 800.0]);
+        settings.launch.program = "dotnet".into();
+        save(&folder.file(), &settings).expect("saved");
+        assert_eq!(load(&folder.file()), (settings, None));
+        assert_eq!(std::fs::read_dir(&folder.0).expect("folder").count(), 1, "no half-written file stays");
+    }
+
+    #[test]
+    fn without_a_file_there_are_the_defaults_and_no_notice() {
+        let folder = Folder::new("none");
+        assert_eq!(load(&folder.file()), (Settings::default(), None));
+    }
+
+    #[test]
+    fn a_corrupt_file_is_set_aside_and_said() {
+        let folder = Folder::new("corrupt");
+        for (number, bad) in ["{\"zoom\": ", "\0\u{1}", "{\"version\": 99}"].into_iter().enumerate() {
+            std::fs::write(folder.file(), bad).expect("written");
+            let (settings, notice) = load(&folder.file());
+            assert_eq!(settings, Settings::default());
+            let aside = folder.0.join(format!("window.json.bad{}", number + 1));
+            assert_eq!(std::fs::read_to_string(&aside).expect("kept"), bad);
+            let notice = notice.expect("it is said");
+            assert!(
+                notice.contains("set aside") && notice.contains(&aside.display().to_string()),
+                "{notice}"
+            );
+            assert!(!folder.file().exists());
+        }
+    }
+
+    #[test]
+    fn numbers_nobody_means_are_replaced_and_unknown_fields_ignored() {
+        let folder = Folder::new("numbers");
+        let text = r#"{"version": 1, "zoom": 0.0, "window": [3, 1e9], "later": true}"#;
+        std::fs::write(folder.file(), text).expect("written");
+        assert_eq!(load(&folder.file()), (Settings::default(), None));
+    }
+}

@@ -1,0 +1,270 @@
+//! The rotary knob: a dial one wants to turn. What is wanted is its ring, what the runtime does is its needle, and
+//! the two are never mixed up. It can be clicked, dragged, turned by the wheel and by keys, and driven by a screen
+//! reader or a test through AccessKit (a slider whose value is the index of the level).
+
+use super::knob_paint;
+use eframe::egui::{self, EventFilter, Key, Response, Sense, Ui, WidgetInfo, accesskit, vec2};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+
+/// Points of drag from one detent to the next.
+const DRAG_STEP: f32 = 18.0;
+/// Points of wheel from one detent to the next.
+const WHEEL_STEP: f32 = 40.0;
+
+/// What a knob shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Face<'a> {
+    /// What the user asked for; None when the dials it stands for differ.
+    pub wanted: Option<Level>,
+    /// What the runtime does, as the agent said it; None when the dials it stands for differ.
+    pub actual: Option<State>,
+    /// The level that runs: where the needle stands.
+    pub runs: Level,
+    /// Whether the wish was not confirmed by the agent yet.
+    pub pending: bool,
+    /// The levels the agent offers, off included.
+    pub offered: &'a [Level],
+    /// Why the others are not offered.
+    pub not_offered: &'a str,
+    /// What it turns, for screen readers: `dial of Shop.Cart.Add`.
+    pub label: &'a str,
+    /// What stands beside the number for screen readers and in the tooltip: `live v1`.
+    pub says: &'a str,
+}
+
+/// A knob to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Knob<'a> {
+    face: Face<'a>,
+    size: f32,
+    wheel: bool,
+    enabled: Result<(), &'a str>,
+}
+
+/// What the user did with it.
+#[derive(Debug)]
+pub struct Turned {
+    /// The level it was turned to.
+    pub to: Option<Level>,
+    /// A level that was asked for and is not offered.
+    pub refused: Option<Level>,
+}
+
+impl<'a> Knob<'a> {
+    /// A knob `size` points across.
+    pub fn new(face: Face<'a>, size: f32) -> Knob<'a> {
+        Knob { face, size, wheel: true, enabled: Ok(()) }
+    }
+
+    /// Whether the wheel turns it. In a list it must not, save on the selected row: one scrolls past it.
+    pub fn wheel(mut self, wheel: bool) -> Knob<'a> {
+        self.wheel = wheel;
+        self
+    }
+
+    /// Disabled, with the reason.
+    pub fn enabled(mut self, enabled: Result<(), &'a str>) -> Knob<'a> {
+        self.enabled = enabled;
+        self
+    }
+
+    /// Shows it in the next free place.
+    pub fn show(self, ui: &mut Ui) -> Turned {
+        let (rect, _) = ui.allocate_exact_size(vec2(self.size, self.size), Sense::hover());
+        let id = ui.scope_id().with(("knob", self.face.label));
+        self.show_at(ui, id, rect)
+    }
+
+    /// Shows it in `rect`. `id` must stay the same for the same dial.
+    pub fn show_at(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect) -> Turned {
+        let enabled = self.enabled.is_ok() && ui.is_enabled();
+        let sense = if enabled { Sense::click_and_drag() } else { Sense::hover() };
+        let mut response = ui.interact(rect, id, sense);
+        let face = self.face;
+        let before = face.wanted.unwrap_or(Level::Off);
+        let wish = if enabled { self.wish(ui, &response, before) } else { None };
+        let (to, refused) = match wish {
+            Some(level) if level == before && face.wanted.is_some() => (None, None),
+            Some(level) if face.offered.contains(&level) => (Some(level), None),
+            Some(level) => (None, Some(level)),
+            None => (None, None),
+        };
+        if to.is_some() {
+            response.mark_changed();
+        }
+        let shown = to.or(face.wanted);
+        self.tell(ui, &response, enabled, shown);
+        if ui.is_rect_visible(rect) {
+            knob_paint::paint(ui, rect, &face, shown, to.is_some() || face.pending, enabled, &response);
+        }
+        match self.enabled {
+            Err(why) => drop(response.on_hover_text(why)),
+            Ok(()) => drop(response.on_hover_ui(|ui| self.explain(ui))),
+        }
+        Turned { to, refused }
+    }
+
+    /// The level the user asked for in this frame.
+    fn wish(&self, ui: &Ui, response: &Response, before: Level) -> Option<Level> {
+        let mut wish = None;
+        let steps = self.by_keys(ui, response, &mut wish)
+            + self.by_drag(ui, response)
+            + self.by_wheel(ui, response)
+            + by_actions(ui, response, &mut wish);
+        if response.clicked() {
+            wish = Some(self.toggled());
+        }
+        if steps != 0 && wish.is_none() {
+            wish = Some(self.stepped(before, steps));
+        }
+        wish
+    }
+
+    /// Off when it is on, else the lowest level that is on.
+    fn toggled(&self) -> Level {
+        match self.face.wanted {
+            Some(Level::Off) | None => {
+                self.face.offered.iter().copied().find(|level| *level != Level::Off).unwrap_or(Level::Off)
+            }
+            Some(_) => Level::Off,
+        }
+    }
+
+    /// `steps` detents from `before`, past levels that are not offered, ending at the last one that is.
+    fn stepped(&self, before: Level, steps: i32) -> Level {
+        let mut level = before;
+        for _ in 0..steps.unsigned_abs() {
+            let next = match steps > 0 {
+                true => self.face.offered.iter().copied().filter(|other| *other > level).min(),
+                false => self.face.offered.iter().copied().filter(|other| *other < level).max(),
+            };
+            level = next.unwrap_or(level);
+        }
+        level
+    }
+
+    fn by_keys(&self, ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
+        if !response.has_focus() {
+            return 0;
+        }
+        let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+        ui.input(|input| {
+            let pressed = |key| input.num_presses(key) as i32;
+            if pressed(Key::Home) > 0 {
+                *wish = Some(Level::Off);
+            }
+            if pressed(Key::End) > 0 {
+                *wish = self.face.offered.iter().copied().max();
+            }
+            for (key, level) in [Key::Num0, Key::Num1, Key::Num2, Key::Num3].into_iter().zip(Level::ALL) {
+                if pressed(key) > 0 {
+                    *wish = Some(level);
+                }
+            }
+            pressed(Key::ArrowUp) + pressed(Key::ArrowRight)
+                - pressed(Key::ArrowDown)
+                - pressed(Key::ArrowLeft)
+        })
+    }
+
+    /// Detents passed by the drag in this frame: up and right turn it up.
+    fn by_drag(&self, ui: &Ui, response: &Response) -> i32 {
+        let memory = response.id.with("dragged");
+        if response.drag_started() {
+            ui.data_mut(|data| data.insert_temp(memory, 0i32));
+        }
+        if !response.dragged() {
+            return 0;
+        }
+        let Some(delta) = response.total_drag_delta() else { return 0 };
+        let total = ((delta.x - delta.y) / DRAG_STEP).round() as i32;
+        let passed =
+            ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<i32>(memory), total));
+        total - passed
+    }
+
+    fn by_wheel(&self, ui: &Ui, response: &Response) -> i32 {
+        if !self.wheel || !response.hovered() {
+            return 0;
+        }
+        let delta = ui.input(|input| input.smooth_scroll_delta().y);
+        if delta == 0.0 {
+            return 0;
+        }
+        let memory = response.id.with("wheeled");
+        ui.data_mut(|data| {
+            let total = data.get_temp_mut_or_default::<f32>(memory);
+            *total += delta;
+            let steps = (*total / WHEEL_STEP).trunc();
+            *total -= steps * WHEEL_STEP;
+            steps as i32
+        })
+    }
+
+    /// What screen readers and tests are told.
+    fn tell(&self, ui: &Ui, response: &Response, enabled: bool, shown: Option<Level>) {
+        let value = f64::from(shown.unwrap_or(Level::Off) as u8);
+        response.widget_info(|| WidgetInfo::slider(enabled, value, self.face.label));
+        let highest = self.face.offered.iter().copied().max().unwrap_or(Level::Off);
+        ui.ctx().accesskit_node_builder(response.id, |node| {
+            node.set_min_numeric_value(0.0);
+            node.set_max_numeric_value(f64::from(highest as u8));
+            node.set_numeric_value_step(1.0);
+            node.set_value(self.in_words(shown));
+            if enabled {
+                node.add_action(accesskit::Action::SetValue);
+                node.add_action(accesskit::Action::Increment);
+                node.add_action(accesskit::Action::Decrement);
+            }
+        });
+    }
+
+    fn in_words(&self, shown: Option<Level>) -> String {
+        let wanted = shown.map_or("mixed", Level::word);
+        if self.face.says.is_empty() { wanted.to_owned() } else { format!("{wanted}, {}", self.face.says) }
+    }
+
+    fn explain(&self, ui: &mut Ui) {
+        ui.strong(self.in_words(self.face.wanted));
+        for level in Level::ALL {
+            let (offered, word) = (self.face.offered.contains(&level), level.word());
+            if offered {
+                ui.label(format!("{}  {word}: {}", level as u8, meaning(level)));
+            } else {
+                ui.weak(format!("{}  {word}: {}", level as u8, self.face.not_offered));
+            }
+        }
+        ui.weak("click or Space toggles; drag, arrows, Home, End and 0–3 turn it");
+    }
+}
+
+/// Steps and values that AccessKit asked for.
+fn by_actions(ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
+    ui.input(|input| {
+        let asked = |action| input.num_accesskit_action_requests(response.id, action) as i32;
+        let requests = input.accesskit_action_requests(response.id, accesskit::Action::SetValue);
+        for request in requests {
+            if let Some(accesskit::ActionData::NumericValue(value)) = request.data {
+                let index = value.round().clamp(0.0, 3.0) as u8;
+                *wish = Level::from_byte(index);
+            }
+        }
+        asked(accesskit::Action::Increment) - asked(accesskit::Action::Decrement)
+    })
+}
+
+/// What a level shows, in a few words.
+pub fn meaning(level: Level) -> &'static str {
+    match level {
+        Level::Off => "the original code runs",
+        Level::Count => "the exact number of calls",
+        Level::Time => "calls and how long they take",
+        Level::Trace => "one event per call",
+    }
+}
+
+#[cfg(test)]
+#[path = "knob_tests.rs"]
+mod tests;

@@ -1,0 +1,150 @@
+//! The knob under every kind of hand: pointer, wheel, keys, AccessKit.
+
+use super::*;
+use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, Pos2, TouchPhase};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+
+const TWO: [Level; 2] = [Level::Off, Level::Count];
+
+struct Bench {
+    wanted: Option<Level>,
+    offered: Vec<Level>,
+    wheel: bool,
+    turns: Vec<Level>,
+    refused: Vec<Level>,
+}
+
+fn bench(wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
+    let state =
+        Bench { wanted, offered: offered.to_vec(), wheel: true, turns: Vec::new(), refused: Vec::new() };
+    let show = |ui: &mut Ui, bench: &mut Bench| {
+        let face = Face {
+            wanted: bench.wanted,
+            actual: Some(State::Off),
+            runs: Level::Off,
+            pending: false,
+            offered: &bench.offered,
+            not_offered: "the agent does not offer it",
+            label: "dial of A.B",
+            says: "off",
+        };
+        let turned = Knob::new(face, 60.0).wheel(bench.wheel).show(ui);
+        bench.turns.extend(turned.to);
+        bench.refused.extend(turned.refused);
+        bench.wanted = turned.to.or(bench.wanted);
+    };
+    let mut harness = Harness::builder().with_size([200.0, 200.0]).build_ui_state(show, state);
+    harness.run();
+    harness
+}
+
+fn centre(harness: &Harness<'_, Bench>) -> Pos2 {
+    harness.get_by_label("dial of A.B").rect().center()
+}
+
+#[test]
+fn a_click_toggles() {
+    let mut harness = bench(Some(Level::Off), &TWO);
+    for _ in 0..3 {
+        harness.get_by_label("dial of A.B").click();
+        harness.run();
+    }
+    assert_eq!(harness.state().turns, [Level::Count, Level::Off, Level::Count]);
+}
+
+#[test]
+fn space_and_the_keys_turn_it_when_it_has_the_focus() {
+    let mut harness = bench(Some(Level::Off), &Level::ALL);
+    harness.key_press(Key::ArrowUp);
+    harness.run();
+    assert_eq!(harness.state().turns, [], "without the focus");
+    harness.get_by_label("dial of A.B").focus();
+    harness.run();
+    for key in [Key::Space, Key::ArrowUp, Key::ArrowLeft, Key::End, Key::Home, Key::Num2, Key::ArrowRight] {
+        harness.key_press(key);
+        harness.run();
+    }
+    use Level::*;
+    assert_eq!(harness.state().turns, [Count, Time, Count, Trace, Off, Time, Trace]);
+    harness.key_press(Key::ArrowUp);
+    harness.run();
+    assert_eq!(harness.state().turns.len(), 7, "there is nothing above");
+}
+
+#[test]
+fn a_drag_passes_detents_and_stops_at_the_last() {
+    let mut harness = bench(Some(Level::Off), &TWO);
+    let from = centre(&harness);
+    harness.drag_at(from);
+    harness.run();
+    harness.hover_at(from - vec2(0.0, 10.0 * DRAG_STEP));
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Count]);
+    harness.hover_at(from);
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Count, Level::Off]);
+    harness.drop_at(from);
+    harness.run();
+    assert_eq!(harness.state().turns.len(), 2, "letting go of a dragged knob is no click");
+}
+
+#[test]
+fn the_wheel_turns_it_where_it_may() {
+    for (wheel, turns) in [(true, 1), (false, 0)] {
+        let mut harness = bench(Some(Level::Off), &TWO);
+        harness.state_mut().wheel = wheel;
+        harness.hover_at(centre(&harness));
+        harness.run();
+        harness.event(Event::MouseWheel {
+            unit: MouseWheelUnit::Point,
+            delta: vec2(0.0, WHEEL_STEP + 1.0),
+            phase: TouchPhase::Move,
+            source: MouseWheelSource::Unknown,
+            modifiers: Modifiers::NONE,
+        });
+        harness.run_steps(20);
+        assert_eq!(harness.state().turns.len(), turns, "wheel {wheel}");
+    }
+}
+
+#[test]
+fn accesskit_drives_it() {
+    let mut harness = bench(Some(Level::Off), &TWO);
+    let node = harness.get_by_label("dial of A.B");
+    assert_eq!(node.value().as_deref(), Some("off, off"));
+    node.increment_accesskit();
+    harness.run();
+    harness.get_by_label("dial of A.B").decrement_accesskit();
+    harness.run();
+    harness.get_by_label("dial of A.B").set_value_accesskit(1.0);
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Count, Level::Off, Level::Count]);
+    assert_eq!(harness.get_by_label("dial of A.B").value().as_deref(), Some("count, off"));
+}
+
+#[test]
+fn a_level_that_is_not_offered_is_refused_and_steps_pass_it_by() {
+    let mut harness = bench(Some(Level::Count), &TWO);
+    harness.get_by_label("dial of A.B").set_value_accesskit(3.0);
+    harness.run();
+    assert_eq!(harness.state().refused, [Level::Trace]);
+    assert_eq!(harness.state().turns, []);
+    let mut harness = bench(Some(Level::Off), &[Level::Off, Level::Time]);
+    harness.get_by_label("dial of A.B").increment_accesskit();
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Time]);
+}
+
+#[test]
+fn a_mixed_knob_says_so_and_a_click_turns_all_on() {
+    let mut harness = bench(None, &TWO);
+    assert_eq!(harness.get_by_label("dial of A.B").value().as_deref(), Some("mixed, off"));
+    harness.get_by_label("dial of A.B").click();
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Count]);
+    let mut harness = bench(None, &TWO);
+    harness.get_by_label("dial of A.B").set_value_accesskit(0.0);
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Off], "off turns a mixed one off, too");
+}

@@ -1,0 +1,11 @@
+//! Widgets and the look: theme, knob, list, sparkline, numbers. They draw what they are given and say what the user
+//! did; they must not know what a process or an agent is.
+#![forbid(unsafe_code)]
+
+pub mod knob;
+pub mod knob_paint;
+pub mod list;
+pub mod numbers;
+pub mod signs;
+pub mod sparkline;
+pub mod theme;

@@ -1,0 +1,266 @@
+//! The two themes. Every colour that carries text keeps a contrast of at least 4.5:1 against every surface it may
+//! stand on (WCAG 2.2, 1.4.3); the tests below compute it.
+
+use eframe::egui::{
+    self, Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals,
+};
+
+/// Height of a row in every table, points.
+pub const ROW: f32 = 26.0;
+/// Size of body text, points.
+pub const BODY: f32 = 14.0;
+/// Size of the numbers in tables, points.
+pub const DIGITS: f32 = 13.0;
+
+/// The colours of a theme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// Behind everything.
+    pub base: Color32,
+    /// Panels.
+    pub panel: Color32,
+    /// Bars and headings.
+    pub raised: Color32,
+    /// Every other row.
+    pub stripe: Color32,
+    /// The row under the pointer.
+    pub hover: Color32,
+    /// The selected row.
+    pub selected: Color32,
+    /// Lines between things.
+    pub line: Color32,
+    /// The edge of what can be clicked or written in.
+    pub edge: Color32,
+    /// Text.
+    pub text: Color32,
+    /// Text of less weight.
+    pub weak: Color32,
+    /// What the user wants, links, focus.
+    pub accent: Color32,
+    /// What runs.
+    pub live: Color32,
+    /// What waits.
+    pub asked: Color32,
+    /// What failed or was refused.
+    pub bad: Color32,
+    /// Behind matched letters.
+    pub mark: Color32,
+    /// Matched letters.
+    pub marked: Color32,
+    /// The face of a knob.
+    pub face: Color32,
+    /// The groove of a knob.
+    pub groove: Color32,
+    /// Behind the text of the one dangerous button.
+    pub alarm: Color32,
+    /// The text on it.
+    pub on_alarm: Color32,
+}
+
+/// The dark theme.
+pub const DARK: Palette = Palette {
+    base: Color32::from_rgb(0x12, 0x15, 0x1a),
+    panel: Color32::from_rgb(0x17, 0x1b, 0x21),
+    raised: Color32::from_rgb(0x1f, 0x25, 0x2d),
+    stripe: Color32::from_rgb(0x1a, 0x1f, 0x26),
+    hover: Color32::from_rgb(0x22, 0x2a, 0x34),
+    selected: Color32::from_rgb(0x1c, 0x3a, 0x55),
+    line: Color32::from_rgb(0x33, 0x3c, 0x48),
+    edge: Color32::from_rgb(0x70, 0x7d, 0x8d),
+    text: Color32::from_rgb(0xe4, 0xe9, 0xef),
+    weak: Color32::from_rgb(0xa7, 0xb2, 0xbf),
+    accent: Color32::from_rgb(0x62, 0xb8, 0xff),
+    live: Color32::from_rgb(0x57, 0xd9, 0x9a),
+    asked: Color32::from_rgb(0xf2, 0xb8, 0x4b),
+    bad: Color32::from_rgb(0xff, 0x91, 0x85),
+    mark: Color32::from_rgb(0x5a, 0x47, 0x12),
+    marked: Color32::from_rgb(0xff, 0xe0, 0x8a),
+    face: Color32::from_rgb(0x2b, 0x33, 0x3e),
+    groove: Color32::from_rgb(0x3d, 0x48, 0x57),
+    alarm: Color32::from_rgb(0x7c, 0x1f, 0x1b),
+    on_alarm: Color32::from_rgb(0xff, 0xf1, 0xef),
+};
+
+/// The light theme.
+pub const LIGHT: Palette = Palette {
+    base: Color32::from_rgb(0xff, 0xff, 0xff),
+    panel: Color32::from_rgb(0xf6, 0xf8, 0xfa),
+    raised: Color32::from_rgb(0xeb, 0xef, 0xf3),
+    stripe: Color32::from_rgb(0xf1, 0xf4, 0xf7),
+    hover: Color32::from_rgb(0xe4, 0xeb, 0xf2),
+    selected: Color32::from_rgb(0xd2, 0xe6, 0xf8),
+    line: Color32::from_rgb(0xc8, 0xd1, 0xda),
+    edge: Color32::from_rgb(0x76, 0x82, 0x8f),
+    text: Color32::from_rgb(0x1a, 0x20, 0x28),
+    weak: Color32::from_rgb(0x4a, 0x56, 0x63),
+    accent: Color32::from_rgb(0x00, 0x54, 0x99),
+    live: Color32::from_rgb(0x0b, 0x5f, 0x38),
+    asked: Color32::from_rgb(0x7a, 0x49, 0x00),
+    bad: Color32::from_rgb(0xa1, 0x1d, 0x16),
+    mark: Color32::from_rgb(0xff, 0xe0, 0x8a),
+    marked: Color32::from_rgb(0x3d, 0x2e, 0x00),
+    face: Color32::from_rgb(0xdc, 0xe3, 0xea),
+    groove: Color32::from_rgb(0xb6, 0xc1, 0xcd),
+    alarm: Color32::from_rgb(0xb4, 0x24, 0x1c),
+    on_alarm: Color32::from_rgb(0xff, 0xff, 0xff),
+};
+
+impl Palette {
+    /// The palette of the theme something is drawn in.
+    pub fn of(ui: &egui::Ui) -> &'static Palette {
+        if ui.visuals().dark_mode { &DARK } else { &LIGHT }
+    }
+}
+
+/// Gives both themes to a context.
+pub fn install(context: &egui::Context) {
+    context.set_fonts(fonts());
+    for (theme, palette) in [(Theme::Dark, &DARK), (Theme::Light, &LIGHT)] {
+        context.set_visuals_of(theme, visuals(theme, palette));
+        context.style_mut_of(theme, |style| {
+            style.text_styles = [
+                (TextStyle::Heading, FontId::new(20.0, FontFamily::Proportional)),
+                (TextStyle::Body, FontId::new(BODY, FontFamily::Proportional)),
+                (TextStyle::Button, FontId::new(BODY, FontFamily::Proportional)),
+                (TextStyle::Small, FontId::new(12.0, FontFamily::Proportional)),
+                (TextStyle::Monospace, FontId::new(DIGITS, FontFamily::Monospace)),
+            ]
+            .into();
+            style.spacing.item_spacing = egui::vec2(8.0, 6.0);
+            style.spacing.button_padding = egui::vec2(10.0, 4.0);
+            style.spacing.interact_size.y = ROW;
+            style.interaction.selectable_labels = false;
+            // A window that moves by itself keeps a core busy and says nothing.
+            style.animation_time = 0.0;
+        });
+    }
+}
+
+/// The toolkit's fonts; what the one for text has not (arrows, mathematics), the one for digits often has.
+fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::default();
+    let spare = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();
+    let text = fonts.families.entry(FontFamily::Proportional).or_default();
+    for font in spare {
+        if !text.contains(&font) {
+            text.push(font);
+        }
+    }
+    fonts
+}
+
+fn visuals(theme: Theme, palette: &Palette) -> Visuals {
+    let mut visuals = theme.default_visuals();
+    visuals.override_text_color = None;
+    visuals.weak_text_color = Some(palette.weak);
+    visuals.hyperlink_color = palette.accent;
+    visuals.faint_bg_color = palette.stripe;
+    visuals.extreme_bg_color = palette.base;
+    visuals.text_edit_bg_color = Some(palette.base);
+    visuals.code_bg_color = palette.raised;
+    visuals.warn_fg_color = palette.asked;
+    visuals.error_fg_color = palette.bad;
+    visuals.window_fill = palette.panel;
+    visuals.window_stroke = Stroke::new(1.0, palette.line);
+    visuals.panel_fill = palette.panel;
+    visuals.selection.bg_fill = palette.selected;
+    visuals.selection.stroke = Stroke::new(1.0, palette.accent);
+    let widgets = &mut visuals.widgets;
+    for (widget, fill, line, text) in [
+        (&mut widgets.noninteractive, palette.panel, palette.line, palette.text),
+        (&mut widgets.inactive, palette.raised, palette.edge, palette.text),
+        (&mut widgets.hovered, palette.hover, palette.accent, palette.text),
+        (&mut widgets.active, palette.selected, palette.accent, palette.text),
+        (&mut widgets.open, palette.hover, palette.line, palette.text),
+    ] {
+        widget.bg_fill = fill;
+        widget.weak_bg_fill = fill;
+        widget.bg_stroke = Stroke::new(1.0, line);
+        widget.fg_stroke = Stroke::new(1.0, text);
+        widget.corner_radius = CornerRadius::same(4);
+        widget.expansion = 0.0;
+    }
+    visuals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative luminance (WCAG 2.2).
+    fn luminance(colour: Color32) -> f64 {
+        let linear = |channel: u8| {
+            let value = f64::from(channel) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * linear(colour.r()) + 0.7152 * linear(colour.g()) + 0.0722 * linear(colour.b())
+    }
+
+    fn contrast(one: Color32, other: Color32) -> f64 {
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
+
+    #[test]
+    fn the_measure_of_contrast_is_the_known_one() {
+        assert!((contrast(Color32::BLACK, Color32::WHITE) - 21.0).abs() < 0.01);
+        assert!((contrast(Color32::from_rgb(0x77, 0x77, 0x77), Color32::WHITE) - 4.48).abs() < 0.01);
+    }
+
+    #[test]
+    fn text_can_be_read_on_every_surface() {
+        for (name, palette) in [("dark", &DARK), ("light", &LIGHT)] {
+            let surfaces = [
+                palette.base,
+                palette.panel,
+                palette.raised,
+                palette.stripe,
+                palette.hover,
+                palette.selected,
+            ];
+            let texts =
+                [palette.text, palette.weak, palette.accent, palette.live, palette.asked, palette.bad];
+            for text in texts {
+                for surface in surfaces {
+                    let ratio = contrast(text, surface);
+                    assert!(ratio >= 4.5, "{name}: {text:?} on {surface:?} has {ratio:.2}");
+                }
+            }
+            assert!(contrast(palette.marked, palette.mark) >= 4.5, "{name}: matched letters");
+            assert!(contrast(palette.on_alarm, palette.alarm) >= 4.5, "{name}: the alarm button");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_can_be_told_from_its_ground() {
+        // WCAG 2.2, 1.4.11: 3:1 for what one has to see to use a control.
+        for palette in [&DARK, &LIGHT] {
+            for mark in [palette.accent, palette.live, palette.asked, palette.bad] {
+                for ground in [palette.face, palette.panel, palette.selected] {
+                    assert!(contrast(mark, ground) >= 3.0, "{mark:?} on {ground:?}");
+                }
+            }
+            for ground in [palette.base, palette.panel, palette.raised] {
+                assert!(contrast(palette.edge, ground) >= 3.0, "edge on {ground:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn digits_are_equally_wide_in_both_fonts() {
+        let context = egui::Context::default();
+        install(&context);
+        let output = context.run_ui(egui::RawInput::default(), |ui| {
+            for family in [FontFamily::Proportional, FontFamily::Monospace] {
+                let font = FontId::new(DIGITS, family.clone());
+                let widths: Vec<f32> =
+                    ui.fonts_mut(|fonts| ('0'..='9').map(|digit| fonts.glyph_width(&font, digit)).collect());
+                assert!(
+                    widths.iter().all(|width| *width > 0.0 && *width == widths[0]),
+                    "{family}: {widths:?}"
+                );
+            }
+        });
+        output.drop_without_applying_deltas();
+    }
+}

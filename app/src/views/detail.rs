@@ -1,0 +1,184 @@
+//! The selection, large: its knob, its state in words, its numbers.
+
+use super::face::Face;
+use crate::commands::Command;
+use crate::model::connection::{Connection, GroupDial};
+use crate::model::ids::MethodIx;
+use crate::model::methodset::MethodSet;
+use crate::output::words;
+use crate::ui::knob::Knob;
+use crate::ui::theme::Palette;
+use crate::ui::{numbers, sparkline};
+use eframe::egui::{RichText, Sense, Ui, vec2};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+use std::ops::Range;
+
+const KNOB: f32 = 116.0;
+
+/// Shows it in the rest of `ui`.
+pub fn show(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
+    let targets = connection.targets();
+    let first = targets.iter().next();
+    match (first, targets.len()) {
+        (None, _) => nothing(ui),
+        (Some(method), 1) => one(ui, connection, method, commands),
+        _ => many(ui, connection, targets, commands),
+    }
+}
+
+fn nothing(ui: &mut Ui) {
+    ui.add_space(16.0);
+    ui.vertical_centered(|ui| {
+        ui.strong("Nothing selected");
+        ui.weak("Pick a method in the list, or move with the arrows. Space turns its dial.");
+    });
+}
+
+fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Vec<Command>) {
+    let palette = Palette::of(ui);
+    let full = connection.catalogue.full_name(method);
+    let dial = connection.dial(method);
+    let connected = connection.obstacle().is_none();
+    let face = Face::of(&dial, connected);
+    ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.method)).size(18.0).strong()).truncate());
+    ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.type_name)).color(palette.weak)).wrap());
+    let params = full.part(&full.signature);
+    if params != "()" {
+        ui.add(eframe::egui::Label::new(RichText::new(params).small().color(palette.weak)).wrap());
+    }
+    knob(ui, connection, &face, MethodSet::one(method), commands);
+    let level = |level: Level, state: &str| format!("{level}, {state}");
+    pair(
+        ui,
+        "wanted",
+        &if dial.pending { level(dial.wanted, "not answered yet") } else { dial.wanted.to_string() },
+    );
+    pair(
+        ui,
+        if connected { "actual" } else { "last seen" },
+        &match dial.row {
+            Some(row) => row
+                .version
+                .map_or(dial.state.to_string(), |version| format!("{} (version {version})", dial.state)),
+            None => "off, the original code".to_owned(),
+        },
+    );
+    if let Some(row) = dial.row {
+        pair(ui, "calls", &words::grouped(row.calls));
+        pair(
+            ui,
+            "now",
+            &row.rate.filter(|_| connected).map_or("–".to_owned(), |rate| numbers::rate(f64::from(rate))),
+        );
+        if let Some(series) = &row.series {
+            let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
+            sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
+            let top = series.at(connection.live.tick()).fold(0.0, f32::max);
+            ui.weak(format!("last minute, at most {}", numbers::rate(f64::from(top))));
+        }
+        if let Some(note) = &row.note {
+            let colour =
+                if matches!(row.state, State::Refused | State::Failed) { palette.bad } else { palette.asked };
+            ui.add_space(4.0);
+            ui.colored_label(colour, note.as_ref());
+        }
+        if row.instances.len() > 1 {
+            pair(ui, "compiled", &words::count(row.instances.len() as u64, "instance", "instances"));
+        }
+    }
+    ui.separator();
+    home(ui, connection, method);
+}
+
+/// Where the method is from, and who else would see its dial.
+fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
+    let palette = Palette::of(ui);
+    let Some(module) = connection.catalogue.module(connection.catalogue.module_of(method)) else { return };
+    pair(ui, "module", &module.name);
+    if let Some(domain) = connection.catalogue.domains().get(module.domain as usize) {
+        pair(ui, "AppDomain", &domain.name);
+    }
+    pair(ui, "token", &format!("{:#010x}", connection.catalogue.token(method).0));
+    if module.shared && module.domains.len() > 1 {
+        let names: Vec<&str> = connection
+            .catalogue
+            .domains()
+            .iter()
+            .filter(|domain| module.domains.contains(&domain.id))
+            .map(|domain| domain.name.as_str())
+            .collect();
+        let count = module.domains.len();
+        let text = format!("shared by {count} AppDomains, all of them will see this: {}", names.join(", "));
+        ui.colored_label(palette.asked, text);
+    }
+    if module.dynamic {
+        ui.colored_label(palette.asked, "its module is dynamic or collectible: the agent will refuse");
+    }
+}
+
+fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut Vec<Command>) {
+    let ranges: Vec<Range<u32>> = targets.ranges().collect();
+    let sums = connection.live.sums(&ranges, None);
+    let methods = u32::try_from(targets.len()).unwrap_or(u32::MAX);
+    let mut by_level = sums.wanted;
+    by_level[Level::Off as usize] += methods.saturating_sub(sums.known);
+    let mut levels = Level::ALL.into_iter().filter(|level| by_level[*level as usize] > 0);
+    let wanted = levels.next().filter(|_| levels.next().is_none());
+    let pending = connection.turns.touches(&ranges);
+    let wanted = connection.turns.whole(&ranges).filter(|_| pending).or(wanted);
+    let group = GroupDial { methods, wanted, pending, by_level, sums };
+    let face = Face::of_group(&group);
+    ui.label(RichText::new(words::count(targets.len(), "method", "methods")).size(18.0).strong());
+    ui.weak("turned together");
+    knob(ui, connection, &face, targets, commands);
+    for level in Level::ALL {
+        let number = by_level[level as usize];
+        if number > 0 {
+            pair(ui, &format!("want {level}"), &words::grouped(number.into()));
+        }
+    }
+    for state in [State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost] {
+        let number = sums.states.get(state as usize).copied().unwrap_or(0);
+        if number > 0 {
+            pair(ui, state.word(), &words::grouped(number.into()));
+        }
+    }
+    if sums.known > 0 {
+        pair(ui, "calls", &words::grouped(sums.calls));
+        pair(ui, "now", &numbers::rate(sums.rate));
+    }
+}
+
+fn knob(ui: &mut Ui, connection: &Connection, face: &Face, methods: MethodSet, commands: &mut Vec<Command>) {
+    ui.add_space(6.0);
+    ui.vertical_centered(|ui| {
+        let enabled = connection.obstacle().map_or(Ok(()), Err);
+        let turned =
+            Knob::new(face.knob(connection, "dial of the selection"), KNOB).enabled(enabled).show(ui);
+        if let Some(level) = turned.to {
+            commands.push(Command::Turn { methods, level });
+        }
+        if let Some(level) = turned.refused {
+            commands.push(Command::NotOffered(level));
+        }
+        let palette = Palette::of(ui);
+        let wanted = face.wanted.map_or("mixed", Level::word);
+        ui.label(RichText::new(wanted).size(16.0).strong());
+        let original =
+            face.says.is_empty() || face.state == Some(State::Off) && face.wanted == Some(Level::Off);
+        let says = if original { "the original code runs" } else { &face.says };
+        ui.label(RichText::new(says).color(face.colour(palette)));
+    });
+    ui.add_space(4.0);
+    ui.separator();
+}
+
+fn pair(ui: &mut Ui, name: &str, value: &str) {
+    ui.horizontal(|ui| {
+        ui.weak(name);
+        ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
+            ui.add(eframe::egui::Label::new(RichText::new(value).monospace()).truncate());
+        });
+    });
+}

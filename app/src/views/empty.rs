@@ -1,0 +1,146 @@
+//! Empty states that teach: each says why there is nothing, and offers what to do next.
+
+use crate::commands::{Command, Situation};
+use crate::ui::theme::Palette;
+use eframe::egui::{Button, RichText, Ui, vec2};
+
+/// Why there is nothing to show.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Why<'a> {
+    /// No process was picked.
+    NoProcess {
+        /// Whether there is one that could be.
+        any: bool,
+    },
+    /// The process cannot be dialled as it is: title, sentence.
+    NoAgent {
+        /// `dotnet (42)`.
+        process: &'a str,
+        /// Why, and what to do.
+        why: &'a str,
+    },
+    /// The connection is being made, or the catalogue read.
+    Waiting(&'a str),
+    /// The process ended or the agent went away while it was looked at.
+    Gone(&'a str),
+    /// Nothing fits the filter.
+    NoMatch {
+        /// What was typed.
+        filter: &'a str,
+        /// How many would fit, were framework methods not hidden.
+        hidden: usize,
+    },
+    /// Only dialled methods are shown and there is none.
+    NoDials,
+    /// There are no methods at all.
+    NoMethods,
+}
+
+/// Shows it in the middle of the rest of `ui`.
+pub fn show(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>) {
+    let height = ui.available_height();
+    ui.vertical_centered(|ui| {
+        let above = if matches!(why, Why::NoProcess { .. }) { 0.14 } else { 0.26 };
+        ui.add_space((height * above).max(12.0));
+        match why {
+            Why::NoProcess { any } => first_run(ui, *any, now, commands),
+            Why::NoAgent { process, why } => {
+                title(ui, &format!("{process} cannot be dialled yet"));
+                text(ui, why);
+                text(
+                    ui,
+                    "The agent is loaded when a program starts. Launch it from here, and its methods appear.",
+                );
+                buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
+            }
+            Why::Waiting(what) => {
+                title(ui, what);
+                text(ui, "This takes a moment.");
+            }
+            Why::Gone(what) => {
+                title(ui, what);
+                text(ui, "Pick another process on the left, or start it again.");
+                buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
+            }
+            Why::NoMatch { filter, hidden } => {
+                if filter.is_empty() {
+                    title(ui, "Every method is hidden");
+                } else {
+                    title(ui, &format!("No method has “{filter}” in its name"));
+                }
+                if *hidden > 0 {
+                    let methods = crate::output::words::count(*hidden as u64, "method", "methods");
+                    text(ui, &format!("{methods} of the framework would fit, but those are hidden."));
+                    buttons(ui, now, &[Command::HideFramework, Command::ClearFilter], commands);
+                } else {
+                    text(ui, "Types and methods are searched by any part of their names.");
+                    buttons(ui, now, &[Command::ClearFilter], commands);
+                }
+            }
+            Why::NoDials => {
+                title(ui, "No dial is on");
+                text(ui, "Find a method, and press Space on it to count its calls.");
+                buttons(ui, now, &[Command::OnlyDialled], commands);
+            }
+            Why::NoMethods => {
+                title(ui, "No methods yet");
+                text(ui, "The process has loaded no module. Methods appear here as modules load.");
+                buttons(ui, now, &[Command::Reconnect], commands);
+            }
+        }
+    });
+}
+
+fn first_run(ui: &mut Ui, any: bool, now: &Situation, commands: &mut Vec<Command>) {
+    ui.label(RichText::new("Count any method of a live .NET process").size(24.0).strong());
+    ui.add_space(6.0);
+    text(ui, "No restart, no rebuild; and afterwards every method runs its original code again.");
+    ui.add_space(14.0);
+    let first = match any {
+        true => "Pick a process on the left. Those with the agent in them have a green dot.",
+        false => "Start a program with the agent in it: the demo, or one of your own.",
+    };
+    // A column of its own width in the middle, so that the steps begin under each other.
+    let side = ((ui.available_width() - 470.0) / 2.0).max(0.0);
+    for (number, step) in [
+        ("1", first),
+        ("2", "Type a part of a method's name. The list follows every key."),
+        ("3", "Press Space, or click the knob: its needle follows the agent's word."),
+    ] {
+        ui.horizontal(|ui| {
+            ui.add_space(side);
+            ui.label(RichText::new(number).size(20.0).strong().color(Palette::of(ui).accent));
+            ui.add_space(6.0);
+            ui.label(RichText::new(step).size(15.0));
+        });
+    }
+    ui.add_space(14.0);
+    buttons(ui, now, &[Command::StartDemo, Command::Launch], commands);
+    ui.add_space(8.0);
+    text(ui, "F9 turns everything off again, always. ? lists the keys.");
+}
+
+fn title(ui: &mut Ui, title: &str) {
+    ui.label(RichText::new(title).size(19.0).strong());
+    ui.add_space(4.0);
+}
+
+fn text(ui: &mut Ui, text: &str) {
+    let weak = Palette::of(ui).weak;
+    ui.label(RichText::new(text).color(weak));
+}
+
+fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut Vec<Command>) {
+    ui.add_space(8.0);
+    for command in offered {
+        let enabled = command.enabled(now);
+        let button = Button::new(RichText::new(command.name()).size(15.0)).min_size(vec2(220.0, 34.0));
+        let response = ui.add_enabled(enabled.is_ok(), button);
+        if response.clicked() {
+            commands.push(command.clone());
+        }
+        if let Err(why) = enabled {
+            ui.weak(why);
+        }
+    }
+}

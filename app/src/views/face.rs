@@ -1,0 +1,135 @@
+//! What a knob and the words beside it say of one method, or of many.
+
+use crate::model::connection::{Connection, Dial, GroupDial};
+use crate::output::words;
+use crate::ui::knob;
+use crate::ui::theme::Palette;
+use eframe::egui::Color32;
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+
+/// A knob's face with owned words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Face {
+    /// What is wanted; None: they differ.
+    pub wanted: Option<Level>,
+    /// What the runtime does; None: it differs.
+    pub state: Option<State>,
+    /// The level that runs.
+    pub runs: Level,
+    /// Not answered yet.
+    pub pending: bool,
+    /// The state in words, short enough for a column.
+    pub says: String,
+}
+
+/// Why levels are not offered.
+pub const NOT_OFFERED: &str = "not offered by this agent (REDIAL_MAX_LEVEL caps what it offers)";
+
+impl Face {
+    /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.
+    pub fn of(dial: &Dial<'_>, connected: bool) -> Face {
+        let known = dial.row.is_some();
+        if !connected {
+            let past = known && matches!(dial.state, State::Live | State::Asked | State::Reverting);
+            let says = match (past, known) {
+                (true, _) => format!("was {}", dial.state),
+                (false, true) => dial.state.word().to_owned(),
+                (false, false) => String::new(),
+            };
+            let state = if past { State::Lost } else { dial.state };
+            return Face {
+                wanted: Some(dial.wanted),
+                state: Some(state),
+                runs: Level::Off,
+                pending: false,
+                says,
+            };
+        }
+        let version = dial.row.and_then(|row| row.version);
+        let says = match (dial.pending, dial.state, version) {
+            (true, ..) => "asking…".to_owned(),
+            (_, State::Off, _) if dial.row.is_none() => String::new(),
+            (_, State::Asked, _) => "waits for a call".to_owned(),
+            (_, State::Live, Some(version)) => format!("live v{version}"),
+            (_, state, _) => state.word().to_owned(),
+        };
+        Face {
+            wanted: Some(dial.wanted),
+            state: Some(dial.state),
+            runs: dial.actual,
+            pending: dial.pending,
+            says,
+        }
+    }
+
+    /// Of a group.
+    pub fn of_group(group: &GroupDial) -> Face {
+        let count = |state: State| group.sums.states.get(state as usize).copied().unwrap_or(0);
+        let on: u32 = group.by_level.iter().skip(1).sum();
+        let state = match group.wanted {
+            None => None,
+            Some(Level::Off) if count(State::Reverting) > 0 => Some(State::Reverting),
+            Some(Level::Off) => Some(State::Off),
+            Some(_) if count(State::Asked) > 0 => Some(State::Asked),
+            Some(_) if count(State::Live) > 0 => Some(State::Live),
+            Some(_) if count(State::Refused) + count(State::Failed) > 0 => Some(State::Refused),
+            Some(_) => Some(State::Off),
+        };
+        let live = count(State::Live);
+        let says = match (group.pending, on) {
+            (true, _) => "asking…".to_owned(),
+            (_, 0) => String::new(),
+            _ => format!("{} of {} live", words::grouped(live.into()), words::grouped(on.into())),
+        };
+        let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
+        Face { wanted: group.wanted, state, runs, pending: group.pending, says }
+    }
+
+    /// For the knob. `label` is what it turns.
+    pub fn knob<'a>(&'a self, connection: &'a Connection, label: &'a str) -> knob::Face<'a> {
+        knob::Face {
+            wanted: self.wanted,
+            actual: self.state,
+            runs: self.runs,
+            pending: self.pending,
+            offered: connection.offered(),
+            not_offered: NOT_OFFERED,
+            label,
+            says: &self.says,
+        }
+    }
+
+    /// The colour of the words.
+    pub fn colour(&self, palette: &Palette) -> Color32 {
+        match (self.pending, self.state) {
+            (true, _) | (_, Some(State::Asked | State::Reverting)) => palette.asked,
+            (_, Some(State::Live)) => palette.live,
+            (_, Some(State::Refused | State::Failed)) => palette.bad,
+            (_, Some(State::Off | State::Lost) | None) => palette.weak,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::live::Sums;
+
+    fn group(wanted: Option<Level>, states: [u32; 7], on: u32) -> Face {
+        let sums = Sums { known: states.iter().sum(), states, ..Sums::default() };
+        let by_level = [0, on, 0, 0];
+        Face::of_group(&GroupDial { methods: 9, wanted, pending: false, by_level, sums })
+    }
+
+    #[test]
+    fn a_group_says_what_most_needs_saying() {
+        let waiting = group(Some(Level::Count), [0, 1, 3, 0, 0, 0, 0], 4);
+        assert_eq!((waiting.state, waiting.says.as_str()), (Some(State::Asked), "3 of 4 live"));
+        let live = group(Some(Level::Count), [0, 0, 4, 0, 1, 0, 0], 5);
+        assert_eq!((live.state, live.runs), (Some(State::Live), Level::Count));
+        assert_eq!(group(Some(Level::Count), [0, 0, 0, 0, 2, 0, 0], 2).state, Some(State::Refused));
+        assert_eq!(group(None, [2, 0, 2, 0, 0, 0, 0], 2).state, None);
+        assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).says, "");
+    }
+}

@@ -1,0 +1,195 @@
+//! The dialog that starts a program with the agent in it.
+
+use crate::commands::Command;
+use crate::persist::Launch;
+use crate::ui::theme::Palette;
+use eframe::egui::{self, Align2, Grid, RichText, TextEdit, Ui, vec2};
+use redial_protocol::level::Level;
+use redial_protocol::message::Order;
+use redial_protocol::pattern::Pattern;
+use std::path::PathBuf;
+
+/// A program to be started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its folder, if not this one.
+    pub folder: Option<PathBuf>,
+    /// Variables added to the environment.
+    pub environment: Vec<(String, String)>,
+    /// Dials set before its first instruction.
+    pub orders: Vec<Order>,
+}
+
+/// Shows it; true when it is to be closed.
+pub fn show(context: &egui::Context, launch: &mut Launch, commands: &mut Vec<Command>) -> bool {
+    let mut open = true;
+    let mut done = false;
+    egui::Window::new("Launch a program")
+        .open(&mut open)
+        .resizable(false)
+        .collapsible(false)
+        .min_width(600.0)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, -20.0))
+        .show(context, |ui| done = inside(ui, launch, commands));
+    !open || done
+}
+
+fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool {
+    let palette = Palette::of(ui);
+    ui.label("The program starts with the agent in it, so that every call from the first on can be counted.");
+    ui.add_space(4.0);
+    Grid::new("launch").num_columns(2).spacing(vec2(12.0, 8.0)).show(ui, |ui| {
+        field(ui, "Program", &mut launch.program, "dotnet", 1);
+        field(ui, "Arguments", &mut launch.arguments, "Shop.dll --live \"two words\"", 1);
+        field(ui, "Folder", &mut launch.folder, "where redial was started", 1);
+        field(ui, "Environment", &mut launch.environment, "NAME=VALUE, one a line", 2);
+        field(
+            ui,
+            "Dials",
+            &mut launch.dials,
+            "Shop!*=count, one a line; set before the first instruction",
+            2,
+        );
+    });
+    let plan = plan(launch);
+    ui.add_space(4.0);
+    ui.horizontal(|ui| {
+        let response = ui.add_enabled(plan.is_ok(), egui::Button::new("Launch"));
+        match &plan {
+            Ok(_) => drop(ui.weak("it keeps running when this window is closed")),
+            Err(why) if launch.program.trim().is_empty() => drop(ui.weak(why)),
+            Err(why) => drop(ui.label(RichText::new(why).color(palette.bad))),
+        }
+        if response.clicked() {
+            commands.push(Command::StartLaunch);
+        }
+        response.clicked()
+    })
+    .inner
+}
+
+fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) {
+    let label = ui.label(name);
+    let edit =
+        if lines == 1 { TextEdit::singleline(text) } else { TextEdit::multiline(text).desired_rows(lines) };
+    ui.add(edit.hint_text(hint).desired_width(460.0)).labelled_by(label.id);
+    ui.end_row();
+}
+
+/// What the fields mean, or what is wrong with them.
+pub fn plan(launch: &Launch) -> Result<Plan, String> {
+    let program = launch.program.trim();
+    if program.is_empty() {
+        return Err("name a program".to_owned());
+    }
+    let folder = match launch.folder.trim() {
+        "" => None,
+        folder => Some(PathBuf::from(folder)),
+    };
+    if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(format!("{} is not a folder", folder.display()));
+    }
+    Ok(Plan {
+        program: program.to_owned(),
+        arguments: split(&launch.arguments)?,
+        folder,
+        environment: lines(&launch.environment).map(variable).collect::<Result<_, _>>()?,
+        orders: lines(&launch.dials).map(order).collect::<Result<_, _>>()?,
+    })
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+fn variable(line: &str) -> Result<(String, String), String> {
+    match line.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("'{line}' is not NAME=VALUE")),
+    }
+}
+
+fn order(line: &str) -> Result<Order, String> {
+    let (pattern, level) = line.rsplit_once('=').ok_or(format!("'{line}' is not PATTERN=LEVEL"))?;
+    let level = Level::from_word(level.trim())
+        .ok_or(format!("'{}' is no level (off, count, time or trace)", level.trim()))?;
+    Pattern::parse(pattern.trim()).map_err(|error| error.to_string())?;
+    Ok(Order { pattern: pattern.trim().to_owned(), level, domain: None, copy: None })
+}
+
+/// Splits at spaces; double quotes hold an argument together, and `\"` is a quote.
+fn split(text: &str) -> Result<Vec<String>, String> {
+    let (mut arguments, mut word, mut begun, mut quoted) = (Vec::new(), String::new(), false, false);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if letters.peek() == Some(&'"') => {
+                word.extend(letters.next());
+                begun = true;
+            }
+            '"' => {
+                quoted = !quoted;
+                begun = true;
+            }
+            space if space.is_whitespace() && !quoted => {
+                if std::mem::take(&mut begun) {
+                    arguments.push(std::mem::take(&mut word));
+                }
+            }
+            other => {
+                word.push(other);
+                begun = true;
+            }
+        }
+    }
+    if quoted {
+        return Err("a quote in the arguments is not closed".to_owned());
+    }
+    if begun {
+        arguments.push(word);
+    }
+    Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_split_like_in_a_shell() {
+        assert_eq!(
+            split(r#" a  "b c" d\"e "" "#),
+            Ok(vec!["a".into(), "b c".into(), "d\"e".into(), "".into()])
+        );
+        assert_eq!(split(r"C:\dir\x.dll"), Ok(vec![r"C:\dir\x.dll".into()]));
+        assert!(split("\"open").is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let launch = |program: &str, environment: &str, dials: &str| Launch {
+            program: program.into(),
+            environment: environment.into(),
+            dials: dials.into(),
+            ..Launch::default()
+        };
+        for (launch, part) in [
+            (launch(" ", "", ""), "name a program"),
+            (launch("x", "=1", ""), "NAME=VALUE"),
+            (launch("x", "", "Shop!*"), "PATTERN=LEVEL"),
+            (launch("x", "", "Shop!*=loud"), "no level"),
+            (launch("x", "", "Shop!*(=count"), ""),
+            (Launch { folder: "/no/such".into(), ..launch("x", "", "") }, "not a folder"),
+        ] {
+            let why = plan(&launch).expect_err("refused");
+            assert!(why.contains(part), "{why}");
+        }
+        let good = plan(&launch("dotnet", "A=b=c\n\n", "Shop!Shop.Cart.*=count\n")).expect("good");
+        assert_eq!(good.environment, [("A".to_owned(), "b=c".to_owned())]);
+        assert_eq!((good.orders.len(), good.orders[0].level), (1, Level::Count));
+    }
+}

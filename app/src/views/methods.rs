@@ -1,0 +1,174 @@
+//! The methods in the middle: filter, head of the table, and the rows of table or tree.
+
+use super::rows::{self, Columns};
+use crate::commands::{Command, Situation};
+use crate::model::connection::{Connection, Shape};
+use crate::model::ids::Node;
+use crate::model::list::{Key, Sort};
+use crate::output::words;
+use crate::ui::list::Scroll;
+use crate::ui::signs::{self, Way};
+use crate::ui::theme::{Palette, ROW};
+use eframe::egui::{self, Align, Align2, FontId, Id, Layout, Rect, Sense, TextEdit, Ui, pos2, vec2};
+
+/// What the view itself remembers.
+#[derive(Debug, Default)]
+pub struct State {
+    /// What stands in the filter's field.
+    pub text: String,
+    /// The field is to get the keyboard.
+    pub focus_filter: bool,
+    /// The focused row is to be brought into view.
+    pub follow: bool,
+    /// Rows that fit, for Page Up and Page Down.
+    pub page: usize,
+    scroll: Scroll,
+    focus: Option<(Node, usize)>,
+}
+
+/// The id of the filter's field.
+pub fn filter_id() -> Id {
+    Id::unique("filter of the methods")
+}
+
+/// Filter and switches.
+pub fn toolbar(
+    ui: &mut Ui,
+    state: &mut State,
+    connection: &Connection,
+    now: &Situation,
+    commands: &mut Vec<Command>,
+) {
+    ui.horizontal(|ui| {
+        let edit = TextEdit::singleline(&mut state.text)
+            .id(filter_id())
+            .hint_text("filter: any part of a name; of several words all must fit  ( / )")
+            .desired_width((ui.available_width() - 150.0).max(180.0));
+        let field = ui.add(edit).accessible_name("filter of the methods");
+        if std::mem::take(&mut state.focus_filter) {
+            field.request_focus();
+        }
+        if field.changed() {
+            commands.push(Command::Filter(state.text.clone()));
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let (shown, all) = (connection.list.len() as u64, connection.catalogue.len() as u64);
+            let text = if shown == all {
+                words::count(all, "method", "methods")
+            } else {
+                format!("{} of {}", words::grouped(shown), words::grouped(all))
+            };
+            ui.label(text).on_hover_text("methods shown, of all methods of the process");
+            if !connection.catalogue.is_complete() && now.connected {
+                ui.spinner();
+            }
+        });
+    });
+    ui.horizontal(|ui| {
+        let filter = connection.list.filter();
+        for (on, text, command) in [
+            (filter.only_dialled, "only dialled", Command::OnlyDialled),
+            (filter.hide_framework, "hide framework", Command::HideFramework),
+            (connection.shape == Shape::Tree, "tree", Command::Tree),
+            (connection.list.hold(), "hold order", Command::HoldOrder),
+        ] {
+            let mut value = on;
+            let shortcut = command.keys(ui.ctx()).unwrap_or_default();
+            if ui
+                .checkbox(&mut value, text)
+                .on_hover_text(format!("{} ({shortcut})", command.name()))
+                .changed()
+            {
+                commands.push(command);
+            }
+        }
+    });
+}
+
+/// Head and rows, in the rest of `ui`.
+pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: &mut Vec<Command>) {
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), ROW));
+    ui.advance_cursor_after_rect(head);
+    let count = connection.row_count();
+    keep_focus(state, connection);
+    let window = state.scroll.show(ui, "methods", count, ROW);
+    state.page = state.scroll.page(ROW);
+    let columns = Columns::of(window.rect);
+    heads(ui, head, &columns, connection, commands);
+    let painter = ui.painter_at(window.rect);
+    rows::show(ui, &painter, &window, &columns, connection, commands);
+}
+
+/// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the
+/// keyboard moved it.
+fn keep_focus(state: &mut State, connection: &Connection) {
+    let now = connection.selection.focus().zip(connection.focus_place());
+    if let (Some((before, from)), Some((node, to))) = (state.focus, now)
+        && before == node
+        && from != to
+        && state.scroll.shows(from, ROW)
+    {
+        state.scroll.shift(to as f64 - from as f64, ROW);
+    }
+    if let Some((_, place)) = now.filter(|_| std::mem::take(&mut state.follow)) {
+        state.scroll.bring_into_view(place);
+    }
+    state.focus = now;
+}
+
+fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, commands: &mut Vec<Command>) {
+    let palette = Palette::of(ui);
+    ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
+    let sort = connection.list.sort();
+    for (key, text, range, right) in [
+        (Key::Wanted, "dial", columns.knob, false),
+        (Key::Name, "method", columns.name, false),
+        (Key::State, "state", columns.state, false),
+        (Key::Calls, "calls", columns.calls, true),
+        (Key::Rate, "per second", columns.rate, true),
+    ] {
+        if range.span() == 0.0 {
+            continue;
+        }
+        let rect = Rect::from_x_y_ranges(range, head.y_range());
+        let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click());
+        let chosen = sort.key == key && connection.shape == Shape::List;
+        response.widget_info(|| {
+            egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, format!("sort by {text}"))
+        });
+        let colour = if response.hovered() || chosen { palette.text } else { palette.weak };
+        let (x, align) = match right {
+            true => (rect.right() - 8.0, Align2::RIGHT_CENTER),
+            false => (rect.left() + 4.0, Align2::LEFT_CENTER),
+        };
+        let painter = ui.painter_at(rect);
+        let written = painter.text(pos2(x, rect.center().y), align, text, FontId::proportional(12.5), colour);
+        if chosen {
+            let way = if sort.descending { Way::Down } else { Way::Up };
+            let x = if right { written.left() - 8.0 } else { written.right() + 8.0 };
+            signs::triangle(&painter, pos2(x, rect.center().y), way, 4.0, palette.accent);
+        }
+        if response.has_focus() {
+            let stroke = egui::Stroke::new(1.5, palette.accent);
+            painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
+        }
+        if response.clicked() {
+            // Numbers are looked at for the largest, names from A on.
+            let descending = if chosen { !sort.descending } else { key != Key::Name };
+            commands.push(Command::Sort(Sort { key, descending }));
+        }
+    }
+    if columns.spark.span() == 0.0 {
+        return;
+    }
+    let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
+    let at = pos2(spark.left() + 8.0, spark.center().y);
+    ui.painter_at(head).text(
+        at,
+        Align2::LEFT_CENTER,
+        "last minute",
+        FontId::proportional(12.5),
+        palette.weak,
+    );
+}

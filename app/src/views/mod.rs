@@ -1,0 +1,16 @@
+//! What stands in the window. A view gets shared references to what it shows and its own view state, and pushes
+//! commands; it changes nothing else and must not know threads, pipes or files.
+#![forbid(unsafe_code)]
+
+pub mod bar;
+pub mod detail;
+pub mod empty;
+pub mod face;
+pub mod keys;
+pub mod launch;
+pub mod log;
+pub mod methods;
+pub mod palette;
+pub mod processes;
+pub mod rows;
+pub mod strip;

@@ -1,0 +1,112 @@
+//! The palette: every command by name, filtered as one types; what cannot be done now says why.
+
+use crate::commands::{Command, LISTED, Situation};
+use crate::ui::theme::Palette;
+use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, Ui, vec2};
+
+/// The palette while it is open.
+#[derive(Debug, Default)]
+pub struct State {
+    text: String,
+    picked: usize,
+    focused: bool,
+}
+
+/// Shows it; true when it is to be closed.
+pub fn show(
+    context: &egui::Context,
+    state: &mut State,
+    now: &Situation,
+    commands: &mut Vec<Command>,
+) -> bool {
+    let mut close = false;
+    let response = egui::Window::new("Commands")
+        .title_bar(false)
+        .resizable(false)
+        .anchor(Align2::CENTER_TOP, vec2(0.0, 64.0))
+        .fixed_size(vec2(520.0, 420.0))
+        .show(context, |ui| close = inside(ui, state, now, commands));
+    let outside = response.is_some_and(|shown| shown.response.clicked_elsewhere()) && state.focused;
+    state.focused = true;
+    close || outside
+}
+
+fn inside(ui: &mut Ui, state: &mut State, now: &Situation, commands: &mut Vec<Command>) -> bool {
+    let found = found(&state.text);
+    let moved = ui.input_mut(|input| {
+        input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowDown) as isize
+            - input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowUp) as isize
+    });
+    let last = found.len().saturating_sub(1);
+    state.picked = state.picked.saturating_add_signed(moved).min(last);
+    let edit = TextEdit::singleline(&mut state.text).hint_text("type a command").desired_width(f32::INFINITY);
+    let field = ui.add(edit).accessible_name("find a command");
+    if !state.focused {
+        field.request_focus();
+    }
+    if field.changed() {
+        state.picked = 0;
+    }
+    let entered = ui.input(|input| input.key_pressed(Key::Enter));
+    let mut done = false;
+    egui::ScrollArea::vertical().max_height(360.0).auto_shrink(false).show(ui, |ui| {
+        if found.is_empty() {
+            ui.weak("no command has that in its name");
+        }
+        for (index, command) in found.iter().enumerate() {
+            let chosen = entry(ui, command, index == state.picked, now);
+            if chosen || (entered && index == state.picked && command.enabled(now).is_ok()) {
+                commands.push(command.clone());
+                done = true;
+            }
+        }
+    });
+    done
+}
+
+fn entry(ui: &mut Ui, command: &Command, picked: bool, now: &Situation) -> bool {
+    let palette = Palette::of(ui);
+    let enabled = command.enabled(now);
+    let mut text = RichText::new(command.name());
+    if enabled.is_err() {
+        text = text.color(palette.weak);
+    }
+    let mut button = Button::new(text)
+        .min_size(vec2(ui.available_width(), 0.0))
+        .selected(picked)
+        .frame_when_inactive(picked);
+    let right = match (enabled, command.keys(ui.ctx())) {
+        (Err(why), _) => Some(why.to_owned()),
+        (Ok(()), keys) => keys,
+    };
+    if let Some(right) = right {
+        button = button.right_text(RichText::new(right).small().color(palette.weak));
+    }
+    let response = ui.add(button);
+    if picked {
+        response.scroll_to_me(None);
+    }
+    response.clicked() && enabled.is_ok()
+}
+
+/// The commands whose names have every word of `text`, in their order.
+fn found(text: &str) -> Vec<Command> {
+    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    let fits = |command: &&Command| {
+        let name = command.name().to_lowercase();
+        words.iter().all(|word| name.contains(word))
+    };
+    LISTED.iter().filter(fits).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_any_order() {
+        assert_eq!(found("off all").first(), Some(&Command::AllOff));
+        assert_eq!(found("").len(), LISTED.len());
+        assert!(found("no such thing").is_empty());
+    }
+}

@@ -1,0 +1,244 @@
+//! The processes on the left: which there are, their runtime, whether the agent is in them, what can be done.
+
+use crate::commands::Command;
+use crate::model::processes::{AgentState, ProcessRow, Processes};
+use crate::ui::list::Scroll;
+use crate::ui::theme::Palette;
+use eframe::egui::text::LayoutJob;
+use eframe::egui::{
+    self, Align2, Color32, CornerRadius, FontId, Rect, Sense, TextEdit, TextFormat, Ui, pos2,
+};
+use redial_protocol::ids::ProcessKey;
+
+const ROW: f32 = 46.0;
+
+/// What the view itself remembers.
+#[derive(Debug, Default)]
+pub struct State {
+    text: String,
+    scroll: Scroll,
+}
+
+impl State {
+    /// Puts a text into the field.
+    pub fn set_text(&mut self, text: &str) {
+        text.clone_into(&mut self.text);
+    }
+}
+
+/// What a process is called: of a program that `dotnet` runs, the program.
+pub fn title(row: &ProcessRow) -> String {
+    let host = matches!(row.name.as_str(), "dotnet" | "dotnet.exe");
+    let words = row.command.as_deref().unwrap_or_default().split_whitespace();
+    let program = words.skip(1).find(|word| word.to_ascii_lowercase().ends_with(".dll")).filter(|_| host);
+    let file = program.and_then(|path| path.rsplit(['/', '\\']).next());
+    file.unwrap_or(&row.name).to_owned()
+}
+
+/// Shows the panel. `picked` is the process looked at.
+pub fn show(
+    ui: &mut Ui,
+    state: &mut State,
+    processes: &Processes,
+    picked: Option<ProcessKey>,
+    commands: &mut Vec<Command>,
+) {
+    head(ui, state, processes, commands);
+    let rows: Vec<&ProcessRow> = processes.shown().collect();
+    if rows.is_empty() {
+        empty(ui, processes, commands);
+        return;
+    }
+    let window = state.scroll.show(ui, "processes", rows.len(), ROW);
+    for index in window.rows.clone() {
+        let Some(row) = rows.get(index) else { continue };
+        if one(ui, window.row_rect(index), window.rect, row, picked == Some(row.key)) {
+            commands.push(Command::Select(row.key));
+        }
+    }
+}
+
+fn head(ui: &mut Ui, state: &mut State, processes: &Processes, commands: &mut Vec<Command>) {
+    ui.horizontal(|ui| {
+        ui.strong("Processes");
+        let (shown, all) = (processes.shown().len(), processes.len());
+        if processes.is_scanned() {
+            ui.weak(format!("{shown} of {all}")).on_hover_text("shown, of all processes of this machine");
+        }
+    });
+    let edit = TextEdit::singleline(&mut state.text)
+        .hint_text("name, pid, user, command")
+        .desired_width(f32::INFINITY);
+    if ui.add(edit).accessible_name("find a process").changed() {
+        commands.push(Command::FindProcess(state.text.clone()));
+    }
+    let mut all = processes.show_all();
+    if ui.checkbox(&mut all, "also those without .NET").changed() {
+        commands.push(Command::AllProcesses(all));
+    }
+    if let Some(trouble) = processes.trouble() {
+        let colour = Palette::of(ui).bad;
+        ui.colored_label(colour, trouble);
+    }
+    ui.add_space(2.0);
+}
+
+fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<Command>) {
+    ui.add_space(12.0);
+    if !processes.is_scanned() {
+        ui.weak("looking for processes…");
+    } else if !processes.filter().trim().is_empty() {
+        ui.label("No process has that in its name, pid, user or command.");
+        if ui.button("Show all").clicked() {
+            commands.push(Command::FindProcess(String::new()));
+        }
+    } else {
+        ui.label("No .NET process runs here.");
+        ui.weak("Start one, and it appears by itself.");
+        ui.add_space(4.0);
+        if ui.button("Launch…").clicked() {
+            commands.push(Command::Launch);
+        }
+    }
+}
+
+/// One process; whether it was picked.
+fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool) -> bool {
+    let palette = Palette::of(ui);
+    let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), Sense::click());
+    let said = format!("{} {}, {}, agent {}", title(row), row.key.pid, runtime(row), row.agent.word());
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, picked, &said));
+    let painter = ui.painter_at(rect.intersect(clip));
+    if picked {
+        painter.rect_filled(rect, CornerRadius::same(4), palette.selected);
+    } else if response.hovered() {
+        painter.rect_filled(rect, CornerRadius::same(4), palette.hover);
+    }
+    if response.has_focus() {
+        let stroke = egui::Stroke::new(1.5, palette.accent);
+        painter.rect_stroke(rect.shrink(1.0), CornerRadius::same(4), stroke, egui::StrokeKind::Inside);
+    }
+    let (colour, filled) = dot(&row.agent, palette);
+    let centre = pos2(rect.left() + 12.0, rect.top() + 15.0);
+    if filled {
+        painter.circle_filled(centre, 5.0, colour);
+    } else {
+        painter.circle_stroke(centre, 4.5, egui::Stroke::new(1.5, colour));
+    }
+    let right = rect.right() - 8.0;
+    let pid = painter.text(
+        pos2(right, rect.top() + 15.0),
+        Align2::RIGHT_CENTER,
+        row.key.pid,
+        FontId::monospace(12.0),
+        palette.weak,
+    );
+    let left = rect.left() + 26.0;
+    line(
+        &painter,
+        pos2(left, rect.top() + 5.0),
+        pid.left() - left - 8.0,
+        &[(&title(row), 14.5, palette.text)],
+    );
+    let word = format!("{}  ", agent(&row.agent));
+    let second = [(word.as_str(), 12.0, colour), (&runtime(row), 12.0, palette.weak)];
+    line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
+    let picked = response.clicked();
+    response.on_hover_ui(|ui| explain(ui, row));
+    picked
+}
+
+fn line(painter: &egui::Painter, at: egui::Pos2, width: f32, parts: &[(&str, f32, Color32)]) {
+    let mut job = LayoutJob::default();
+    for (text, size, colour) in parts {
+        job.append(text, 0.0, TextFormat::simple(FontId::proportional(*size), *colour));
+    }
+    job.wrap = egui::text::TextWrapping::truncate_at_width(width.max(10.0));
+    let galley = painter.layout_job(job);
+    painter.galley(at, galley, Color32::PLACEHOLDER);
+}
+
+fn dot(agent: &AgentState, palette: &Palette) -> (Color32, bool) {
+    match agent {
+        AgentState::Loaded(_) => (palette.live, true),
+        AgentState::LaunchOnly(_) => (palette.weak, false),
+        AgentState::Unknown | AgentState::None(_) => (palette.weak, false),
+        AgentState::Refused(_) => (palette.bad, false),
+    }
+}
+
+fn agent(agent: &AgentState) -> &'static str {
+    match agent {
+        AgentState::Loaded(_) => "ready",
+        AgentState::LaunchOnly(_) => "no agent",
+        AgentState::Unknown => "asking…",
+        AgentState::Refused(_) => "refused",
+        AgentState::None(_) => "not .NET",
+    }
+}
+
+fn runtime(row: &ProcessRow) -> String {
+    let Some(runtime) = &row.runtime else { return row.user.clone().unwrap_or_default() };
+    let name = match runtime.kind.as_str() {
+        "coreclr" => ".NET",
+        "framework" => ".NET Framework",
+        "nativeaot" => "Native AOT",
+        "mono" => "Mono",
+        other => other,
+    };
+    let version = runtime.version.as_deref().unwrap_or("");
+    let user = row.user.as_deref().map(|user| format!(" · {user}")).unwrap_or_default();
+    format!("{name} {version}{user}").replace("  ", " ")
+}
+
+fn explain(ui: &mut Ui, row: &ProcessRow) {
+    ui.set_max_width(420.0);
+    ui.strong(format!("{} ({})", row.name, row.key.pid));
+    if let Some(command) = &row.command {
+        ui.label(command);
+    }
+    if let Some(group) = &row.group {
+        ui.weak(format!("part of {group}"));
+    }
+    if let Some(runtime) = row.runtime.as_ref().filter(|runtime| !runtime.tested) {
+        let version = runtime.version.as_deref().unwrap_or("of this version");
+        ui.weak(format!("{} {version} is newer or older than what Redial is tested on", runtime.kind));
+    }
+    if let Some(reason) = row.agent.reason() {
+        ui.label(reason);
+    }
+    if let AgentState::Loaded(facts) = &row.agent {
+        let live = crate::output::words::count(facts.live, "copy", "copies");
+        ui.weak(format!("agent {}, {live} live", facts.agent_version));
+        if let Some(holder) = &facts.holder {
+            ui.weak(format!("controlled by {} (pid {})", holder.program, holder.pid));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_dotnet_runs_is_called_by_its_own_name() {
+        let row = |name: &str, command: Option<&str>| ProcessRow {
+            key: ProcessKey { pid: 1, start: 1 },
+            name: name.into(),
+            user: None,
+            group: None,
+            command: command.map(str::to_owned),
+            runtime: None,
+            agent: AgentState::Unknown,
+        };
+        for (name, command, title_is) in [
+            ("dotnet", Some("/usr/bin/dotnet /opt/shop/Shop.dll --live"), "Shop.dll"),
+            ("dotnet.exe", Some(r"dotnet.exe C:\shop\Shop.DLL"), "Shop.DLL"),
+            ("dotnet", Some("dotnet build"), "dotnet"),
+            ("dotnet", None, "dotnet"),
+            ("shop", Some("/opt/shop x.dll"), "shop"),
+        ] {
+            assert_eq!(title(&row(name, command)), title_is);
+        }
+    }
+}

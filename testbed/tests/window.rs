@@ -1,0 +1,183 @@
+//! The window itself, driven through AccessKit as a screen reader would, against a real agent in a real process.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use eframe::egui::accesskit::Role;
+use eframe::egui::{Key, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use redial::desktop::{App, Options};
+use redial_testbed::host::DEADLINE;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{LiveShop, plain};
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const FIND: &str = "Shop!Shop.Cart.Peek(int)";
+const RAISE: &str = "Shop!Shop.Cart.Raise(ref int, int)";
+
+struct Window(Harness<'static, App>);
+
+impl Window {
+    fn open() -> Window {
+        let options = Options { scan: true, ..Options::default() };
+        let harness = Harness::builder()
+            .with_size([1280.0, 900.0])
+            .build_eframe(|creation| App::new(&creation.egui_ctx, options));
+        Window(harness)
+    }
+
+    /// Draws until it is as wanted.
+    fn until(&mut self, what: &str, found: impl Fn(&Window) -> bool) -> Result<()> {
+        let deadline = Instant::now() + DEADLINE;
+        while !found(self) {
+            ensure!(Instant::now() < deadline, "{what} did not come; on screen is {:#?}", self.labels());
+            self.0.step();
+            // Nothing says that the next update has come; what is waited for is what is on screen.
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.0.root().children_recursive().filter_map(|node| node.accesskit_node().label()).collect()
+    }
+
+    fn says(&self, part: &str) -> bool {
+        self.0.query_all_by_label_contains(part).next().is_some()
+    }
+
+    fn value(&self, label: &str) -> String {
+        self.0.query_by_label(label).and_then(|node| node.value()).unwrap_or_default()
+    }
+
+    fn dial(&self, method: &str) -> String {
+        self.value(&format!("dial of {method}"))
+    }
+
+    fn calls(&self, method: &str) -> Option<u64> {
+        // `live v1, 1,234 calls`
+        let value = self.value(method);
+        let (_, calls) = value.strip_suffix(" calls")?.split_once(", ")?;
+        calls.replace(',', "").parse().ok()
+    }
+
+    fn filter(&mut self, text: &str) {
+        self.0.key_press(Key::Escape);
+        self.0.run_steps(2);
+        self.0.get_by_role_and_label(Role::TextInput, "filter of the methods").focus();
+        self.0.run_steps(2);
+        self.0.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text(text);
+        self.0.run_steps(3);
+    }
+
+    /// Finds the process in the list and picks it.
+    fn pick(&mut self, pid: u32) -> Result<()> {
+        let row = format!(" {pid}, ");
+        self.until("the process", |window| {
+            window.0.query_all_by_label_contains(&row).any(|node| {
+                node.accesskit_node().label().is_some_and(|label| label.ends_with("agent loaded"))
+            })
+        })?;
+        self.0.get_by_label_contains(&row).click();
+        self.until("the connection", |window| window.says("connected") && window.says("hide framework"))
+    }
+}
+
+fn truth(shop: &mut LiveShop) -> Result<BTreeMap<String, u64>> {
+    Ok(shop.truth()?.into_iter().map(|(name, calls)| (plain(&name), calls)).collect())
+}
+
+fn of(truth: &BTreeMap<String, u64>, method: &str) -> u64 {
+    let name = method.split_once('!').map_or(method, |(_, name)| name);
+    truth.get(&plain(name)).copied().unwrap_or(0)
+}
+
+/// Find the process, filter, turn the knob by keys, by drag and by SetValue, see exact counts rise, all off, see them
+/// stop; then the process is killed while looked at.
+#[test]
+fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
+    let mut shop = LiveShop::start(Runtime::V8_0, &["--no-inlining"], 2, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.filter("Shop.Cart");
+    window.until("the methods", |window| {
+        [ADD, FIND, RAISE].iter().all(|method| window.dial(method) == "off")
+    })?;
+
+    let label = |method: &str| format!("dial of {method}");
+    window.0.get_by_label(&label(ADD)).focus();
+    window.0.run_steps(2);
+    window.0.key_press(Key::ArrowUp);
+    window.0.run_steps(2);
+    let from = window.0.get_by_label(&label(FIND)).rect().center();
+    window.0.drag_at(from);
+    window.0.run_steps(2);
+    window.0.hover_at(from - vec2(0.0, 40.0));
+    window.0.run_steps(2);
+    window.0.drop_at(from - vec2(0.0, 40.0));
+    window.0.run_steps(2);
+    window.0.get_by_label(&label(RAISE)).set_value_accesskit(1.0);
+    window.0.run_steps(2);
+    let asked = |window: &Window, method: &str| window.dial(method) == "count, waits for a call";
+    window.until("asked", |window| [ADD, FIND, RAISE].iter().all(|method| asked(window, method)))?;
+
+    shop.host.ask("truth-reset", "reset")?;
+    shop.rounds(40)?;
+    let counted = truth(&mut shop)?;
+    for method in [ADD, FIND, RAISE] {
+        let calls = of(&counted, method);
+        ensure!(calls > 0, "Shop does not call {method}: {counted:?}");
+        window.until(&format!("{calls} calls of {method}"), |window| {
+            window.calls(method) == Some(calls) && window.dial(method) == "count, live v1"
+        })?;
+    }
+
+    window.0.key_press(Key::F9);
+    window.until("all off", |window| {
+        [ADD, FIND, RAISE].iter().all(|method| window.dial(method) == "off, off")
+    })?;
+    window.until("the agent's word", |window| window.says("every dial is off"))?;
+    shop.rounds(40)?;
+    let after = shop.status()?;
+    for method in [ADD, FIND, RAISE] {
+        let name = plain(method.split_once('!').context("a module")?.1);
+        let calls = after.get(&name).map(|counted| counted.calls);
+        ensure!(calls == Some(of(&counted, method)), "{method} was counted on: {calls:?}");
+        ensure!(window.calls(method) == calls, "the window says {:?} of {method}", window.calls(method));
+    }
+
+    shop.host.kill();
+    window.until("the end", |window| window.says("has ended") && window.says("last numbers"))?;
+    ensure!(window.calls(ADD) == Some(of(&counted, ADD)), "its last numbers stay");
+    Ok(())
+}
+
+/// A method that cannot be dialled says why, in the log and at the method.
+#[test]
+fn a_refused_dial_says_why() -> Result<()> {
+    let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.filter("Shop.ICart");
+    let method = "Shop!Shop.ICart.Touch(int)";
+    window.until("the interface's method", |window| window.dial(method) == "off")?;
+    window.0.get_by_label(&format!("dial of {method}")).click();
+    window.until("the refusal", |window| window.says("no IL body"))?;
+    shop.exit().map(drop)
+}
+
+/// An agent that is capped offers less, and the knob says so instead of turning.
+#[test]
+fn a_capped_agent_offers_less() -> Result<()> {
+    let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[("REDIAL_MAX_LEVEL", "off")])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.filter("Shop.Cart.Add");
+    window.until("the methods", |window| window.dial(ADD) == "off")?;
+    window.0.get_by_label(&format!("dial of {ADD}")).set_value_accesskit(1.0);
+    window.until("the reason", |window| window.says("REDIAL_MAX_LEVEL"))?;
+    ensure!(window.dial(ADD) == "off", "it turned");
+    shop.exit().map(drop)
+}

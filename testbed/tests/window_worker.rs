@@ -1,0 +1,344 @@
+//! The window without its screen: the model fed by the worker threads, against a real agent in a real process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use redial::link::worker::{Command, LaunchSpec, Worker};
+use redial::model::Model;
+use redial::model::connection::{Connection, Status};
+use redial::model::ids::{ConnectionId, MethodIx};
+use redial::model::list::Filter;
+use redial::model::log::Kind;
+use redial::model::methodset::MethodSet;
+use redial::model::processes::AgentState;
+use redial::model::update::Now;
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command as Wire, Order, Reply};
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::host::DEADLINE;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live};
+use redial_testbed::{artefacts, programs, truth};
+
+/// Cart.Add is called by every clerk in every round.
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+
+struct Window {
+    model: Model,
+    worker: Worker,
+    began: Instant,
+    woken: Arc<AtomicU64>,
+}
+
+impl Window {
+    fn open() -> Result<Window> {
+        let woken = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&woken);
+        let wake = Arc::new(move || drop(counter.fetch_add(1, Ordering::SeqCst)));
+        Ok(Window { model: Model::default(), worker: Worker::start(wake)?, began: Instant::now(), woken })
+    }
+
+    fn now(&self) -> Now {
+        Now { mono: self.began.elapsed(), unix_ms: 0 }
+    }
+
+    /// Takes updates in until the model is as wanted.
+    fn until<T>(&mut self, what: &str, found: impl Fn(&Model) -> Option<T>) -> Result<T> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let now = self.now();
+            self.model.settle(now);
+            if let Some(answer) = found(&self.model) {
+                return Ok(answer);
+            }
+            ensure!(Instant::now() < deadline, "{what} did not come; the log is {:#?}", self.log());
+            if let Some(update) = self.worker.wait(Duration::from_millis(100)) {
+                self.model.apply(update, self.now());
+            }
+        }
+    }
+
+    fn until_connection<T>(&mut self, what: &str, found: impl Fn(&Connection) -> Option<T>) -> Result<T> {
+        self.until(what, |model| found(model.current()?))
+    }
+
+    fn log(&self) -> Vec<String> {
+        let entries = self.model.log.entries().iter().rev().take(40).rev();
+        entries.map(|entry| format!("{:?} {}", entry.kind, entry.text)).collect()
+    }
+
+    /// Finds the process in the list, connects, and waits for the whole catalogue.
+    fn connect(&mut self, pid: u32) -> Result<ConnectionId> {
+        let (process, name) = self.until("the process with its agent", |model| {
+            let row = model.processes.by_pid(pid)?;
+            row.agent.can_connect().then(|| (row.key, row.name.clone()))
+        })?;
+        let (connection, new) = self.model.open(process, &name);
+        ensure!(new, "there was a connection already");
+        self.worker.send(Command::Connect { connection, process });
+        self.until_connection("the catalogue", |connection| {
+            (connection.status == Status::Live && connection.catalogue.is_complete()).then_some(())
+        })?;
+        Ok(connection)
+    }
+
+    fn here(&mut self) -> Result<&mut Connection> {
+        self.model.current_mut().context("no connection is looked at")
+    }
+
+    /// The one method that a filter leaves.
+    fn find(&mut self, text: &str) -> Result<MethodIx> {
+        let now = self.now();
+        let connection = self.here()?;
+        connection.set_filter(Filter { text: text.to_owned(), ..Filter::default() });
+        connection.settle(now);
+        ensure!(connection.list.len() == 1, "{text} leaves {} methods", connection.list.len());
+        let method = connection.list.at(0).context("there is one")?;
+        let name = connection.catalogue.full_name(method).text;
+        ensure!(name == text, "{text} leaves {name}");
+        Ok(method)
+    }
+
+    fn turn(&mut self, method: MethodIx, level: Level, take: bool) -> Result<()> {
+        let now = self.now();
+        let Model { connections, current, log, .. } = &mut self.model;
+        let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
+        let turn =
+            connection.turn(&MethodSet::one(method), level, take, log, now).map_err(anyhow::Error::msg)?;
+        let dial = connection.dial(method);
+        ensure!(dial.pending && dial.wanted == level, "it is pending before anything was sent: {dial:?}");
+        self.worker.send(Command::Turn(turn));
+        Ok(())
+    }
+
+    fn until_dial(&mut self, method: MethodIx, wanted: Level, state: State) -> Result<()> {
+        self.until_connection(&format!("{wanted} and {state}"), |connection| {
+            let dial = connection.dial(method);
+            (dial.wanted == wanted && dial.state == state && !dial.pending).then_some(())
+        })
+    }
+
+    fn calls(&mut self, method: MethodIx) -> Result<u64> {
+        Ok(self.here()?.dial(method).row.map_or(0, |row| row.calls))
+    }
+}
+
+fn shop() -> Result<Live> {
+    let mut command = programs::shop()?.command(Runtime::V8_0)?;
+    command.args(["--live", "--threads", "2"]);
+    under_agent::start(command)
+}
+
+#[test]
+fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
+    let mut live = shop()?;
+    let mut window = Window::open()?;
+    window.connect(live.pid)?;
+    let mut controller = live.controller()?;
+    let Reply::Modules { modules, .. } = controller.ask(Wire::Modules)?.reply else {
+        anyhow::bail!("no modules")
+    };
+    let all: u64 = modules.iter().map(|module| u64::from(module.methods)).sum();
+    let loaded = window.here()?.catalogue.len() as u64;
+    ensure!(loaded == all && all > 20_000, "{loaded} of {all} methods are in the list");
+
+    let add = window.find(ADD)?;
+    window.turn(add, Level::Count, false)?;
+    live.host.ask("round 1", "done")?;
+    window.until_dial(add, Level::Count, State::Live)?;
+    live.host.ask("truth-reset", "reset")?;
+    let before = window.until_connection("the calls up to here", |connection| {
+        connection.live.of_method(add).map(|row| row.calls)
+    })?;
+    // What was called before the reset may still be on its way: the same again tells.
+    let row = controller.row(ADD)?;
+    window.until_connection("the calls the agent has", |connection| {
+        (connection.live.of_method(add)?.calls == row.calls).then_some(())
+    })?;
+    ensure!(before <= row.calls, "{before} of {}", row.calls);
+    live.host.ask("round 50", "done")?;
+    let truth = truth::ask(&mut live.host, "truth")?;
+    let expected = *truth.get("Shop.Cart.Add(int)").context("Shop knows Cart.Add(int)")?;
+    ensure!(expected >= 100, "{truth:?}");
+    window.until_connection("the exact number of calls", |connection| {
+        (connection.live.of_method(add)?.calls == row.calls + expected).then_some(())
+    })?;
+    let connection = window.here()?;
+    ensure!(connection.update_rate() > 0.0 && connection.latency.is_some());
+    let dial = connection.dial(add);
+    let series = dial.row.and_then(|row| row.series.as_ref()).context("a sparkline")?;
+    ensure!(series.at(connection.live.tick()).any(|rate| rate > 0.0), "{series:?}");
+
+    let now = window.now();
+    let Model { connections, current, log, .. } = &mut window.model;
+    let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
+    let (id, ticket) = (connection.id, connection.all_off(log, now));
+    window.worker.send(Command::AllOff(id, ticket));
+    window.until_dial(add, Level::Off, State::Off)?;
+    let counted = window.calls(add)?;
+    live.host.ask("round 5", "done")?;
+    let folds = window.here()?.live.folds();
+    window.until_connection("two more folds", |connection| {
+        (connection.live.folds() >= folds + 2).then_some(())
+    })?;
+    ensure!(window.calls(add)? == counted, "it counts on though it is off");
+    window.until_connection("control given back", |connection| connection.holder.is_none().then_some(()))?;
+    ensure!(window.woken.load(Ordering::SeqCst) > 0);
+    let log = window.log();
+    for part in ["Request count on", "Answer count on", "asked → live (version 1)", "every dial is off"] {
+        ensure!(log.iter().any(|line| line.contains(part)), "nothing of {part:?} in {log:#?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
+    let mut live = shop()?;
+    let mut window = Window::open()?;
+    let id = window.connect(live.pid)?;
+    let mut watcher = live.controller()?;
+    watcher.subscribe(None)?;
+    let wanted = |watcher: &mut Controller, level: Level| {
+        watcher.wait_until(&format!("{ADD} at {level}"), |dials| {
+            dials.values().any(|row| row.method == "Shop.Cart.Add" && row.wanted == level)
+        })
+    };
+    let add = window.find(ADD)?;
+    window.turn(add, Level::Count, false)?;
+    wanted(&mut watcher, Level::Count)?;
+    window.until_connection("the answer", |connection| {
+        (connection.turns.undoable().is_some() && !connection.dial(add).pending).then_some(())
+    })?;
+    for (redo, level) in [(false, Level::Off), (true, Level::Count)] {
+        let now = window.now();
+        let Model { connections, log, .. } = &mut window.model;
+        let connection = connections.get_mut(&id).context("no connection")?;
+        let turn = connection.undo(redo, log, now).map_err(anyhow::Error::msg)?;
+        window.worker.send(Command::Turn(turn));
+        wanted(&mut watcher, level)?;
+        window.until_connection("its answer", |connection| {
+            let dial = connection.dial(add);
+            (dial.wanted == level && !dial.pending).then_some(())
+        })?;
+    }
+    live.host.ask("round 1", "done")?;
+    window.until_dial(add, Level::Count, State::Live)?;
+    window.worker.send(Command::Disconnect(id));
+    window.model.close(id);
+    wanted(&mut watcher, Level::Off)
+}
+
+#[test]
+fn refusals_and_control_are_told_in_words() -> Result<()> {
+    let live = shop()?;
+    let mut window = Window::open()?;
+    window.connect(live.pid)?;
+    let touch = window.find("Shop!Shop.ICart.Touch(int)")?;
+    window.turn(touch, Level::Count, false)?;
+    let said =
+        window.until("a refusal", |model| model.log.newest(Kind::Refusal).map(|entry| entry.text.clone()))?;
+    ensure!(said.contains("no IL body"), "{said}");
+    window.until_dial(touch, Level::Count, State::Refused).or_else(|_| {
+        // Whether a refused method keeps what was wanted of it is the agent's; that it says refused is not.
+        window.until_connection("refused", |connection| {
+            (connection.dial(touch).state == State::Refused).then_some(())
+        })
+    })?;
+    let mut other = live.controller()?;
+    let add = window.find(ADD)?;
+    other.dial(ADD, Level::Count, Stay::Held)?;
+    window.turn(add, Level::Count, false)?;
+    let holder = window.until_connection("that another has control", |connection| {
+        connection.last_refused()?.1.holder.clone()
+    })?;
+    ensure!(holder.pid == std::process::id() && holder.program == "redial testbed", "{holder:?}");
+    window.turn(add, Level::Count, true)?;
+    window.until_connection("control", |connection| {
+        (connection.holder.as_ref()?.program == "redial app").then_some(())
+    })
+}
+
+#[test]
+fn a_process_that_is_killed_is_lost_for_good() -> Result<()> {
+    let mut live = shop()?;
+    let mut window = Window::open()?;
+    window.connect(live.pid)?;
+    let pid = live.pid;
+    live.host.kill();
+    let why = window.until_connection("the loss", |connection| match &connection.status {
+        Status::Lost { why, retry_at: None } => Some(why.clone()),
+        _ => None,
+    })?;
+    ensure!(why.contains("has ended"), "{why}");
+    window.until("the row to go", |model| model.processes.by_pid(pid).is_none().then_some(()))
+}
+
+#[test]
+fn a_module_that_loads_later_joins_the_list() -> Result<()> {
+    let mut live = shop()?;
+    let mut window = Window::open()?;
+    let id = window.connect(live.pid)?;
+    let before = window.here()?.catalogue.len();
+    live.host.say("load-plugin")?;
+    window.worker.send(Command::Reload(id));
+    window.until_connection("the plug-in's methods", |connection| {
+        let plugin = connection.catalogue.modules().iter().find(|module| module.name == "Plugin")?;
+        (!plugin.methods.is_empty() && connection.catalogue.len() > before).then_some(())
+    })
+}
+
+#[test]
+fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
+    // The window finds the library by this variable, or beside the program.
+    if std::env::var_os("REDIAL_AGENT").is_none() {
+        ensure!(artefacts::agent()?.is_file());
+    }
+    let command = programs::shop()?.command(Runtime::V8_0)?;
+    let mut arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    arguments.extend(["--exact", "200", "--threads", "1"].map(Into::into));
+    let spec = LaunchSpec {
+        program: command.get_program().to_owned(),
+        arguments,
+        environment: command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect(),
+        orders: vec![Order { pattern: "Shop!*".into(), level: Level::Count, domain: None, copy: None }],
+        ..LaunchSpec::default()
+    };
+    let mut window = Window::open()?;
+    let ticket = window.model.begin_launch("Shop", window.now());
+    window.worker.send(Command::Launch(ticket, spec));
+    let key: ProcessKey =
+        window.until("the agent", |model| model.launched.get(&ticket).and_then(|one| one.agent))?;
+    let launched = window.model.launched.get(&ticket).context("it was launched")?;
+    ensure!(launched.pid == Some(key.pid), "{launched:?}");
+    let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
+    ensure!(ended == "with code 0", "{ended}");
+    let missing = LaunchSpec { program: "there-is-no-such-program".into(), ..LaunchSpec::default() };
+    let ticket = window.model.begin_launch("nothing", window.now());
+    window.worker.send(Command::Launch(ticket, missing));
+    let why = window.until("the failure", |model| model.launched.get(&ticket)?.ended.clone())?;
+    ensure!(why.contains("no such program"), "{why}");
+    Ok(())
+}
+
+#[test]
+fn processes_without_the_agent_say_what_to_do() -> Result<()> {
+    let mut command = programs::shop()?.command(Runtime::V8_0)?;
+    command.args(["--live", "--threads", "1"]);
+    let mut host = redial_testbed::host::Host::start(command)?;
+    let pid: u32 = host.wait_for("ready")?.parse()?;
+    let mut window = Window::open()?;
+    let row = window.until("the process", |model| {
+        let row = model.processes.by_pid(pid)?;
+        matches!(row.agent, AgentState::LaunchOnly(_)).then(|| row.clone())
+    })?;
+    ensure!(row.runtime.as_ref().is_some_and(|runtime| runtime.tested), "{row:?}");
+    ensure!(row.agent.reason().is_some_and(|why| why.contains("redial run")), "{row:?}");
+    Ok(())
+}
