@@ -95,11 +95,17 @@ fn orders_that_stand_before_refuse_it_as_well(runtime: Runtime) -> Result<()> {
     let dial = format!("{TWICE}=count");
     let mut live = under_agent::start_as_it_is(host::redial_run(&["--dial", &dial], &program)?)?;
     let mut controller = live.controller()?;
+    controller.subscribe(None)?;
     for kind in ["collectible", "run", "collect", "method", "plain"] {
         if load(&mut live, kind)? {
             call(&mut live, kind, 20)?;
         }
     }
+    // Nobody waits for the look at a module that is refused anyway.
+    controller.wait_until("a collectible copy to be refused", |dials| {
+        runtime == Runtime::V2_1
+            || dials.values().any(|row| row.module == "Gathered" && row.state == State::Refused)
+    })?;
     let rows = refusals(&live, &mut controller)?;
     let gathered: Vec<_> = rows.iter().filter(|(module, ..)| module == "Gathered").collect();
     let refused =
