@@ -198,6 +198,10 @@ impl Agent {
         if self.is_core_library(&module) {
             self.choose_count_form(&module);
         }
+        if self.runtime.opens_metadata_at_load() && !module.dynamic && !module.collectible {
+            // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
+            let _ = self.call_site(&module);
+        }
         // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
         // ReJIT thread that hangs inside the runtime.
         let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
