@@ -38,7 +38,9 @@ impl Window {
     fn open() -> Result<Window> {
         let woken = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&woken);
-        let wake = Arc::new(move || drop(counter.fetch_add(1, Ordering::SeqCst)));
+        let wake = Arc::new(move || {
+            counter.fetch_add(1, Ordering::SeqCst);
+        });
         Ok(Window { model: Model::default(), worker: Worker::start(wake)?, began: Instant::now(), woken })
     }
 

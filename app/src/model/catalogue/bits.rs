@@ -71,16 +71,6 @@ impl Bits {
         }
     }
 
-    /// Sets what is set in another, as far as it is within.
-    pub fn unite(&mut self, other: &Bits) {
-        self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
-        if !self.length.is_multiple_of(64)
-            && let Some(last) = self.words.last_mut()
-        {
-            *last &= (1u64 << (self.length % 64)) - 1;
-        }
-    }
-
     /// Bits set.
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
@@ -88,9 +78,7 @@ impl Bits {
 
     /// Bits set in a range.
     pub fn count_in(&self, range: Range<u32>) -> u32 {
-        let count = |(index, mask): (usize, u64)| {
-            self.words.get(index).map_or(0, |word: &u64| (word & mask).count_ones())
-        };
+        let count = |(index, mask): (usize, u64)| self.words.get(index).map_or(0, |word: &u64| (word & mask).count_ones());
         masks(range, self.length).map(count).sum()
     }
 
@@ -175,10 +163,6 @@ mod tests {
         assert!(bits.get(9) && !bits.get(10) && !bits.get(1_000));
         bits.grow(70);
         assert_eq!(bits.iter_in(0..70).collect::<Vec<_>>(), [9]);
-        let mut few = Bits::none(10);
-        few.unite(&bits);
-        few.unite(&Bits::all(70));
-        assert_eq!((few.count(), few.len()), (10, 10));
         bits.set(69, true);
         bits.set(9, false);
         assert_eq!(bits.iter_in(0..70).collect::<Vec<_>>(), [69]);

@@ -6,15 +6,6 @@ use super::Catalogue;
 use super::bits::Bits;
 use crate::model::query::{Query, Term};
 use memchr::memmem::Finder;
-use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Methods from which on several threads are worth starting.
-const WORTH_THREADS: usize = 100_000;
-/// Threads at most: the memory's speed is the next bound.
-const MOST_THREADS: usize = 4;
-/// Methods that a thread looks through at a time.
-const PART: u32 = 16_384;
 
 /// The methods that match, one bit each.
 pub fn search(catalogue: &Catalogue, query: &Query) -> Bits {
@@ -104,50 +95,26 @@ fn across(catalogue: &Catalogue, term: &Term, types: &Bits, found: &mut Bits) {
     }
 }
 
-/// Methods whose own half holds the word, of types that do not match as a whole: looked for side by side, since a
-/// short word has hundreds of thousands of hits.
+/// Methods whose own half holds the word, of types that do not match as a whole.
 fn in_methods(catalogue: &Catalogue, term: &Term, finder: &Finder<'_>, types: &Bits, found: &mut Bits) {
-    let parts = parts(catalogue, types);
-    let methods: u32 = parts.iter().map(|part| part.end - part.start).sum();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if (methods as usize) < WORTH_THREADS { 1 } else { cores.min(MOST_THREADS) };
-    let next = AtomicUsize::new(0);
-    let look = || {
-        let mut mine = Bits::none(catalogue.len());
-        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            in_part(catalogue, term, finder, part, &mut mine);
-        }
-        mine
-    };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(look)).collect();
-        found.unite(&look());
-        // A part whose thread panicked has no hits; the panic itself is reported by its hook.
-        others.into_iter().filter_map(|other| other.join().ok()).for_each(|theirs| found.unite(&theirs));
-    });
-}
-
-/// Runs of methods whose types do not match as a whole, none much longer than [`PART`].
-fn parts(catalogue: &Catalogue, types: &Bits) -> Vec<Range<u32>> {
-    let mut parts: Vec<Range<u32>> = Vec::new();
-    for (index, one) in catalogue.types.iter().enumerate() {
-        if types.get(index as u32) {
+    let arena = &catalogue.method_text;
+    let text = arena.whole(term.exact_case);
+    let mut first = 0usize;
+    while first < catalogue.types.len() {
+        if types.get(first as u32) {
+            first += 1;
             continue;
         }
-        match parts.last_mut() {
-            Some(last) if last.end == one.methods.start && last.end - last.start < PART => {
-                last.end = one.methods.end;
-            }
-            _ => parts.push(one.methods.clone()),
+        let mut last = first;
+        while last + 1 < catalogue.types.len() && !types.get(last as u32 + 1) {
+            last += 1;
         }
+        let bounds = catalogue.types.get(first).zip(catalogue.types.get(last));
+        let (start, end) = bounds.map_or((0, 0), |(one, two)| (one.methods.start, two.methods.end));
+        let (from, to) = (arena.start(start as usize), arena.start(end as usize));
+        let part = text.get(from..to).unwrap_or_default();
+        let ends = arena.ends().get(start as usize..end as usize).unwrap_or_default();
+        each_hit(finder, part, ends, from, |index| found.set(start + index, true));
+        first = last + 1;
     }
-    parts
-}
-
-fn in_part(catalogue: &Catalogue, term: &Term, finder: &Finder<'_>, part: &Range<u32>, found: &mut Bits) {
-    let arena = &catalogue.method_text;
-    let (from, to) = (arena.start(part.start as usize), arena.start(part.end as usize));
-    let text = arena.whole(term.exact_case).get(from..to).unwrap_or_default();
-    let ends = arena.ends().get(part.start as usize..part.end as usize).unwrap_or_default();
-    each_hit(finder, text, ends, from, |index| found.set(part.start + index, true));
 }
