@@ -78,7 +78,9 @@ impl Bits {
 
     /// Bits set in a range.
     pub fn count_in(&self, range: Range<u32>) -> u32 {
-        let count = |(index, mask): (usize, u64)| self.words.get(index).map_or(0, |word: &u64| (word & mask).count_ones());
+        let count = |(index, mask): (usize, u64)| {
+            self.words.get(index).map_or(0, |word: &u64| (word & mask).count_ones())
+        };
         masks(range, self.length).map(count).sum()
     }
 
