@@ -4,14 +4,21 @@ use anyhow::{Result, bail};
 
 use crate::process::{command, run_quietly, works};
 
-/// Every package: the cross compiler for Windows, Wine, and a C++ compiler for the fuzzers.
+/// Every package: the cross compiler for Windows, Wine, a C++ compiler for the fuzzers, and what draws the window (also
+/// where there is no display).
 pub const ALL: &[&str] = &[
     "binutils-mingw-w64-x86-64",
     "g++",
     "g++-mingw-w64-x86-64-posix",
     "gcc-mingw-w64-x86-64-posix",
+    "libegl-mesa0",
+    "libegl1",
+    "libgl1-mesa-dri",
+    "libxkbcommon-x11-0",
+    "mesa-vulkan-drivers",
     "wine",
     "wine64",
+    "xvfb",
 ];
 
 /// Makes sure that `packages` are installed.
