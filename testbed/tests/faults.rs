@@ -40,8 +40,8 @@ struct Attacked {
 
 impl Attacked {
     fn start(mut command: Command) -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("redial-faults-{}", std::process::id()));
-        let folder = folder.join(format!("{:?}", std::thread::current().id()));
+        let name = format!("redial-faults-{}-{:?}", std::process::id(), std::thread::current().id());
+        let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder)?;
         command.env("TMPDIR", &folder).env_remove("XDG_RUNTIME_DIR");
         Ok(Self { live: under_agent::start(command)?, folder })
