@@ -43,6 +43,9 @@ enum Task {
     },
     /// The same suites with larger numbers, real time-outs, and ten minutes of fuzzing a target
     Soak {
+        /// Suites to run, in this order (default: all that have larger numbers)
+        #[arg(value_enum)]
+        suites: Vec<test::suites::Suite>,
         /// Seconds of fuzzing a target
         #[arg(long, value_name = "SECONDS", default_value_t = 600)]
         fuzz: u32,
@@ -80,7 +83,7 @@ fn run(task: Task) -> Result<()> {
         Task::Setup => setup::everything(),
         Task::Demo { count } => demo::run_demo(count),
         Task::Test { suites, only } => test::run(&suites, only.as_deref()),
-        Task::Soak { fuzz } => soak::run(fuzz),
+        Task::Soak { suites, fuzz } => soak::run(&suites, fuzz),
         Task::Bench { rows, pairs } => bench::run(&rows, pairs),
         Task::Tidy => tidy::run(),
         Task::Bindings { check } => bindings::run(&process::checkout(), check),
