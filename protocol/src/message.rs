@@ -269,7 +269,7 @@ pub struct Instance {
     pub state: State,
 }
 
-/// A change of a row.
+/// A change of a row, or of the compiled instances behind it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
     /// The row.
@@ -282,6 +282,9 @@ pub struct Transition {
     pub state: State,
     /// Our live version, absent while off.
     pub version: Option<u32>,
+    /// Every (FunctionID, ReJITID) seen, as of when this was sent.
+    #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
+    pub instances: Vec<Instance>,
     /// Why refused or failed.
     pub note: Option<String>,
 }

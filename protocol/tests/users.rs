@@ -34,7 +34,10 @@ impl Stage {
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
         let program = folder.join("roles");
-        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        // Another process writes the copy: one forked meanwhile by a test beside this one would inherit our handle
+        // on it, and what is open for writing cannot be executed (ETXTBSY).
+        let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
+        assert!(copied.unwrap().success());
         fs::create_dir(folder.join("tmp")).unwrap();
         chown(folder.join("tmp"), Some(HOST), None).unwrap();
         Some(Stage { folder, program })

@@ -215,11 +215,16 @@ impl Book {
         self.ring_first + self.ring.len() as u64
     }
 
-    /// Transitions from number `seen` on, at most `limit`, and how many were lost before them.
+    /// Transitions from number `seen` on, at most `limit`, and how many were lost before them. They bring the
+    /// instances there are now: the ring keeps none, a generic method may have hundreds.
     pub fn transitions(&self, seen: u64, limit: usize) -> (Vec<Transition>, u64) {
         let lost = self.ring_first.saturating_sub(seen);
         let skip = seen.saturating_sub(self.ring_first) as usize;
-        (self.ring.iter().skip(skip).take(limit).cloned().collect(), lost)
+        let with_instances = |transition: &Transition| Transition {
+            instances: self.row(transition.row).map(Row::shown_instances).unwrap_or_default(),
+            ..transition.clone()
+        };
+        (self.ring.iter().skip(skip).take(limit).map(with_instances).collect(), lost)
     }
 
     /// A body goes to the CLR for this copy: answers its row's slot offset in bytes, or None to leave the method as
@@ -273,11 +278,14 @@ impl Book {
             return Verdict::Bad(row_id);
         }
         let current = compiled.version == bodies;
-        compiled.state = State::Off;
+        let was_live = std::mem::replace(&mut compiled.state, State::Off) == State::Live;
         if current && row.handed && (row.requesting || row.is_on()) {
             row.supersede(id, bodies);
             if row.requesting {
                 row.early = true;
+            } else if row.state == State::Live && row.live_version == Some(bodies) && !was_live {
+                // One more instantiation of a copy that is live.
+                self.announce(row_id, now);
             } else {
                 self.go_live(row_id, now);
             }

@@ -231,13 +231,18 @@ impl Row {
             wanted: self.wanted,
             state: self.state,
             version: self.live_version,
-            instances: self.instances.iter().map(|c| Instance { id: c.id, state: c.state }).collect(),
+            instances: self.shown_instances(),
             note: self.note(),
             calls,
         }
     }
 
-    /// The row's present state as a transition.
+    /// Its compiled instances as they travel.
+    pub fn shown_instances(&self) -> Vec<Instance> {
+        self.instances.iter().map(|c| Instance { id: c.id, state: c.state }).collect()
+    }
+
+    /// The row's present state as a transition, its instances apart.
     pub fn transition(&self, t_ms: u64) -> Transition {
         Transition {
             row: self.id,
@@ -245,6 +250,7 @@ impl Row {
             wanted: self.wanted,
             state: self.state,
             version: self.live_version,
+            instances: Vec::new(),
             note: self.note(),
         }
     }

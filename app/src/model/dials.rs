@@ -78,6 +78,7 @@ impl Dials {
         dial.row.wanted = transition.wanted;
         dial.row.state = transition.state;
         dial.row.version = transition.version;
+        dial.row.instances = transition.instances;
         dial.row.note = transition.note;
         Change::Rows
     }
@@ -163,9 +164,12 @@ fn name(dial: &Dial) -> (&str, &str, &str, RowId) {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
+    use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey};
     use redial_protocol::level::Level;
+    use redial_protocol::message::Instance;
     use redial_protocol::state::State;
+
+    const ID: InstanceId = InstanceId { function_id: 0x7f00_2000, rejit_id: 1 };
 
     /// A row with so many calls.
     pub fn row(index: u32, method: &str, calls: u64) -> StatusRow {
@@ -264,6 +268,7 @@ pub mod tests {
             wanted: Level::Count,
             state: State::Live,
             version: Some(1),
+            instances: vec![Instance { id: ID, state: State::Live }],
             note: Some("inlined in 2 callers".into()),
         };
         assert_eq!(dials.apply(Event::Transition(transition(0))), Change::Rows);
@@ -271,6 +276,7 @@ pub mod tests {
         let dial = dials.iter().next().expect("one row");
         assert_eq!((dial.row.state, dial.row.version, dial.row.calls), (State::Live, Some(1), 7));
         assert_eq!(dial.row.note.as_deref(), Some("inlined in 2 callers"));
+        assert_eq!(dial.row.instances, [Instance { id: ID, state: State::Live }]);
     }
 
     #[test]

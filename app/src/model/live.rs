@@ -222,6 +222,7 @@ impl Live {
         let before = (row.wanted, row.state);
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
         row.note = transition.note.map(Into::into);
+        row.instances = transition.instances.into();
         self.mark(transition.row, true);
         Some(before)
     }

@@ -101,6 +101,7 @@ fn bits_and_sums_always_agree_with_the_rows() {
                 wanted,
                 state,
                 version: Some(1),
+                instances: Vec::new(),
                 note: None,
             })),
             _ => {
@@ -143,6 +144,7 @@ fn rows_of_nobody_and_rows_too_far_are_harmless() {
         wanted: Level::Off,
         state: State::Off,
         version: None,
+        instances: Vec::new(),
         note: None,
     };
     assert_eq!(live.take_transition(unknown), None);

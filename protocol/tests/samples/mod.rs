@@ -108,8 +108,11 @@ pub fn orders() -> Vec<Order> {
     orders
 }
 
+fn instance(state: State) -> Instance {
+    Instance { id: InstanceId { function_id: 0x7f31_c0a8_5000, rejit_id: 1 }, state }
+}
+
 fn status_row(index: u32, state: State) -> StatusRow {
-    let id = InstanceId { function_id: 0x7f31_c0a8_5000, rejit_id: 1 };
     StatusRow {
         row: RowId(index),
         copy: CopyKey { module: module_key(), token: MethodToken(0x0600_0012) },
@@ -120,7 +123,7 @@ fn status_row(index: u32, state: State) -> StatusRow {
         wanted: Level::Count,
         state,
         version: Some(1),
-        instances: vec![Instance { id, state }],
+        instances: vec![instance(state)],
         note: Some("already inlined in Shop.Till.Ring".into()),
         calls: 1 << 40,
     }
@@ -133,6 +136,7 @@ fn transition() -> Transition {
         wanted: Level::Time,
         state: State::Asked,
         version: None,
+        instances: vec![instance(State::Asked)],
         note: None,
     }
 }
