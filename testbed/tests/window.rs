@@ -154,6 +154,85 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
     Ok(())
 }
 
+/// The agent out of reach while its process lives, in two ways: stopped, so that it answers nothing; and with its
+/// socket moved away, so that it cannot be found. The window says what happened, keeps the last numbers, turns
+/// nothing, and is back by itself when the agent is.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
+    let mut shop = LiveShop::start(Runtime::V8_0, &["--no-inlining"], 1, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.filter("Shop.Cart.Add");
+    window.until("the method", |window| window.dial(ADD) == "off")?;
+    let dial = format!("dial of {ADD}");
+    window.0.get_by_label(&dial).set_value_accesskit(1.0);
+    window.until("asked", |window| window.dial(ADD) == "count, waits for a call")?;
+    shop.rounds(10)?;
+    window.until("live", |window| window.dial(ADD) == "count, live v1")?;
+    let before = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
+    window.until("the count", |window| window.calls(ADD) == Some(before) && before > 0)?;
+
+    let stopped = Stopped::stop(shop.pid)?;
+    window.until("that it does not answer", |window| {
+        window.says("did not answer within") && window.says("last numbers") && window.says("Trying again")
+    })?;
+    ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
+    ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));
+    let socket = socket_of(shop.pid)?;
+    let aside = socket.with_extension("aside");
+    std::fs::rename(&socket, &aside)?;
+    drop(stopped);
+    window.until("that it cannot be found", |window| window.says("cannot be found any more"))?;
+    window.0.get_by_label(&dial).click();
+    window.0.run_steps(3);
+    ensure!(window.dial(ADD) == "count, was live", "it turned: {}", window.dial(ADD));
+    std::fs::rename(&aside, &socket)?;
+
+    // Held dials went off with the connection that held them; the count goes on from where it was.
+    window.until("the agent again", |window| {
+        window.dial(ADD) == "off, off" && !window.says("last numbers") && window.calls(ADD) == Some(before)
+    })?;
+    window.0.get_by_label(&dial).set_value_accesskit(1.0);
+    window.until("asked again", |window| window.dial(ADD) == "count, waits for a call")?;
+    shop.rounds(10)?;
+    let after = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
+    window.until("more calls", |window| window.calls(ADD) == Some(after) && after > before)?;
+    shop.exit().map(drop)
+}
+
+/// A process stopped by a signal until this is dropped.
+#[cfg(target_os = "linux")]
+struct Stopped(libc::pid_t);
+
+#[cfg(target_os = "linux")]
+impl Stopped {
+    fn stop(pid: u32) -> Result<Stopped> {
+        let pid = libc::pid_t::try_from(pid)?;
+        // SAFETY: kill takes two numbers and touches no memory.
+        ensure!(unsafe { libc::kill(pid, libc::SIGSTOP) } == 0, "the process cannot be stopped");
+        Ok(Stopped(pid))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // SAFETY: as above; a process that is gone is not stopped either.
+        let _ = unsafe { libc::kill(self.0, libc::SIGCONT) };
+    }
+}
+
+/// Where a process's agent listens.
+#[cfg(target_os = "linux")]
+fn socket_of(pid: u32) -> Result<std::path::PathBuf> {
+    let name = redial_protocol::endpoint::socket_name(redial_protocol::process::key_of(pid)?);
+    let sockets = std::fs::read_to_string("/proc/net/unix")?;
+    let path =
+        sockets.lines().filter_map(|line| line.split_whitespace().nth(7)).find(|path| path.ends_with(&name));
+    path.map(Into::into).with_context(|| format!("{name} is not among the sockets of this machine"))
+}
+
 /// A method that cannot be dialled says why, in the log and at the method.
 #[test]
 fn a_refused_dial_says_why() -> Result<()> {

@@ -7,7 +7,7 @@ use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::ui::theme::Palette;
 use crate::views::empty::Why;
-use crate::views::{bar, detail, empty, keys, launch, log, methods, palette, processes, strip};
+use crate::views::{bar, detail, empty, keys, launch, log, loss, methods, palette, processes, strip};
 use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, RichText, Ui, vec2};
 use std::time::Instant;
 
@@ -63,6 +63,7 @@ impl App {
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
+        let mono = self.began.elapsed();
         let App { model, methods: state, .. } = self;
         let Some(connection) = model.current() else {
             let any = model.processes.shown().any(|row| row.agent.can_connect());
@@ -98,12 +99,7 @@ impl App {
         Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
             methods::toolbar(ui, state, connection, situation, commands);
         });
-        if let Status::Lost { why, .. } = &connection.status {
-            Frame::new().fill(colours.raised).inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
-                ui.set_width(ui.available_width());
-                ui.label(RichText::new(format!("{why}; these are its last numbers")).color(colours.bad));
-            });
-        }
+        loss::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();
             let why = if filter.only_dialled && filter.text.trim().is_empty() {

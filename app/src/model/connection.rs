@@ -89,6 +89,8 @@ pub struct Connection {
     pub name: String,
     /// Where it stands.
     pub status: Status,
+    /// Why the last session ended, as long as there is no other: also while the next one is tried.
+    pub loss: Option<String>,
     /// What the agent said of itself in its last hello.
     pub facts: Option<Box<AgentFacts>>,
     /// The agent's last account of itself: memory, budgets, audit.
@@ -125,6 +127,7 @@ impl Connection {
             process,
             name: name.into(),
             status: Status::Connecting,
+            loss: None,
             facts: None,
             agent: None,
             holder: None,
@@ -270,7 +273,7 @@ impl Connection {
     pub fn obstacle(&self) -> Option<&str> {
         match &self.status {
             Status::Live => None,
-            Status::Connecting => Some("the agent has not answered yet"),
+            Status::Connecting => Some(self.loss.as_deref().unwrap_or("the agent has not answered yet")),
             Status::Lost { why, .. } => Some(why),
         }
     }

@@ -9,6 +9,7 @@ pub mod face;
 pub mod keys;
 pub mod launch;
 pub mod log;
+pub mod loss;
 pub mod methods;
 pub mod palette;
 pub mod processes;

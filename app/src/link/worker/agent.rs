@@ -56,6 +56,7 @@ impl Agent {
             waker: Arc::clone(&waker),
             loaded,
             loader: None,
+            met: false,
         };
         let outlet = link.outlet.clone();
         if let Err(error) = std::thread::Builder::new().name("agent".into()).spawn(move || link.run()) {
@@ -96,6 +97,8 @@ struct Link {
     waker: Waker,
     loaded: Arc<Mutex<Loaded>>,
     loader: Option<Loader>,
+    /// Whether the agent answered before: then it is in the process, whatever hides it now.
+    met: bool,
 }
 
 /// Why a session ended.
@@ -135,8 +138,9 @@ impl Link {
             self.loader = None;
             let End::Lost(error) = ended else { return };
             let retry = worth_retrying(&error).then(|| backoff.failed());
-            let lost = Told::Lost { why: error.to_string(), retry };
-            if self.tell(vec![lost]).is_err() || !self.pause(retry, &error.to_string()) {
+            let why = self.sentence(&error);
+            let lost = Told::Lost { why: why.clone(), retry };
+            if self.tell(vec![lost]).is_err() || !self.pause(retry, &why) {
                 return;
             }
         }
@@ -144,6 +148,17 @@ impl Link {
 
     fn tell(&self, told: Vec<Told>) -> Result<(), Gone> {
         self.outlet.tell(self.connection, told)
+    }
+
+    /// Why there is no connection, as the user is told.
+    fn sentence(&self, error: &LinkError) -> String {
+        match error {
+            LinkError::NoAgent { pid, .. } if self.met => format!(
+                "process {pid} runs, but its agent cannot be found any more: its socket was moved or deleted, or the \
+                 agent has shut down"
+            ),
+            error => error.to_string(),
+        }
     }
 
     fn open(&self) -> Result<Session, LinkError> {
@@ -217,6 +232,7 @@ impl Link {
     }
 
     fn converse(&mut self, session: &mut Session) -> Result<(), End> {
+        self.met = true;
         self.tell(vec![Told::Connected(Box::new(session.facts().clone()))])?;
         session.keep_alive(PING_EVERY)?;
         let mut talk = Talk::begin(session)?;
@@ -236,6 +252,7 @@ impl Link {
             // What was heard before the end counts.
             self.tell(told)?;
             heard?;
+            talk.silent(session.pid(), Instant::now())?;
         }
     }
 
@@ -247,6 +264,7 @@ impl Link {
         }
         for _ in 0..BATCH {
             let Some(event) = session.hear(deadline)? else { return Ok(()) };
+            talk.heard(Instant::now());
             match event {
                 Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
                 Event::Methods { .. } | Event::Rows { id: Some(_), .. } => {}

@@ -16,6 +16,9 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(40);
 const INTERVAL_MS: u32 = 250;
 /// How often the agent is asked for its account of itself, which measures the latency too.
 const STATUS_EVERY: Duration = Duration::from_secs(2);
+/// An agent that owes an answer, and sends nothing at all for so long, is gone: it sends counters four times a
+/// second, from threads that wait for no managed code.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// What is under way in a session.
 #[derive(Default)]
@@ -24,6 +27,8 @@ pub struct Talk {
     /// The account that was asked for: its id and when.
     status: Option<(u32, Instant)>,
     status_due: Option<Instant>,
+    /// When something was heard last.
+    heard: Option<Instant>,
     turns: Vec<Turning>,
     /// Whether control may be ours.
     turned: bool,
@@ -67,6 +72,24 @@ impl Talk {
             self.status_due = Some(now + STATUS_EVERY);
         }
         Ok(())
+    }
+
+    /// Notes a sign of life.
+    pub fn heard(&mut self, now: Instant) {
+        self.heard = Some(now);
+    }
+
+    /// The end of an agent that has nothing to say any more though it was asked. While a turn is under way it may be
+    /// busy for long; `overdue` looks after that.
+    pub fn silent(&self, pid: u32, now: Instant) -> Result<(), LinkError> {
+        let asked = self.status.map(|(_, asked)| asked).filter(|_| self.turns.is_empty());
+        let since = asked.map(|asked| self.heard.map_or(asked, |heard| heard.max(asked)));
+        match since {
+            Some(since) if now.saturating_duration_since(since) > SILENCE => {
+                Err(LinkError::Silent { pid, seconds: SILENCE.as_secs() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// When something is to be done though nothing is heard.
@@ -201,6 +224,25 @@ mod tests {
             _ => None,
         };
         told.iter().filter_map(time).collect()
+    }
+
+    #[test]
+    fn only_who_owes_an_answer_and_says_nothing_is_silent() {
+        let begin = Instant::now();
+        let at = |seconds: u64| begin + Duration::from_secs(seconds);
+        let mut talk = Talk::default();
+        assert!(talk.silent(7, at(1_000)).is_ok(), "nothing was asked");
+        talk.status = Some((1, at(0)));
+        assert!(talk.silent(7, at(10)).is_ok());
+        let why = talk.silent(7, at(11)).expect_err("nothing was heard").to_string();
+        assert_eq!(why, "the agent in process 7 did not answer within 10 s");
+        talk.heard(at(5));
+        assert!(talk.silent(7, at(11)).is_ok(), "counters are a sign of life");
+        assert!(talk.silent(7, at(16)).is_err());
+        let waiting = VecDeque::new();
+        let report = DialReport::default();
+        talk.turns.push(Turning { ticket: Ticket(1), waiting, report, sent: Some((2, at(0))), done: 0 });
+        assert!(talk.silent(7, at(16)).is_ok(), "a turn may take long");
     }
 
     #[test]

@@ -54,6 +54,7 @@ impl Connection {
 
     fn connected(&mut self, facts: Box<AgentFacts>, log: &mut Log, now: Now) {
         self.status = Status::Live;
+        self.loss = None;
         self.holder.clone_from(&facts.holder);
         self.live.begin_session();
         let what = format!(
@@ -75,10 +76,11 @@ impl Connection {
                 log.add(now, Some(self.id), Kind::Refusal, text);
             }
         }
-        let was_lost = matches!(&self.status, Status::Lost { why: before, .. } if *before == why);
-        if !was_lost {
+        // An attempt that fails like the one before is no news.
+        if self.loss.as_ref() != Some(&why) {
             log.add(now, Some(self.id), Kind::Connection, why.clone());
         }
+        self.loss = Some(why.clone());
         self.latency = None;
         self.holder = None;
         self.status = Status::Lost { why, retry_at: retry.map(|wait| now.mono + wait) };
