@@ -73,6 +73,7 @@ fn transition(id: u32, state: State) -> Told {
         wanted: Level::Count,
         state,
         version: (state == State::Live).then_some(1),
+        instances: Vec::new(),
         note: None,
     }))
 }
