@@ -1,4 +1,5 @@
-//! `cargo xtask demo`: the demo program under the agent, every method of it counted, shown as a live table.
+//! `cargo xtask demo`: the demo program under the agent, every method of it counted, shown in the window; where there is
+//! no display, as a live table.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,11 +8,12 @@ use anyhow::{Context, Result};
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
 
-use crate::build::{self, Profile};
-use crate::process::{checkout, run, run_quietly};
+use crate::build::{self, Built, Profile};
+use crate::process::{checkout, line, run, run_quietly};
 use crate::setup;
 
-/// Runs until Ctrl-C, or until `count` tables were shown.
+/// Runs until the window is closed or Ctrl-C; with `count`, until so many tables were shown. The demo program ends with
+/// it, however it ends.
 ///
 /// # Errors
 /// What could not be set up, built or started.
@@ -33,9 +35,42 @@ pub fn run_demo(count: Option<u32>) -> Result<()> {
     let first = shop.next_line()?;
     println!("    Shop says: {first}");
     let pid = process_number(&first).with_context(|| format!("no process number in {first:?}"))?;
+    show(&built, &pid, count)?;
+    // It leaves nothing behind only when it is not killed.
+    shop.close_input();
+    shop.finish()?.ok().map(drop).context("the demo program")
+}
 
+/// Shows the process in the window, else as a table.
+fn show(built: &Built, pid: &str, count: Option<u32>) -> Result<()> {
+    if count.is_none() {
+        if !has_display(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
+            println!(
+                "    there is no display for the window (neither DISPLAY nor WAYLAND_DISPLAY is set): a table then"
+            );
+        } else if window(built, pid)? {
+            return Ok(());
+        } else {
+            println!("    so the numbers come as a table");
+        }
+    }
+    table(built, pid, count)
+}
+
+/// Shows the window until it is closed or this program is interrupted; false when it could not be opened.
+fn window(built: &Built, pid: &str) -> Result<bool> {
+    let mut window = Command::new(built.program());
+    window.args(["--pid", pid, "--dialled"]).current_dir(checkout());
+    built.tell(&mut window);
+    println!("==> redial --pid {pid} --dialled   (close the window to end the demo)");
+    let status = window.status().with_context(|| format!("`{}` cannot be started", line(&window)))?;
+    // Without a code a signal ended it, Ctrl-C for one: that is no reason to go on.
+    Ok(status.code().is_none_or(|code| code == 0))
+}
+
+fn table(built: &Built, pid: &str, count: Option<u32>) -> Result<()> {
     let mut watch = Command::new(built.program());
-    watch.arg("watch").arg(pid.to_string()).current_dir(checkout());
+    watch.args(["watch", pid]).current_dir(checkout());
     if let Some(count) = count {
         watch.args(["--count", &count.to_string()]);
     }
@@ -43,11 +78,16 @@ pub fn run_demo(count: Option<u32>) -> Result<()> {
     run(&mut watch)
 }
 
+/// Whether a window can be hoped for; elsewhere than on Linux there is always a display.
+fn has_display(set: impl Fn(&str) -> bool) -> bool {
+    !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"].into_iter().any(set)
+}
+
 /// The number after the word `process`.
-fn process_number(line: &str) -> Option<u32> {
+fn process_number(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("process ")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+    (!digits.is_empty()).then_some(digits)
 }
 
 const OURS: &str = "a .NET 8 fetched for this checkout";
@@ -59,4 +99,24 @@ fn dotnet() -> (PathBuf, &'static str) {
         return (PathBuf::from("dotnet"), "the dotnet on the PATH");
     }
     (Runtime::V8_0.dotnet(), OURS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_is_read_from_what_shop_says() {
+        let said = "Shop is open, process 4711. Ctrl-C closes it.";
+        assert_eq!(process_number(said).as_deref(), Some("4711"));
+        assert_eq!(process_number("Shop is open, process of nothing"), None);
+        assert_eq!(process_number("closed"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_display_is_named_by_a_variable() {
+        assert!(!has_display(|_| false));
+        assert!(has_display(|name| name == "WAYLAND_DISPLAY"));
+    }
 }

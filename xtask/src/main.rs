@@ -26,9 +26,9 @@ struct Arguments {
 enum Task {
     /// Get system packages, tools and the real .NET runtimes
     Setup,
-    /// Run the demo program under the agent and watch its calls being counted
+    /// Run the demo program under the agent and see its calls being counted, in the window
     Demo {
-        /// End after this many tables (default: until Ctrl-C)
+        /// No window: show this many tables, then end
         #[arg(long, value_name = "N")]
         count: Option<u32>,
     },

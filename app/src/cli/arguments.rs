@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Open the window on this process
     #[arg(long, value_parser = pid())]
     pub pid: Option<u32>,
+    /// Begin with its dialled methods, the most called first
+    #[arg(long, requires = "pid")]
+    pub dialled: bool,
 }
 
 /// The commands.

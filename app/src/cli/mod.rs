@@ -25,7 +25,7 @@ pub fn main() -> i32 {
         Err(error) => return wrong_usage(&error),
     };
     let Some(command) = arguments.command else {
-        return crate::desktop::open(arguments.pid);
+        return crate::desktop::open(arguments.pid, arguments.dialled);
     };
     let outcome = match command {
         Command::Run(arguments) => return run::run(&arguments),

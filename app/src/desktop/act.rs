@@ -4,6 +4,7 @@ use super::{App, copy};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Shape, Status};
 use crate::model::ids::Node;
+use crate::model::list::{Key, Sort};
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
 use crate::output::words;
@@ -211,6 +212,14 @@ impl App {
         });
     }
 
+    fn dialled_first(&mut self) {
+        self.change(|connection| {
+            let filter = connection.list.filter().clone();
+            connection.set_filter(crate::model::list::Filter { only_dialled: true, ..filter });
+            connection.set_sort(Sort { key: Key::Calls, descending: true });
+        });
+    }
+
     /// Looks at what was asked for on the command line or launched, once it is there.
     pub(super) fn await_processes(&mut self) {
         // A launched program has its agent before the list of processes has it.
@@ -226,7 +235,12 @@ impl App {
         {
             self.awaited = None;
             match self.model.processes.by_pid(pid).map(|row| row.key) {
-                Some(key) => self.select(key),
+                Some(key) => {
+                    self.select(key);
+                    if std::mem::take(&mut self.dialled) {
+                        self.dialled_first();
+                    }
+                }
                 None => self.refuse(&Command::Reconnect, &format!("there is no process {pid}")),
             }
         }

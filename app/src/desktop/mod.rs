@@ -53,6 +53,8 @@ pub struct App {
     demo: Option<views::launch::Plan>,
     /// A process to look at as soon as it is known to have the agent.
     awaited: Option<u32>,
+    /// Whether of that process the dialled methods are shown first.
+    dialled: bool,
     /// The launched program to look at as soon as its agent is there.
     launching: Option<Ticket>,
     /// The last turn, to be done again with control taken.
@@ -84,8 +86,10 @@ impl App {
             palette: None,
             keys: false,
             launch: false,
-            demo: demo::find(),
+            // A window that looks for no process starts none either.
+            demo: if options.scan { demo::find() } else { None },
             awaited: options.pid,
+            dialled: options.dialled,
             launching: None,
             last_turn: None,
             toast: (0, None),

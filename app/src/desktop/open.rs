@@ -13,6 +13,8 @@ const TITLE: &str = "Redial";
 pub struct Options {
     /// A process to connect to at once.
     pub pid: Option<u32>,
+    /// Of that process the dialled methods first: only they, the most called on top.
+    pub dialled: bool,
     /// Where the layout is kept; None: nowhere.
     pub settings: Option<PathBuf>,
     /// Whether to look for processes.
@@ -20,12 +22,12 @@ pub struct Options {
 }
 
 /// Opens the window and stays until it is closed; the exit code.
-pub fn open(pid: Option<u32>) -> i32 {
+pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
     if let Some(why) = no_display(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
         sentence(why);
         return 1;
     }
-    let options = Options { pid, settings: persist::place(), scan: true };
+    let options = Options { pid, dialled, settings: persist::place(), scan: true };
     let size = options.settings.as_deref().and_then(|path| persist::load(path).0.window);
     let native = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()

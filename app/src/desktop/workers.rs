@@ -90,6 +90,7 @@ impl Workers {
                 .collect(),
             orders: plan.orders,
             children: false,
+            tied: plan.tied,
         };
         self.send(Command::Launch(ticket, spec));
     }

@@ -22,6 +22,8 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Dials set before its first instruction.
     pub orders: Vec<Order>,
+    /// Whether its input ends when this program does.
+    pub tied: bool,
 }
 
 /// Shows it; true when it is to be closed.
@@ -99,6 +101,7 @@ pub fn plan(launch: &Launch) -> Result<Plan, String> {
         folder,
         environment: lines(&launch.environment).map(variable).collect::<Result<_, _>>()?,
         orders: lines(&launch.dials).map(order).collect::<Result<_, _>>()?,
+        tied: false,
     })
 }
 

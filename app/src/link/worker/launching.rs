@@ -32,10 +32,12 @@ pub struct LaunchSpec {
     pub orders: Vec<Order>,
     /// Whether programs that it starts get the agent too.
     pub children: bool,
+    /// Whether its input is open for as long as this program lives; else it is empty from the start.
+    pub tied: bool,
 }
 
-/// Starts a program in a thread of its own. The program outlives this one; its input is empty, its output goes where
-/// this program's goes.
+/// Starts a program in a thread of its own. The program outlives this one, unless it ends at the end of its input and
+/// that is tied to this one; its output goes where this program's goes.
 pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) {
     let tell = move |launch| drop(outlet.send(Update::Launch(ticket, launch)));
     let failed = tell.clone();
@@ -63,7 +65,9 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files), St
         return Err(format!("{name} cannot be started: there is no folder {}", folder.display()));
     }
     let mut command = Command::new(&spec.program);
-    command.args(&spec.arguments).stdin(Stdio::null());
+    // Nobody writes to the pipe: `follow` holds its end until the program or this one ends.
+    let input = if spec.tied { Stdio::piped() } else { Stdio::null() };
+    command.args(&spec.arguments).stdin(input);
     if let Some(folder) = &spec.folder {
         command.current_dir(folder);
     }
