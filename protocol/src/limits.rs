@@ -29,6 +29,9 @@ pub const MAX_SUGGESTIONS: usize = 5;
 /// Bytes an agent queues for one session before it drops (and counts) updates.
 pub const MAX_OUTBOX: usize = 4 << 20;
 
+/// Turns of one session that wait for the runtime; more are refused until one is answered.
+pub const MAX_TURNS: usize = 256;
+
 /// Sessions one agent serves at once.
 pub const MAX_SESSIONS: usize = 16;
 

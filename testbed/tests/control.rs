@@ -5,7 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Ask, Event, Holder, Order, Refusal, StatusRow};
+use redial_protocol::message::{
+    Command as Ask, Event, Holder, Order, Refusal, Reply, Request, StatusRow, Transition,
+};
+use redial_protocol::packet::FromController;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Dials};
 use redial_testbed::host::{self, Host};
@@ -18,6 +21,8 @@ on_each_runtime!(
     the_holder_is_told_who_took_control,
     anyone_may_look_and_stop,
     run_gives_control_back,
+    turns_of_one_session_are_merged,
+    what_fails_takes_no_control,
 );
 
 const CART: &str = "Shop!Shop.Cart.*";
@@ -206,4 +211,60 @@ fn run_gives_control_back(runtime: Runtime) -> Result<()> {
     ensure!(agent["control"].is_null() && agent["kept"].as_u64() > Some(5) && agent["held"] == 0, "{agent}");
     ensure_said(&live.redial("dial", &[ORDER, "count"])?, 0, &[])?;
     ensure_said(&live.redial("dial", &[CART, "off"])?, 0, &[])
+}
+
+/// Turns that one session sends without waiting are all answered, and those of a moment are one request: a fidgety
+/// hand on a knob must not cost a recompilation a twitch.
+fn turns_of_one_session_are_merged(runtime: Runtime) -> Result<()> {
+    const TURNS: u32 = 200;
+    const FIRST_ID: u32 = 1_000_000;
+    let live = under_agent::start(shop(runtime)?)?;
+    let mut controller = live.controller()?;
+    controller.subscribe(None)?;
+    let add = "Shop!Shop.Cart.Add(int)";
+    controller.turn(turn(add, false, true))?.expect("control is free");
+    let mut frames = Vec::new();
+    for number in 0..TURNS {
+        let off = Ask::RequestRevert { patterns: vec![add.into()], take: false };
+        let command = if number % 2 == 0 { off } else { turn(add, false, true) };
+        frames.extend(FromController::Request(Request { id: FIRST_ID + number, command }).to_frame()?);
+    }
+    controller.send_bytes(&frames)?;
+    let (mut answered, mut asked) = (0, 0);
+    controller.wait_for("every answer", |event| {
+        match event {
+            Event::Reply { id, reply: Reply::Dialled(report) } if *id >= FIRST_ID => {
+                assert_eq!((report.matched, report.accepted), (1, 1), "{report:?}");
+                answered += 1;
+            }
+            Event::Reply { id, reply } if *id >= FIRST_ID => panic!("{id} was answered {reply:?}"),
+            Event::Transition(Transition { state: State::Asked, .. }) => asked += 1,
+            _ => {}
+        }
+        (answered == TURNS).then_some(())
+    })?;
+    ensure!(asked < TURNS / 4, "{asked} requests for {TURNS} turns");
+    let row = controller.row(add)?;
+    ensure!((row.wanted, row.state) == (Level::Count, State::Asked), "the last turn decides: {row:?}");
+    ensure!(live.controller()?.facts().holder.is_some(), "the session holds a dial");
+    Ok(())
+}
+
+/// `--take` of a turn that does nothing leaves control, and the rows, as they were.
+fn what_fails_takes_no_control(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let mut first = Controller::connect_as(live.pid, "first")?;
+    first.turn(turn(CART, false, true))?.expect("control is free");
+    let mut second = Controller::connect_as(live.pid, "second")?;
+    let nothing = second.turn(turn("Shop!Shop.Cart.Nothing", true, false))?;
+    ensure!(matches!(nothing, Err(Refusal::NothingMatched { .. })), "{nothing:?}");
+    let refused = second.turn(turn(ORDER, false, false))?;
+    ensure!(
+        matches!(refused, Err(Refusal::ControlHeld(ref holder)) if holder.program == "first"),
+        "{refused:?}"
+    );
+    ensure!(second.status(Some(ORDER))?.is_empty(), "a turn that was refused left rows");
+    let holder = second.agent_status()?.control;
+    ensure!(holder.is_some_and(|holder| holder.program == "first"));
+    Ok(())
 }

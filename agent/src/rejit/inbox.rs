@@ -3,6 +3,7 @@
 
 use crate::catalogue::Module;
 use crate::planner::{Owner, SessionId};
+use crate::server::control::Claim;
 use crate::sync::lock;
 use crossbeam_channel::Sender;
 use redial_protocol::ids::RowId;
@@ -20,12 +21,41 @@ pub struct Turn {
     pub owner: Owner,
     /// Keep orders that match nothing yet.
     pub later: bool,
-    /// Where the answer goes.
-    pub answer: Sender<TurnResult>,
+    /// Who turns, and whether control is to be taken from whoever has it.
+    pub claim: Claim,
+    /// Where the result goes.
+    pub answer: Answer,
 }
 
 /// The answer to a [`Turn`].
 pub type TurnResult = Result<DialReport, Refusal>;
+
+/// Takes a turn's result, on the ReJIT thread: it must not wait. A turn that a fault of ours loses is answered too.
+pub struct Answer(Option<Box<dyn FnOnce(TurnResult) + Send>>);
+
+impl Answer {
+    /// An answer that goes to `take`.
+    pub fn new(take: impl FnOnce(TurnResult) + Send + 'static) -> Answer {
+        Answer(Some(Box::new(take)))
+    }
+
+    /// Gives the result.
+    pub fn give(mut self, result: TurnResult) {
+        if let Some(take) = self.0.take() {
+            take(result);
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(take) = self.0.take() {
+            take(Err(Refusal::AgentOff(
+                "the agent failed over this command; look at `status` for what it did".into(),
+            )));
+        }
+    }
+}
 
 /// One thing to do.
 pub enum Job {
@@ -41,7 +71,7 @@ pub enum Job {
     Bad(RowId, Reason, u32),
 }
 
-/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (one turn each at a time), and
+/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (`MAX_TURNS` each at a time), and
 /// bodies the CLR did not take.
 #[derive(Default)]
 pub struct Inbox {

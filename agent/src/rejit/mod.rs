@@ -10,5 +10,5 @@ pub mod row;
 pub mod scan;
 pub mod thread;
 
-pub use inbox::{Gate, Gates, Inbox, Job, Turn, TurnResult};
+pub use inbox::{Answer, Gate, Gates, Inbox, Job, Turn, TurnResult};
 pub use ledger::Ledger;

@@ -1,18 +1,18 @@
 //! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
 #![forbid(unsafe_code)]
 
-use super::inbox::{Gates, Job, Turn, TurnResult};
+use super::inbox::{Answer, Gates, Job, Turn};
 use super::request;
 use super::scan::{Scan, scan};
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
 use crate::planner::{Added, OrderSeq, Orders, Owner, SessionId, Standing};
-use crossbeam_channel::Sender;
+use crate::server::control::Lease;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_REFUSALS, MAX_SENTENCES};
-use redial_protocol::message::{DialReport, Refusal, RefusedMethod};
+use redial_protocol::message::{DialReport, Order, Refusal, RefusedMethod};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -33,13 +33,16 @@ const GIVEN_UP: Duration = Duration::from_secs(10);
 struct Deferred {
     rows: BTreeSet<RowId>,
     due: Instant,
-    finish: Option<(Finish, Sender<TurnResult>)>,
+    finish: Finish,
+    answer: Answer,
 }
 
 /// What a turn's answer is made from.
 struct Finish {
     found: Scan,
     warnings: Vec<String>,
+    lease: Lease,
+    held: bool,
 }
 
 /// What the jobs taken together ask for.
@@ -47,7 +50,7 @@ struct Finish {
 struct Batch {
     affected: BTreeSet<RowId>,
     gates: Gates,
-    turns: Vec<(Finish, Sender<TurnResult>)>,
+    turns: Vec<(Finish, Answer)>,
 }
 
 /// State of the thread.
@@ -55,12 +58,13 @@ pub struct Worker {
     agent: &'static Agent,
     orders: Orders,
     deferred: Vec<Deferred>,
+    looked_after: Instant,
 }
 
 impl Worker {
     /// A worker with the orders that stand from the start.
     pub fn new(agent: &'static Agent, orders: Orders) -> Worker {
-        Worker { agent, orders, deferred: Vec::new() }
+        Worker { agent, orders, deferred: Vec::new(), looked_after: Instant::now() }
     }
 
     /// Runs until the process ends. A fault of ours costs the job at hand, not the thread.
@@ -87,7 +91,6 @@ impl Worker {
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
-        let idle = jobs.is_empty();
         let mut batch = Batch::default();
         for job in jobs {
             guard::guard_always((), || self.take(job, &mut batch));
@@ -100,8 +103,9 @@ impl Worker {
         }
         guard::guard_always((), || {
             self.resume_deferred();
-            if idle {
+            if self.looked_after.elapsed() >= WATCH {
                 self.look_after_open_compilations();
+                self.looked_after = Instant::now();
             }
             self.publish();
         });
@@ -111,11 +115,10 @@ impl Worker {
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
             Job::Turn(turn) => {
-                let answer = turn.answer.clone();
-                match self.take_in(turn) {
+                let (result, answer) = self.take_in(turn);
+                match result {
                     Ok(finish) => batch.turns.push((finish, answer)),
-                    // A session that no longer listens needs no answer.
-                    Err(refusal) => drop(answer.try_send(Err(refusal))),
+                    Err(refusal) => answer.give(Err(refusal)),
                 }
             }
             Job::Loaded(module, gate) => {
@@ -133,54 +136,56 @@ impl Worker {
         }
     }
 
-    /// Parses a turn, enters its orders and finds what they match.
-    fn take_in(&mut self, turn: Turn) -> Result<Finish, Refusal> {
-        let mut parsed = Vec::with_capacity(turn.orders.len());
-        for order in turn.orders {
-            if order.level > self.agent.max_level() {
-                let sentence = format!(
-                    "level {} is not offered by this agent, which offers up to {}",
-                    order.level,
-                    self.agent.max_level()
-                );
-                return Err(Refusal::Unsupported(sentence));
-            }
-            let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
-            parsed.push((Arc::new(pattern), order));
-        }
+    /// Enters a turn's orders, finds what they match, and takes control for it.
+    fn take_in(&mut self, turn: Turn) -> (Result<Finish, Refusal>, Answer) {
+        let Turn { orders, owner, later, claim, answer } = turn;
         let before = self.orders.clone();
-        let mut seqs = Vec::with_capacity(parsed.len());
+        let control = &self.agent.server.control;
+        // Taken away only for something that is done: a turn that fails leaves control where it is.
+        let early = if claim.take { Ok(None) } else { control.acquire(&claim).map(Some) };
+        let taken = early.map_err(Refusal::ControlHeld).and_then(|lease| {
+            let (found, warnings) = self.enter(orders, owner, later)?;
+            let lease = lease.map_or_else(|| control.acquire(&claim), Ok).map_err(Refusal::ControlHeld)?;
+            Ok(Finish { found, warnings, lease, held: matches!(owner, Owner::Held(_)) })
+        });
+        if taken.is_err() {
+            self.orders = before;
+        }
+        self.agent.ledger.wake();
+        (taken, answer)
+    }
+
+    /// Adds orders and finds what they match; what it says of those that match nothing. After an error some may have
+    /// been added.
+    fn enter(
+        &mut self,
+        orders: Vec<Order>,
+        owner: Owner,
+        later: bool,
+    ) -> Result<(Scan, Vec<String>), Refusal> {
+        let mut seqs = Vec::with_capacity(orders.len());
         let mut replacing = BTreeSet::new();
-        for (pattern, order) in parsed {
-            match self.orders.add(pattern, order, turn.owner) {
-                Ok(Added { seq, replaced }) => {
-                    seqs.push(seq);
-                    replacing.extend(replaced.then_some(seq));
-                }
-                Err(too_many) => {
-                    self.orders = before;
-                    return Err(Refusal::OverLimit(too_many.to_string()));
-                }
-            }
+        for (pattern, order) in self.parse(orders)? {
+            let added = self.orders.add(pattern, order, owner);
+            let Added { seq, replaced } = added.map_err(|e| Refusal::OverLimit(e.to_string()))?;
+            seqs.push(seq);
+            replacing.extend(replaced.then_some(seq));
         }
         // Not tidied yet: an `off` that takes the place of its forerunner masks nothing, but must still find its rows.
         self.agent.publish_patterns(&self.orders);
         let found = self.scan_all(&seqs);
         let mut warnings = Vec::new();
-        if !turn.later {
+        if !later {
             // What takes the place of a standing order changes something even where nothing is loaded yet.
             let stands = |seq: &OrderSeq| found.per_order.contains_key(seq) || replacing.contains(seq);
-            let nothing = !seqs.iter().any(stands);
-            let suggestions = if nothing { self.suggestions(&seqs) } else { Vec::new() };
+            if !seqs.iter().any(stands) {
+                return Err(Refusal::NothingMatched { suggestions: self.suggestions(&seqs) });
+            }
             for seq in seqs.iter().filter(|seq| !stands(seq)) {
                 if let Some(order) = self.orders.get(*seq) {
                     warnings.push(format!("nothing matches {} yet; it was not set", order.order.pattern));
                 }
                 self.orders.remove(*seq);
-            }
-            if nothing {
-                self.orders = before;
-                return Err(Refusal::NothingMatched { suggestions });
             }
         }
         // A list that the other side would refuse to read helps nobody.
@@ -189,7 +194,21 @@ impl Worker {
             warnings.truncate(MAX_SENTENCES - 1);
             warnings.push(format!("and {more} more patterns match nothing yet"));
         }
-        Ok(Finish { found, warnings })
+        Ok((found, warnings))
+    }
+
+    fn parse(&self, orders: Vec<Order>) -> Result<Vec<(Arc<Pattern>, Order)>, Refusal> {
+        let most = self.agent.max_level();
+        let parse = |order: Order| {
+            if order.level > most {
+                let sentence =
+                    format!("level {} is not offered by this agent, which offers up to {most}", order.level);
+                return Err(Refusal::Unsupported(sentence));
+            }
+            let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+            Ok((Arc::new(pattern), order))
+        };
+        orders.into_iter().map(parse).collect()
     }
 
     fn suggestions(&self, seqs: &[OrderSeq]) -> Vec<String> {
@@ -217,7 +236,7 @@ impl Worker {
     }
 
     /// Turns what a turn found, at once or, where its copies were turned a moment ago, a moment later.
-    fn carry_out(&mut self, finish: Finish, answer: Sender<TurnResult>) {
+    fn carry_out(&mut self, finish: Finish, answer: Answer) {
         let rows = finish.found.rows.clone();
         let latest = {
             let book = self.agent.ledger.book();
@@ -228,13 +247,22 @@ impl Worker {
         };
         match latest.map(|turned| turned + MERGE) {
             Some(due) if due > Instant::now() => {
-                self.deferred.push(Deferred { rows, due, finish: Some((finish, answer)) });
+                self.deferred.push(Deferred { rows, due, finish, answer });
             }
             _ => {
                 self.apply(&rows);
-                drop(answer.try_send(Ok(self.report(finish))));
+                self.finish(finish, answer);
             }
         }
+    }
+
+    /// Answers a turn that was carried out, control given back before anyone learns of it.
+    fn finish(&self, mut finish: Finish, answer: Answer) {
+        let report = self.report(&finish);
+        finish.lease.keeps = finish.held;
+        drop(finish.lease);
+        self.agent.ledger.wake();
+        answer.give(Ok(report));
     }
 
     fn resume_deferred(&mut self) {
@@ -244,8 +272,8 @@ impl Worker {
         self.deferred = later;
         let rows: BTreeSet<RowId> = due.iter().flat_map(|deferred| deferred.rows.iter().copied()).collect();
         self.apply(&rows);
-        for (finish, answer) in due.into_iter().filter_map(|deferred| deferred.finish) {
-            drop(answer.try_send(Ok(self.report(finish))));
+        for deferred in due {
+            self.finish(deferred.finish, deferred.answer);
         }
     }
 
@@ -257,6 +285,8 @@ impl Worker {
     }
 
     fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {
+        // A turn of its that was on its way may have taken control since the session gave it back.
+        self.agent.server.control.release(session);
         if !self.orders.end_session(session) {
             return BTreeSet::new();
         }
@@ -274,8 +304,8 @@ impl Worker {
         let before = on(self.agent);
         let every: BTreeSet<RowId> = self.agent.ledger.book().rows().iter().map(|row| row.id).collect();
         self.apply(&every);
-        for (finish, answer) in std::mem::take(&mut self.deferred).into_iter().filter_map(|d| d.finish) {
-            drop(answer.try_send(Ok(self.report(finish))));
+        for deferred in std::mem::take(&mut self.deferred) {
+            self.finish(deferred.finish, deferred.answer);
         }
         let remaining = on(self.agent).len() as u64;
         (before.len() as u64 - remaining.min(before.len() as u64), remaining)
@@ -304,7 +334,7 @@ impl Worker {
         self.agent.publish_patterns(&self.orders);
     }
 
-    fn report(&self, finish: Finish) -> DialReport {
+    fn report(&self, finish: &Finish) -> DialReport {
         let book = self.agent.ledger.book();
         let mut report = DialReport {
             matched: finish.found.rows.len() as u64
@@ -312,8 +342,8 @@ impl Worker {
                 + finish.found.no_room
                 + finish.found.not_entered.values().sum::<u64>(),
             bodyless: finish.found.bodyless,
-            warnings: finish.warnings,
-            refused: finish.found.not_entered_names,
+            warnings: finish.warnings.clone(),
+            refused: finish.found.not_entered_names.clone(),
             ..DialReport::default()
         };
         let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();

@@ -3,23 +3,19 @@
 
 use super::session::Session;
 use super::subscription::{Stop, Subscription};
+use super::turns::{off, reply_frame};
 use super::{pages, rows};
 use crate::agent::HANGS;
-use crate::planner::{Owner, SessionId};
+use crate::planner::SessionId;
 use crate::probes::blocks;
-use crate::rejit::{Job, Turn};
-use crossbeam_channel::RecvTimeoutError;
-use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_ORDERS, MAX_PATTERN, MAX_SESSIONS};
-use redial_protocol::message::{AgentStatus, Budget, Command, Event, Order, Refusal, Reply};
-use redial_protocol::packet::FromAgent;
+use crate::rejit::Job;
+use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS};
+use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Longest wait for the CLR to take a turn before the session is told that it hangs.
-const TURN_WAIT: Duration = Duration::from_secs(30);
 /// Shortest interval between folds.
 const MIN_INTERVAL_MS: u32 = 10;
 /// Bytes the CLR keeps for a recompilation of a small method (measured 1.2–1.5 KiB).
@@ -43,12 +39,12 @@ impl Session {
                 Err(refusal) => Reply::Refused(refusal),
             },
             Command::RequestReJit { orders, later, take, held } => {
-                let owner = if held { Owner::Held(self.id) } else { Owner::Kept };
-                self.turn(orders, owner, later, take)
+                let Some(reply) = self.turn(id, orders, held, later, take) else { return true };
+                reply
             }
             Command::RequestRevert { patterns, take } => {
-                let off = |pattern| Order { pattern, level: Level::Off, domain: None, copy: None };
-                self.turn(patterns.into_iter().map(off).collect(), Owner::Kept, false, take)
+                let Some(reply) = self.turn(id, off(patterns), false, false, take) else { return true };
+                reply
             }
             Command::Status { pattern } => match parse(pattern.as_deref()) {
                 Ok(pattern) => self.status(id, pattern),
@@ -70,14 +66,7 @@ impl Session {
             }
             Command::Ping => Reply::Done,
         };
-        match FromAgent::Event(Event::Reply { id, reply }).to_frame() {
-            Ok(frame) => self.outbox.put(frame),
-            Err(e) => {
-                let reply =
-                    Reply::Refused(Refusal::OverLimit(format!("the answer does not fit a frame: {e}")));
-                self.send(Event::Reply { id, reply })
-            }
-        }
+        self.outbox.put(reply_frame(id, reply))
     }
 
     /// Why a command is not looked at, if so.
@@ -107,46 +96,6 @@ impl Session {
             _ => Vec::new(),
         };
         Ok(Reply::Methods { matched, suggestions })
-    }
-
-    fn turn(&mut self, orders: Vec<Order>, owner: Owner, later: bool, take: bool) -> Reply {
-        if let Err(refusal) = check_orders(&orders) {
-            return Reply::Refused(refusal);
-        }
-        let control = &self.agent.server.control;
-        let had_control = control.is_held_by(self.id);
-        if let Err(holder) = control.acquire(self.id, &self.who(), take) {
-            return Reply::Refused(Refusal::ControlHeld(holder));
-        }
-        let held = owner == Owner::Held(self.id);
-        // Before the turn: should its answer not come in time, it may still take effect.
-        self.holds |= held;
-        self.agent.ledger.wake();
-        let lines: Vec<Order> = orders.clone();
-        let (answer, wait) = crossbeam_channel::bounded(1);
-        self.agent.inbox.put(Job::Turn(Turn { orders, owner, later, answer }));
-        let reply = match wait.recv_timeout(TURN_WAIT) {
-            Ok(Ok(report)) => {
-                lines
-                    .iter()
-                    .for_each(|order| self.agent.server.audit.note(self.user(), &self.who().program, order));
-                Reply::Dialled(report)
-            }
-            Ok(Err(refusal)) => Reply::Refused(refusal),
-            Err(RecvTimeoutError::Timeout) => Reply::Refused(Refusal::AgentOff(
-                "the runtime has not answered RequestReJIT for 30 seconds; the dial may still take effect"
-                    .into(),
-            )),
-            Err(RecvTimeoutError::Disconnected) => Reply::Refused(Refusal::AgentOff(
-                "the agent failed over this command; look at `status` for what it did".into(),
-            )),
-        };
-        let keeps_control = had_control || (held && matches!(reply, Reply::Dialled(_)));
-        if !keeps_control {
-            control.release(self.id);
-            self.agent.ledger.wake();
-        }
-        reply
     }
 
     fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
@@ -222,30 +171,6 @@ fn budget(name: &str, used: u64, limit: u64) -> Budget {
 
 fn parse(text: Option<&str>) -> Result<Option<Pattern>, Refusal> {
     text.map(|text| Pattern::parse(text).map_err(|e| Refusal::BadPattern(e.to_string()))).transpose()
-}
-
-fn check_orders(orders: &[Order]) -> Result<(), Refusal> {
-    if orders.is_empty() {
-        return Err(Refusal::BadPattern("no order was given".into()));
-    }
-    if orders.len() > MAX_ORDERS {
-        return Err(Refusal::OverLimit(format!(
-            "{} orders in one command; the limit is {MAX_ORDERS}",
-            orders.len()
-        )));
-    }
-    for order in orders {
-        if order.pattern.len() > MAX_PATTERN {
-            return Err(Refusal::OverLimit(format!("a pattern is longer than {MAX_PATTERN} bytes")));
-        }
-        if order.domain.is_some() || order.copy.is_some() {
-            return Err(Refusal::Unsupported(
-                "this agent does not scope dials to a domain or a copy yet".into(),
-            ));
-        }
-        Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
-    }
-    Ok(())
 }
 
 /// A session's end, for the orders it held.

@@ -1,5 +1,5 @@
-//! Control: at most one controller changes dials at a time. A command has it while it runs, a session with held
-//! dials until it ends or gives it back.
+//! Control: at most one controller changes dials at a time. A session has it while turns of its are on their way, one
+//! with held dials until it ends or gives it back.
 #![forbid(unsafe_code)]
 
 use crate::planner::SessionId;
@@ -12,6 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Changes kept for sessions that have not told their peer yet. A session further behind tells the latest of them.
 const REMEMBERED: usize = 64;
 
+/// Who wants control.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// The session.
+    pub session: SessionId,
+    /// Its controller.
+    pub who: Holder,
+    /// Take it from whoever has it.
+    pub take: bool,
+}
+
 /// Who has control.
 #[derive(Debug, Default)]
 pub struct Control {
@@ -22,54 +33,89 @@ pub struct Control {
 
 #[derive(Debug, Default)]
 struct Inner {
-    holder: Option<(SessionId, Holder)>,
+    holder: Option<Held>,
     /// The latest changes, oldest first: a command may take control and give it back between two looks.
     latest: VecDeque<Option<Holder>>,
     changes: u64,
 }
 
+#[derive(Debug)]
+struct Held {
+    session: SessionId,
+    who: Holder,
+    /// Tells this time of holding it from others of the same session.
+    term: u64,
+    /// Turns on their way.
+    turns: u32,
+    /// It stays when they have ended.
+    keeps: bool,
+}
+
+/// Control for one turn; given back when dropped, unless it is kept.
+#[derive(Debug)]
+pub struct Lease {
+    control: &'static Control,
+    term: u64,
+    /// The session keeps control after this turn.
+    pub keeps: bool,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut inner = lock(&self.control.inner);
+        // Another may have taken it meanwhile.
+        let Some(held) = inner.holder.as_mut().filter(|held| held.term == self.term) else { return };
+        held.turns = held.turns.saturating_sub(1);
+        held.keeps |= self.keeps;
+        if held.turns == 0 && !held.keeps {
+            self.control.change(&mut inner, None);
+        }
+    }
+}
+
 impl Control {
-    /// Takes control for `session`; with `take` from whoever has it.
+    /// Takes control for a turn.
     ///
     /// # Errors
-    /// The present holder.
-    pub fn acquire(&self, session: SessionId, who: &Holder, take: bool) -> Result<(), Holder> {
+    /// The present holder, when it is another and the claim does not take control away.
+    pub fn acquire(&'static self, claim: &Claim) -> Result<Lease, Holder> {
         let mut inner = lock(&self.inner);
-        match &inner.holder {
-            Some((id, other)) if *id != session && !take => return Err(other.clone()),
-            Some((id, _)) if *id == session => return Ok(()),
-            _ => {}
+        if let Some(held) = &mut inner.holder {
+            if held.session == claim.session {
+                held.turns += 1;
+                return Ok(Lease { control: self, term: held.term, keeps: false });
+            }
+            if !claim.take {
+                return Err(held.who.clone());
+            }
         }
-        self.change(&mut inner, Some((session, who.clone())));
-        Ok(())
+        let term = inner.changes + 1;
+        let (session, who) = (claim.session, claim.who.clone());
+        self.change(&mut inner, Some(Held { session, who, term, turns: 1, keeps: false }));
+        Ok(Lease { control: self, term, keeps: false })
     }
 
     /// Gives control back if `session` has it.
     pub fn release(&self, session: SessionId) {
         let mut inner = lock(&self.inner);
-        if inner.holder.as_ref().is_some_and(|(id, _)| *id == session) {
+        if inner.holder.as_ref().is_some_and(|held| held.session == session) {
             self.change(&mut inner, None);
         }
     }
 
-    fn change(&self, inner: &mut Inner, holder: Option<(SessionId, Holder)>) {
+    fn change(&self, inner: &mut Inner, holder: Option<Held>) {
         if inner.latest.len() >= REMEMBERED {
             inner.latest.pop_front();
         }
-        inner.latest.push_back(holder.as_ref().map(|(_, who)| who.clone()));
+        inner.latest.push_back(holder.as_ref().map(|held| held.who.clone()));
         inner.holder = holder;
         inner.changes += 1;
         self.changes.store(inner.changes, Ordering::Release);
     }
 
-    /// Whether `session` has it.
-    pub fn is_held_by(&self, session: SessionId) -> bool {
-        lock(&self.inner).holder.as_ref().is_some_and(|(id, _)| *id == session)
-    }
-
     /// Who has it.
     pub fn holder(&self) -> Option<Holder> {
-        lock(&self.inner).holder.as_ref().map(|(_, who)| who.clone())
+        lock(&self.inner).holder.as_ref().map(|held| held.who.clone())
     }
 
     /// Number of changes so far, so that sessions can tell whether to report some.
@@ -94,34 +140,61 @@ mod tests {
         Holder { pid, program: format!("p{pid}") }
     }
 
+    fn control() -> &'static Control {
+        Box::leak(Box::default())
+    }
+
+    fn claim(session: u64, take: bool) -> Claim {
+        Claim { session: SessionId(session), who: who(session as u32), take }
+    }
+
     #[test]
     fn one_holds_the_other_is_told_until_it_takes() {
-        let control = Control::default();
-        let (a, b) = (SessionId(1), SessionId(2));
-        assert_eq!(control.acquire(a, &who(1), false), Ok(()));
-        assert_eq!(control.acquire(b, &who(2), false), Err(who(1)));
-        assert_eq!(control.acquire(b, &who(2), true), Ok(()));
-        assert_eq!(control.acquire(a, &who(1), false), Err(who(2)));
-        control.release(a);
+        let control = control();
+        let mut first = control.acquire(&claim(1, false)).expect("free");
+        assert_eq!(control.acquire(&claim(2, false)).expect_err("held"), who(1));
+        let second = control.acquire(&claim(2, true)).expect("taken");
+        assert_eq!(control.acquire(&claim(1, false)).expect_err("taken"), who(2));
+        first.keeps = true;
+        drop(first);
+        assert_eq!(control.holder(), Some(who(2)), "what was taken is not kept");
+        control.release(SessionId(1));
         assert_eq!(control.holder(), Some(who(2)), "only the holder gives it back");
-        control.release(b);
+        drop(second);
         assert_eq!(control.holder(), None);
     }
+
+    #[test]
+    fn the_last_of_several_turns_gives_it_back_unless_one_keeps_it() {
+        let control = control();
+        let both = [control.acquire(&claim(1, false)), control.acquire(&claim(1, false))];
+        let [first, second] = both.map(|lease| lease.expect("it is its own"));
+        drop(first);
+        assert_eq!(control.holder(), Some(who(1)));
+        drop(second);
+        assert_eq!(control.holder(), None);
+        let mut kept = control.acquire(&claim(1, false)).expect("free");
+        let other = control.acquire(&claim(1, false)).expect("its own");
+        kept.keeps = true;
+        drop((kept, other));
+        assert_eq!(control.holder(), Some(who(1)));
+        control.release(SessionId(1));
+        assert_eq!(control.holder(), None);
+    }
+
     #[test]
     fn every_change_is_told_even_when_the_next_has_come() {
-        let control = Control::default();
-        let (a, b) = (SessionId(1), SessionId(2));
-        assert_eq!(control.acquire(a, &who(1), false), Ok(()));
+        let control = control();
+        let first = control.acquire(&claim(1, false)).expect("free");
         let (told, seen) = control.since(0);
         assert_eq!((told, seen), (vec![Some(who(1))], control.changes()));
-        assert_eq!(control.acquire(b, &who(2), true), Ok(()));
-        control.release(b);
+        drop(control.acquire(&claim(2, true)).expect("taken"));
+        drop(first);
         let (told, seen) = control.since(seen);
         assert_eq!(told, [Some(who(2)), None]);
         assert_eq!(control.since(seen), (vec![], 3));
         for _ in 0..2 * REMEMBERED {
-            assert_eq!(control.acquire(a, &who(1), false), Ok(()));
-            control.release(a);
+            drop(control.acquire(&claim(1, false)).expect("free"));
         }
         assert_eq!(control.since(seen).0.len(), REMEMBERED);
     }

@@ -10,6 +10,7 @@ mod pages;
 mod rows;
 mod session;
 mod subscription;
+mod turns;
 
 use crate::agent::Agent;
 use crate::sync::lock;

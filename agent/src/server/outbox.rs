@@ -60,6 +60,16 @@ impl Outbox {
         true
     }
 
+    /// Queues a frame at once, past the bound if need be: for answers, of which there are few at a time.
+    pub fn put_at_once(&self, frame: Vec<u8>) {
+        let mut state = lock(&self.state);
+        if !state.closed {
+            state.bytes += frame.len();
+            state.frames.push_back(frame);
+            self.moved.notify_all();
+        }
+    }
+
     /// The next frame, waiting at most `timeout`.
     pub fn next(&self, timeout: Duration) -> Next {
         let mut state = lock(&self.state);

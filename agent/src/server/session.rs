@@ -5,6 +5,7 @@
 use super::answer;
 use super::outbox::{Next, Outbox};
 use super::subscription::Stop;
+use super::turns::Turns;
 use crate::agent::Agent;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
@@ -31,6 +32,8 @@ pub struct Session {
     pub(super) agent: &'static Agent,
     pub(super) id: SessionId,
     pub(super) outbox: Arc<Outbox>,
+    /// Turns on their way.
+    pub(super) turns: Arc<Turns>,
     /// Set to stop the subscription's thread.
     pub(super) watching: Option<Arc<Stop>>,
     /// Whether it has set held dials.
@@ -68,6 +71,7 @@ pub fn serve(agent: &'static Agent, id: u64, connection: Connection, restricted:
         agent,
         id: SessionId(id),
         outbox,
+        turns: Arc::default(),
         watching: None,
         holds: false,
         restricted,
@@ -116,7 +120,7 @@ impl Session {
                                 if !self.take(&body) {
                                     return;
                                 }
-                                // Not from before: a long turn is our silence, not the peer's.
+                                // Not from before: what an answer takes is our silence, not the peer's.
                                 last_word = Instant::now();
                             }
                             Ok(None) => break,
@@ -142,6 +146,12 @@ impl Session {
             let short = self.restricted || self.hello.is_none();
             if short && self.begun.elapsed() > self.agent.settings.frame_deadline || self.agent.is_stopped() {
                 return;
+            }
+            if !self.tell_overdue_turns() {
+                return;
+            }
+            if self.turns.wait() {
+                last_word = Instant::now();
             }
             if self.outbox.is_closed() || self.holds && last_word.elapsed() > self.agent.settings.silence {
                 return;

@@ -1,0 +1,153 @@
+//! Turns of a session that are on their way. The session reads on meanwhile, so that later turns can be merged with
+//! earlier ones and "all off" waits for none; each answer goes out when the ReJIT thread has it.
+#![forbid(unsafe_code)]
+
+use super::control::Claim;
+use super::session::Session;
+use crate::planner::Owner;
+use crate::rejit::{Answer, Job, Turn, TurnResult};
+use crate::sync::lock;
+use redial_protocol::level::Level;
+use redial_protocol::limits::{MAX_ORDERS, MAX_PATTERN, MAX_TURNS};
+use redial_protocol::message::{Event, Order, Refusal, Reply};
+use redial_protocol::packet::FromAgent;
+use redial_protocol::pattern::Pattern;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Longest wait for the CLR to take a turn before the session is told that it hangs.
+const TURN_WAIT: Duration = Duration::from_secs(30);
+
+/// The turns that have no answer yet.
+#[derive(Debug, Default)]
+pub struct Turns(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    next: u64,
+    /// By number: the request and since when.
+    turns: BTreeMap<u64, (u32, Instant)>,
+}
+
+impl Turns {
+    /// Notes a turn; its number. None when too many wait.
+    fn begin(&self, request: u32) -> Option<u64> {
+        let mut waiting = lock(&self.0);
+        if waiting.turns.len() >= MAX_TURNS {
+            return None;
+        }
+        waiting.next += 1;
+        let number = waiting.next;
+        waiting.turns.insert(number, (request, Instant::now()));
+        Some(number)
+    }
+
+    /// Whether there are any: a peer that waits for an answer may be silent.
+    pub fn wait(&self) -> bool {
+        !lock(&self.0).turns.is_empty()
+    }
+
+    /// Whether the turn still waited for its answer.
+    fn end(&self, number: u64) -> bool {
+        lock(&self.0).turns.remove(&number).is_some()
+    }
+
+    /// Takes the requests out that have waited for `longest`.
+    fn overdue(&self, longest: Duration) -> Vec<u32> {
+        let mut waiting = lock(&self.0);
+        let late = waiting.turns.extract_if(.., |_, (_, since)| since.elapsed() >= longest);
+        late.map(|(_, (request, _))| request).collect()
+    }
+}
+
+impl Session {
+    /// Hands a turn to the ReJIT thread; the reply, if there is one already.
+    pub(super) fn turn(
+        &mut self,
+        id: u32,
+        orders: Vec<Order>,
+        held: bool,
+        later: bool,
+        take: bool,
+    ) -> Option<Reply> {
+        if let Err(refusal) = check(&orders) {
+            return Some(Reply::Refused(refusal));
+        }
+        let Some(number) = self.turns.begin(id) else {
+            let sentence =
+                format!("{MAX_TURNS} turns of this session wait for the runtime; wait for an answer");
+            return Some(Reply::Refused(Refusal::OverLimit(sentence)));
+        };
+        // Before the turn: should its answer not come in time, it may still take effect.
+        self.holds |= held;
+        let owner = if held { Owner::Held(self.id) } else { Owner::Kept };
+        let claim = Claim { session: self.id, who: self.who(), take };
+        let answer = self.answer(id, number, orders.clone());
+        self.agent.inbox.put(Job::Turn(Turn { orders, owner, later, claim, answer }));
+        None
+    }
+
+    fn answer(&self, id: u32, number: u64, orders: Vec<Order>) -> Answer {
+        let (agent, outbox) = (self.agent, self.outbox.clone());
+        let (turns, user, program) = (self.turns.clone(), self.user().to_owned(), self.who().program);
+        Answer::new(move |result: TurnResult| {
+            if result.is_ok() {
+                orders.iter().for_each(|order| agent.server.audit.note(&user, &program, order));
+            }
+            if turns.end(number) {
+                let reply = result.map_or_else(Reply::Refused, Reply::Dialled);
+                outbox.put_at_once(reply_frame(id, reply));
+            }
+        })
+    }
+
+    /// Tells of turns that the CLR does not answer. False ends the session.
+    pub(super) fn tell_overdue_turns(&self) -> bool {
+        let sentence =
+            "the runtime has not answered RequestReJIT for 30 seconds; the dial may still take effect";
+        self.turns.overdue(TURN_WAIT).into_iter().all(|id| {
+            self.send(Event::Reply { id, reply: Reply::Refused(Refusal::AgentOff(sentence.into())) })
+        })
+    }
+}
+
+/// The frame of a reply, or of the refusal that says why there is none.
+pub(super) fn reply_frame(id: u32, reply: Reply) -> Vec<u8> {
+    let frame = |reply| FromAgent::Event(Event::Reply { id, reply }).to_frame();
+    frame(reply)
+        .or_else(|e| {
+            frame(Reply::Refused(Refusal::OverLimit(format!("the answer does not fit a frame: {e}"))))
+        })
+        .unwrap_or_default()
+}
+
+/// `off` for each pattern.
+pub(super) fn off(patterns: Vec<String>) -> Vec<Order> {
+    let order = |pattern| Order { pattern, level: Level::Off, domain: None, copy: None };
+    patterns.into_iter().map(order).collect()
+}
+
+fn check(orders: &[Order]) -> Result<(), Refusal> {
+    if orders.is_empty() {
+        return Err(Refusal::BadPattern("no order was given".into()));
+    }
+    if orders.len() > MAX_ORDERS {
+        return Err(Refusal::OverLimit(format!(
+            "{} orders in one command; the limit is {MAX_ORDERS}",
+            orders.len()
+        )));
+    }
+    for order in orders {
+        if order.pattern.len() > MAX_PATTERN {
+            return Err(Refusal::OverLimit(format!("a pattern is longer than {MAX_PATTERN} bytes")));
+        }
+        if order.domain.is_some() || order.copy.is_some() {
+            return Err(Refusal::Unsupported(
+                "this agent does not scope dials to a domain or a copy yet".into(),
+            ));
+        }
+        Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+    }
+    Ok(())
+}
