@@ -38,8 +38,6 @@ pub const HANGS: Duration = Duration::from_secs(2);
 const WORKER_WAIT: Duration = Duration::from_millis(200);
 /// `ReJITError`s noted in the audit ring.
 const MAX_ERRORS_NOTED: u64 = 16;
-/// Highest level this agent can do.
-const OFFERED: Level = Level::Count;
 
 static AGENT: OnceLock<&'static Agent> = OnceLock::new();
 
@@ -120,7 +118,7 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
     }
     let process = redial_protocol::process::own_key().map_err(|e| StartError::System(e.to_string()))?;
     let orders = match &settings.orders {
-        Some(path) => crate::startup::read_orders(path, settings.max_level.min(OFFERED))?,
+        Some(path) => crate::startup::read_orders(path, settings.max_level.min(Level::OFFERED))?,
         None => Orders::default(),
     };
     let info = ProfilerInfo::open(unknown)?;
@@ -183,7 +181,7 @@ fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
 impl Agent {
     /// The highest level anyone may ask for here.
     pub fn max_level(&self) -> Level {
-        OFFERED.min(self.settings.max_level)
+        Level::OFFERED.min(self.settings.max_level)
     }
 
     /// Whether a module is the core library.

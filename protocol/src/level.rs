@@ -21,6 +21,9 @@ impl Level {
     /// Every level, lowest first.
     pub const ALL: [Level; 4] = [Level::Off, Level::Count, Level::Time, Level::Trace];
 
+    /// The highest level that agents of this version carry out, environment apart.
+    pub const OFFERED: Level = Level::Count;
+
     /// The word used on the command line, in dial sets and in JSON.
     pub fn word(self) -> &'static str {
         match self {

@@ -17,7 +17,8 @@ pub enum Reason {
     Collectible,
     /// Reflection.Emit or another dynamic module.
     Dynamic,
-    /// The runtime calls it itself where a rejitted body crashes it (dotnet/runtime 112636).
+    /// The runtime calls it itself: a rejitted body crashes .NET 9 (dotnet/runtime 112636); .NET 5 to 8 took the
+    /// original's address at start-up.
     RuntimeHelper,
     /// The body's bytes are not valid IL by ECMA-335.
     BadIl,
@@ -69,8 +70,8 @@ impl Reason {
             }
             Reason::Dynamic => "it was emitted at run time, and the runtime cannot ReJIT dynamic code",
             Reason::RuntimeHelper => {
-                "the runtime itself calls it where a recompiled body crashes the process \
-                 (dotnet/runtime issue 112636); dial its callers instead"
+                "the runtime itself calls it, in this version by ways on which a recompiled body crashes the process \
+                 or is never called; dial its callers instead"
             }
             Reason::BadIl => "its IL does not follow ECMA-335, so it cannot be rewritten safely",
             Reason::CannotInsert => "its body cannot take a probe within the limits of the IL format",

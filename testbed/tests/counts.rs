@@ -13,6 +13,7 @@ use redial_testbed::shop::{
     self, Counted, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, ReportFile, differences,
 };
 use redial_testbed::truth::{self, Truth};
+use serde_json::Value;
 
 /// Everything is optimised, and inlined, when it is first compiled.
 const EAGER: [(&str, &str); 2] = [("DOTNET_TieredCompilation", "0"), ("COMPlus_TieredCompilation", "0")];
@@ -48,6 +49,11 @@ fn from_the_first_call(runtime: Runtime) -> Result<()> {
         let report = report.read()?;
         assert_eq!((&report["exit_code"], &report["complete"]), (&0.into(), &true.into()), "{report}");
         let counts = shop::of_json(&report["status"])?;
+        for row in report["status"].as_array().context("an array of rows")? {
+            let live = |instance: &Value| instance["state"] == "live";
+            let compiled = row["instances"].as_array().is_some_and(|instances| instances.iter().any(live));
+            ensure!(compiled == (row["state"] == "live"), "state and instances differ: {row}");
+        }
         let mut truth = truth::read(&outcome.stdout)?;
         truth.retain(|method, _| dials == ALL || method.starts_with("Shop.Cart."));
         ensure_exact(&truth, &Counts::new(), &counts)

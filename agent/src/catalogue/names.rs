@@ -31,12 +31,15 @@ pub struct MethodNames {
     pub name: String,
     /// Number of its own generic parameters.
     pub arity: u32,
+    /// The parameters as patterns compare them, where type parameters make them differ from `signature`.
+    pub canonical: Option<Box<str>>,
 }
 
 impl MethodNames {
-    /// Whether a pattern means this method, its assembly and token apart. `canonical` gives the parameters as
-    /// patterns compare them; it is asked only where the pattern has some.
-    pub fn match_pattern(&self, pattern: &Pattern, canonical: impl FnOnce() -> String) -> bool {
+    /// Whether a pattern means this method, its assembly and token apart. It reads no metadata: the module may have
+    /// been unloaded.
+    pub fn match_pattern(&self, pattern: &Pattern) -> bool {
+        let canonical = || self.canonical.as_deref().unwrap_or(&self.signature).to_owned();
         pattern
             .for_type(&self.type_name)
             .is_some_and(|matched| matched.matches(&self.name, self.arity, canonical))
@@ -87,12 +90,15 @@ impl ModuleNames {
         let resolver = Resolver { names: self, import };
         let mut shown = String::new();
         signature::display_parameters(blob, &resolver, &type_parameters, &method_parameters, &mut shown);
+        let generic = !type_parameters.is_empty() || arity > 0;
+        let canonical = generic.then(|| self.canonical_parameters(import, blob).into_boxed_str());
         MethodNames {
             method,
             signature: shown,
             type_name: Arc::clone(type_name),
             name: found.method.name.clone(),
             arity,
+            canonical,
         }
     }
 }
@@ -138,4 +144,35 @@ fn full_name(import: &Import, token: u32) -> Option<String> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(signature: &str, canonical: Option<&str>) -> MethodNames {
+        MethodNames {
+            method: "N.Box<T>.Put<U>".into(),
+            signature: signature.into(),
+            type_name: "N.Box`1".into(),
+            name: "Put".into(),
+            arity: 1,
+            canonical: canonical.map(Into::into),
+        }
+    }
+
+    #[test]
+    fn patterns_with_parameters_need_no_metadata() {
+        let matches = |names: &MethodNames, pattern: &str| {
+            names.match_pattern(&Pattern::parse(pattern).expect("a pattern"))
+        };
+        let plain = names("(ref int, string)", None);
+        assert!(matches(&plain, "N.Box<A>.Put<B>(ref int, string)"));
+        assert!(matches(&plain, "N.Box<A>.Put<B>( ref  int,string )"));
+        assert!(!matches(&plain, "N.Box<A>.Put<B>(int, string)"));
+        let generic = names("(T, U)", Some("(!0,!!0)"));
+        assert!(matches(&generic, "N.Box<A>.Put<B>(A, B)"));
+        assert!(!matches(&generic, "N.Box<A>.Put<B>(B, A)"));
+        assert!(matches(&names("(byte\\*)", None), "N.Box<A>.Put<B>(byte\\*)"));
+    }
 }

@@ -2,8 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
-use crate::catalogue::names::{MethodNames, ModuleNames};
-use crate::clr::ProfilerInfo;
+use crate::catalogue::names::MethodNames;
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
@@ -66,20 +65,12 @@ impl Identity {
         format!("{}!{}{}", self.module.name, self.names.method, self.names.signature)
     }
 
-    /// Whether a pattern means this copy. `info` reads the parameters of overloads, where the pattern has some.
-    pub fn matches(&self, pattern: &Pattern, info: &ProfilerInfo) -> bool {
-        let canonical = || {
-            let parameters = self.module.with_metadata(info, |import| {
-                let method = import.method(self.token).ok()?;
-                Some(ModuleNames::default().canonical_parameters(import, &method.signature))
-            });
-            // Of an unloaded module only the names are left; without type parameters they say the same.
-            parameters.flatten().unwrap_or_else(|| self.names.signature.replace(' ', ""))
-        };
+    /// Whether a pattern means this copy.
+    pub fn matches(&self, pattern: &Pattern) -> bool {
         pattern.matches_assembly(&self.module.name)
             && match pattern.token() {
                 Some(token) => token == self.token,
-                None => self.names.match_pattern(pattern, canonical),
+                None => self.names.match_pattern(pattern),
             }
     }
 }

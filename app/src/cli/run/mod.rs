@@ -10,6 +10,7 @@ use crate::link::library;
 use crate::output::{sentence, words};
 use crate::signals::Forwarding;
 use collect::{Collected, Collector};
+use redial_protocol::level::Level;
 use redial_protocol::message::Order;
 use redial_protocol::{dialset, process};
 use report::{Report, ReportFile};
@@ -91,6 +92,13 @@ fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
     let order = |dial: &String| {
         let bad = |why: String| Failed::own(format!("bad --dial '{dial}': {why}"));
         let order = dialset::parse_dial_option(dial).map_err(|error| bad(error.to_string()))?;
+        if order.level > Level::OFFERED {
+            let level = order.level;
+            return Err(bad(format!(
+                "level {level} is to come; this version offers up to {}",
+                Level::OFFERED
+            )));
+        }
         match (&order.domain, order.copy) {
             (None, None) => Ok(order),
             _ => Err(bad("a dial cannot be limited to a domain or a copy yet".to_owned())),
@@ -142,7 +150,6 @@ fn not_loaded(program: &str, marks: &[Mark]) -> Option<String> {
 mod tests {
     use super::*;
     use redial_protocol::ids::ProcessKey;
-    use redial_protocol::level::Level;
 
     #[test]
     fn dial_options_become_orders_or_sentences() {
@@ -152,9 +159,14 @@ mod tests {
         };
         assert_eq!(parsed[0], arguments::order("Shop!Shop.Cart.*", Level::Count));
         assert_eq!(parsed[1].level, Level::Off);
-        for bad in
-            ["Shop.Cart.*", "=count", "Shop.Cart.Add=loud", "A.B=count domain=x", "Shop.Cart.Add(=count"]
-        {
+        for bad in [
+            "Shop.Cart.*",
+            "=count",
+            "Shop.Cart.Add=loud",
+            "Shop.Cart.Add=time",
+            "A.B=count domain=x",
+            "Shop.Cart.Add(=count",
+        ] {
             let Err(Failed(code, text)) = dials(&[bad]) else { panic!("{bad} is no order") };
             assert_eq!(code, 125, "{text}");
             assert!(text.contains('\''), "the sentence quotes it: {text}");
