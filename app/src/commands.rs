@@ -31,6 +31,8 @@ pub enum Command {
     },
     /// A level was asked for that the agent does not offer.
     NotOffered(Level),
+    /// Does the large turn that was asked about.
+    ConfirmTurn,
     /// Takes the last turn of dials back.
     Undo,
     /// Does again what was taken back.
@@ -131,40 +133,59 @@ pub struct Situation {
     pub demo: bool,
 }
 
-/// What the palette, the menus and the sheet of keys list, in their order.
-pub const LISTED: &[Command] = &[
-    Command::AllOff,
-    Command::ToggleSelected,
-    Command::TurnUp,
-    Command::TurnDown,
-    Command::Undo,
-    Command::Redo,
-    Command::TakeControl,
-    Command::FocusFilter,
-    Command::ClearFilter,
-    Command::OnlyDialled,
-    Command::HideFramework,
-    Command::Tree,
-    Command::HoldOrder,
-    Command::SelectAll,
-    Command::Copy(Form::Text),
-    Command::Copy(Form::Markdown),
-    Command::Copy(Form::Csv),
-    Command::Launch,
-    Command::StartDemo,
-    Command::Reconnect,
-    Command::Disconnect,
-    Command::Log,
-    Command::Theme(ThemeChoice::Dark),
-    Command::Theme(ThemeChoice::Light),
-    Command::Theme(ThemeChoice::System),
-    Command::ZoomIn,
-    Command::ZoomOut,
-    Command::ZoomReset,
-    Command::Palette,
-    Command::Keys,
-    Command::Quit,
+/// The menus with what is in them, in their order; the palette and the sheet of keys list the same, one after another.
+pub const MENUS: &[(&str, &[Command])] = &[
+    (
+        "Dials",
+        &[
+            Command::AllOff,
+            Command::ToggleSelected,
+            Command::TurnUp,
+            Command::TurnDown,
+            Command::Undo,
+            Command::Redo,
+            Command::TakeControl,
+        ],
+    ),
+    (
+        "Methods",
+        &[
+            Command::FocusFilter,
+            Command::ClearFilter,
+            Command::OnlyDialled,
+            Command::HideFramework,
+            Command::Tree,
+            Command::HoldOrder,
+            Command::SelectAll,
+            Command::Copy(Form::Text),
+            Command::Copy(Form::Markdown),
+            Command::Copy(Form::Csv),
+        ],
+    ),
+    (
+        "Process",
+        &[Command::Launch, Command::StartDemo, Command::Reconnect, Command::Disconnect, Command::Quit],
+    ),
+    (
+        "View",
+        &[
+            Command::Log,
+            Command::Theme(ThemeChoice::Dark),
+            Command::Theme(ThemeChoice::Light),
+            Command::Theme(ThemeChoice::System),
+            Command::ZoomIn,
+            Command::ZoomOut,
+            Command::ZoomReset,
+            Command::Palette,
+            Command::Keys,
+        ],
+    ),
 ];
+
+/// Every command that stands in a menu.
+pub fn listed() -> impl Iterator<Item = &'static Command> {
+    MENUS.iter().flat_map(|(_, commands)| commands.iter())
+}
 
 impl Command {
     /// What it is called everywhere.
@@ -176,6 +197,7 @@ impl Command {
             Command::TurnDown => "Turn the selected dials down",
             Command::Turn { .. } => "Turn dials",
             Command::NotOffered(_) => "Turn to a level that is not offered",
+            Command::ConfirmTurn => "Turn many dials",
             Command::Undo => "Undo the last turn",
             Command::Redo => "Redo",
             Command::TakeControl => "Take control",
@@ -286,7 +308,7 @@ impl Command {
                 need(now.connected, "no agent is connected")?;
                 need(now.selected > 0, "no method is selected")
             }
-            Command::Turn { .. } => need(now.connected, "no agent is connected"),
+            Command::Turn { .. } | Command::ConfirmTurn => need(now.connected, "no agent is connected"),
             Command::TakeControl => {
                 need(now.connected, "no agent is connected")?;
                 need(now.control_elsewhere, "no turn was refused for want of control")
@@ -314,7 +336,7 @@ mod tests {
     fn names_and_keys_are_told_apart() {
         let mut names = BTreeMap::new();
         let mut keys = BTreeMap::new();
-        for command in LISTED {
+        for command in listed() {
             assert!(names.insert(command.name(), ()).is_none(), "two are called {}", command.name());
             if let Some(shortcut) = command.shortcut() {
                 let key = format!("{shortcut:?}");
@@ -332,7 +354,7 @@ mod tests {
     #[test]
     fn what_cannot_be_done_says_why() {
         let nothing = Situation::default();
-        for command in LISTED {
+        for command in listed() {
             if let Err(why) = command.enabled(&nothing) {
                 assert!(why.len() > 10 && !why.ends_with('.'), "{why}");
             }
@@ -345,7 +367,7 @@ mod tests {
 
     #[test]
     fn keys_that_write_give_way_to_text() {
-        for command in LISTED.iter().filter(|command| !command.gives_way_to_text()) {
+        for command in listed().filter(|command| !command.gives_way_to_text()) {
             if let Some(shortcut) = command.shortcut() {
                 let function = format!("{:?}", shortcut.logical_key).starts_with('F');
                 let silent =

@@ -35,10 +35,16 @@ pub struct Settings {
     pub theme: ThemeChoice,
     /// Scale of everything; 1 is the desktop's own.
     pub zoom: f32,
-    /// Size of the window, points.
+    /// Size of the window, points of the desktop.
     pub window: Option<[f32; 2]>,
+    /// Its upper left corner, points of the desktop; where the desktop tells nobody, absent.
+    pub position: Option<[f32; 2]>,
+    /// Whether it fills the screen.
+    pub maximized: bool,
     /// Width of the process list, points.
     pub processes_width: Option<f32>,
+    /// Width of the selection's panel, points.
+    pub detail_width: Option<f32>,
     /// Height of the log, points.
     pub log_height: Option<f32>,
     /// Whether the log is shown.
@@ -74,7 +80,10 @@ impl Default for Settings {
             theme: ThemeChoice::System,
             zoom: 1.0,
             window: None,
+            position: None,
+            maximized: false,
             processes_width: None,
+            detail_width: None,
             log_height: None,
             log_open: true,
             hide_framework: true,
@@ -90,6 +99,12 @@ pub fn place() -> Option<PathBuf> {
         return Some(PathBuf::from(folder).join(FILE));
     }
     directories::ProjectDirs::from("", "", "redial").map(|folders| folders.config_dir().join(FILE))
+}
+
+/// Reads the settings and touches nothing; None when there are none that can be used.
+pub fn glance(path: &Path) -> Option<Settings> {
+    let settings: Settings = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    (settings.version <= VERSION).then(|| sound(settings))
 }
 
 /// Reads the settings; with a sentence for the user when the file was set aside.
@@ -138,6 +153,9 @@ fn sound(mut settings: Settings) -> Settings {
     settings.window = settings
         .window
         .filter(|[width, height]| within(*width, 400.0, 16_000.0) && within(*height, 300.0, 16_000.0));
+    settings.position =
+        settings.position.filter(|at| at.iter().all(|side| within(*side, -32_000.0, 32_000.0)));
+    settings.detail_width = settings.detail_width.filter(|width| within(*width, 100.0, 2_000.0));
     settings.processes_width = settings.processes_width.filter(|width| within(*width, 100.0, 2_000.0));
     settings.log_height = settings.log_height.filter(|height| within(*height, 40.0, 4_000.0));
     settings

@@ -9,6 +9,7 @@ use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
 use crate::output::words;
 use crate::views;
+use crate::views::confirm::Bulk;
 use crate::views::launch::Plan;
 use eframe::egui;
 use redial_protocol::ids::ProcessKey;
@@ -25,7 +26,12 @@ impl App {
             Command::ToggleSelected => self.turn_selected(Move::Toggle),
             Command::TurnUp => self.turn_selected(Move::Up),
             Command::TurnDown => self.turn_selected(Move::Down),
-            Command::Turn { methods, level } => self.turn(methods, level, false),
+            Command::Turn { methods, level } => self.turn_or_ask(methods, level),
+            Command::ConfirmTurn => {
+                if let Some(bulk) = self.confirm.take() {
+                    self.turn(bulk.methods, bulk.level, false);
+                }
+            }
             Command::NotOffered(level) => {
                 self.refuse(&Command::NotOffered(level), &format!("{level} is {}", views::face::NOT_OFFERED));
             }
@@ -156,11 +162,21 @@ impl App {
             Move::Down => offered.iter().copied().filter(|level| *level < highest).max(),
         };
         match level {
-            Some(level) => self.turn(targets, level, false),
+            Some(level) => self.turn_or_ask(targets, level),
             None if how == Move::Toggle => {
                 self.refuse(&Command::ToggleSelected, "this agent offers no level above off");
             }
             None => {}
+        }
+    }
+
+    /// Turns at once what is small or possible anyway only as a refusal; asks first about what is large.
+    fn turn_or_ask(&mut self, methods: MethodSet, level: Level) {
+        let connection =
+            self.model.current().filter(|connection| connection.turnable(&methods, level).is_ok());
+        self.confirm = connection.and_then(|connection| Bulk::of(connection, &methods, level));
+        if self.confirm.is_none() {
+            self.turn(methods, level, false);
         }
     }
 
@@ -303,7 +319,7 @@ impl App {
     }
 
     fn escape(&mut self) {
-        if self.palette.take().is_some() {
+        if self.confirm.take().is_some() || self.palette.take().is_some() {
         } else if self.keys || self.launch {
             (self.keys, self.launch) = (false, false);
         } else {

@@ -1,7 +1,7 @@
 //! Keys: shortcuts of commands, and moving through the methods.
 
 use super::App;
-use crate::commands::{Command, Form, LISTED};
+use crate::commands::{Command, Form, listed};
 use crate::views::methods::filter_id;
 use eframe::egui::{self, Event, Key, Modifiers};
 
@@ -10,9 +10,9 @@ impl App {
     pub(super) fn input(&mut self, context: &egui::Context, commands: &mut Vec<Command>) {
         let focused = context.memory(|memory| memory.focused());
         let typing = context.text_edit_focused();
-        let overlay = self.palette.is_some() || self.keys || self.launch;
+        let overlay = self.confirm.is_some() || self.palette.is_some() || self.keys || self.launch;
         let situation = self.situation();
-        for command in LISTED.iter().chain([&Command::Escape]) {
+        for command in listed().chain([&Command::Escape]) {
             let Some(shortcut) = command.shortcut() else { continue };
             let turning = matches!(command, Command::ToggleSelected | Command::TurnUp | Command::TurnDown);
             let not_now = command.gives_way_to_text() && (typing || overlay)

@@ -7,7 +7,9 @@ use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::ui::theme::Palette;
 use crate::views::empty::Why;
-use crate::views::{bar, detail, empty, keys, launch, log, loss, methods, palette, processes, strip};
+use crate::views::{
+    bar, confirm, detail, empty, keys, launch, log, loss, methods, palette, processes, strip,
+};
 use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, RichText, Ui, vec2};
 use std::time::Instant;
 
@@ -23,29 +25,30 @@ impl App {
         Panel::bottom("strip")
             .frame(frame(colours.raised))
             .show(ui, |ui| strip::show(ui, self.model.current(), mono, commands));
+        let room = ui.ctx().content_rect().size();
         if self.settings.log_open {
             let shown = Panel::bottom("log")
                 .resizable(true)
-                .default_size(self.settings.log_height.unwrap_or(150.0))
-                .size_range(60.0..=600.0)
+                .default_size(self.settings.log_height.unwrap_or((room.y * 0.22).clamp(70.0, 150.0)))
+                .size_range(60.0..=(room.y * 0.5).max(60.0))
                 .frame(frame(colours.panel))
-                .show(ui, |ui| log::show(ui, &mut self.log, &self.model.log));
+                .show(ui, |ui| log::show(ui, &mut self.log, &self.model.log, &self.model.output));
             self.settings.log_height = Some(shown.response.rect.height());
         }
         let picked = self.model.current().map(|connection| connection.process);
         let shown = Panel::left("processes")
             .resizable(true)
             .default_size(self.settings.processes_width.unwrap_or(250.0))
-            .size_range(180.0..=600.0)
+            .size_range(140.0..=(room.x * 0.35).max(140.0))
             .frame(frame(colours.panel))
             .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model.processes, picked, commands));
         self.settings.processes_width = Some(shown.response.rect.width());
         // In a narrow window the methods need the room more.
         let wide = ui.available_width() > 640.0;
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
-            Panel::right("detail")
+            let shown = Panel::right("detail")
                 .resizable(true)
-                .default_size(270.0)
+                .default_size(self.settings.detail_width.unwrap_or(270.0))
                 .size_range(200.0..=500.0)
                 .frame(frame(colours.panel))
                 .show(ui, |ui| {
@@ -55,6 +58,7 @@ impl App {
                         }
                     });
                 });
+            self.settings.detail_width = Some(shown.response.rect.width());
         }
         CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))
@@ -118,6 +122,12 @@ impl App {
 
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
         let context = ui.ctx().clone();
+        if let Some(bulk) = &mut self.confirm
+            && confirm::show(&context, bulk, commands)
+            && !commands.contains(&Command::ConfirmTurn)
+        {
+            self.confirm = None;
+        }
         if let Some(state) = &mut self.palette
             && palette::show(&context, state, situation, commands)
         {

@@ -5,6 +5,7 @@
 mod act;
 mod copy;
 mod demo;
+mod geometry;
 mod input;
 mod layout;
 mod open;
@@ -20,7 +21,7 @@ use crate::model::connection::{Connection, Status};
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
-use crate::model::update::Now;
+use crate::model::update::{Now, Update};
 use crate::persist::{Settings, ThemeChoice};
 use crate::ui::theme;
 use crate::views;
@@ -28,6 +29,7 @@ use eframe::egui;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use workers::Workers;
 
@@ -48,6 +50,8 @@ pub struct App {
     methods: views::methods::State,
     log: views::log::State,
     palette: Option<views::palette::State>,
+    /// A large turn that waits for a yes.
+    confirm: Option<views::confirm::Bulk>,
     keys: bool,
     launch: bool,
     demo: Option<views::launch::Plan>,
@@ -66,13 +70,26 @@ pub struct App {
 impl App {
     /// The window's state before its first frame.
     pub fn new(context: &egui::Context, options: Options) -> App {
+        let workers = Workers::start(context, options.scan);
+        App::with_workers(context, options, workers)
+    }
+
+    /// A window that is told `updates` in place of what the machine's processes say; nothing is told to processes.
+    pub fn fed(context: &egui::Context, options: Options, updates: Receiver<Update>) -> App {
+        App::with_workers(context, options, (Workers::given(updates), None))
+    }
+
+    fn with_workers(
+        context: &egui::Context,
+        options: Options,
+        (workers, trouble): (Workers, Option<String>),
+    ) -> App {
         theme::install(context);
         context.options_mut(|options| options.zoom_with_keyboard = false);
         let (settings, notice) = match &options.settings {
             Some(path) => crate::persist::load(path),
             None => (Settings::default(), None),
         };
-        let (workers, trouble) = Workers::start(context, options.scan);
         let mut app = App {
             model: Model::default(),
             workers,
@@ -84,6 +101,7 @@ impl App {
             methods: views::methods::State::default(),
             log: views::log::State::default(),
             palette: None,
+            confirm: None,
             keys: false,
             launch: false,
             // A window that looks for no process starts none either.
@@ -198,6 +216,7 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let mut commands = Vec::new();
+        self.note_geometry(ui.ctx());
         self.input(ui.ctx(), &mut commands);
         self.layout(ui, &mut commands);
         if !commands.is_empty() {

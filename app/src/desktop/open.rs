@@ -1,9 +1,8 @@
 //! Opening the window, or saying why there is none.
 
-use super::App;
+use super::{App, geometry};
 use crate::output::sentence;
 use crate::persist;
-use eframe::egui;
 use std::path::PathBuf;
 
 const TITLE: &str = "Redial";
@@ -28,19 +27,19 @@ pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
         return 1;
     }
     let options = Options { pid, dialled, settings: persist::place(), scan: true };
-    let size = options.settings.as_deref().and_then(|path| persist::load(path).0.window);
+    // The window is made before the settings are read for good, which says what is wrong with them.
+    let settings = options.settings.as_deref().and_then(persist::glance).unwrap_or_default();
     let native = eframe::NativeOptions {
-        viewport: egui::ViewportBuilder::default()
-            .with_title(TITLE)
-            .with_app_id("redial")
-            .with_inner_size(size.unwrap_or([1280.0, 800.0]))
-            .with_min_inner_size([720.0, 420.0]),
+        viewport: geometry::restored(&settings).with_title(TITLE).with_app_id("redial"),
         ..eframe::NativeOptions::default()
     };
     let built = eframe::run_native(
         TITLE,
         native,
-        Box::new(move |creation| Ok(Box::new(App::new(&creation.egui_ctx, options)))),
+        Box::new(move |creation| {
+            geometry::onto_a_screen(creation);
+            Ok(Box::new(App::new(&creation.egui_ctx, options)))
+        }),
     );
     match built {
         Ok(()) => 0,

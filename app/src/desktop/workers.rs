@@ -9,6 +9,7 @@ use eframe::egui;
 use redial_protocol::ids::ProcessKey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Time between frames that news may cause while the user looks at the window.
@@ -16,9 +17,11 @@ const LOOKED_AT: Duration = Duration::from_millis(33);
 /// The same, while another window has the keyboard.
 const ASIDE: Duration = Duration::from_millis(200);
 
-/// The worker threads; none in tests that need no process.
+/// The worker threads; none in tests and measurements that need no process.
 pub struct Workers {
     worker: Option<Worker>,
+    /// What is told in place of workers.
+    given: Option<Receiver<Update>>,
     focused: Arc<AtomicBool>,
 }
 
@@ -27,7 +30,7 @@ impl Workers {
     pub fn start(context: &egui::Context, scan: bool) -> (Workers, Option<String>) {
         let focused = Arc::new(AtomicBool::new(true));
         if !scan {
-            return (Workers { worker: None, focused }, None);
+            return (Workers { worker: None, given: None, focused }, None);
         }
         let (context, looked_at) = (context.clone(), Arc::clone(&focused));
         let wake: Wake = Arc::new(move || {
@@ -35,11 +38,17 @@ impl Workers {
             context.request_repaint_after(pace);
         });
         match Worker::start(wake) {
-            Ok(worker) => (Workers { worker: Some(worker), focused }, None),
+            Ok(worker) => (Workers { worker: Some(worker), given: None, focused }, None),
             Err(error) => {
-                (Workers { worker: None, focused }, Some(format!("processes cannot be looked at: {error}")))
+                let why = format!("processes cannot be looked at: {error}");
+                (Workers { worker: None, given: None, focused }, Some(why))
             }
         }
+    }
+
+    /// No threads: what there is to tell comes from elsewhere, and commands go nowhere.
+    pub fn given(updates: Receiver<Update>) -> Workers {
+        Workers { worker: None, given: Some(updates), focused: Arc::default() }
     }
 
     /// Notes whether the window has the keyboard.
@@ -49,6 +58,9 @@ impl Workers {
 
     /// The next update, without waiting.
     pub fn next(&mut self) -> Option<Update> {
+        if let Some(given) = &self.given {
+            return given.try_recv().ok();
+        }
         self.worker.as_ref()?.take()
     }
 

@@ -251,16 +251,32 @@ impl Connection {
     fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
         let visible = self.list.visible();
         let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
-        let sums = self.live.sums(ranges, Some(visible));
+        self.summed(ranges, methods, self.live.sums(ranges, Some(visible)), || {
+            self.turns.whole(&self.shown_in(ranges).ranges().collect::<Vec<_>>())
+        })
+    }
+
+    /// What a knob shows of a set of methods, shown or not.
+    pub fn group_of_set(&self, set: &MethodSet) -> GroupDial {
+        let ranges: Vec<Range<u32>> = set.ranges().collect();
+        let methods = u32::try_from(set.len()).unwrap_or(u32::MAX);
+        self.summed(&ranges, methods, self.live.sums(&ranges, None), || self.turns.whole(&ranges))
+    }
+
+    /// `asked` is the level that a turn under way asks for all of them.
+    fn summed(
+        &self,
+        ranges: &[Range<u32>],
+        methods: u32,
+        sums: Sums,
+        asked: impl FnOnce() -> Option<Level>,
+    ) -> GroupDial {
         let mut by_level = sums.wanted;
-        by_level[Level::Off as usize] += methods - sums.known;
+        by_level[Level::Off as usize] += methods.saturating_sub(sums.known);
         let mut levels = Level::ALL.into_iter().filter(|level| by_level[*level as usize] > 0);
         let wanted = levels.next().filter(|_| levels.next().is_none());
         let pending = self.turns.touches(ranges);
-        let wanted = match self.turns.whole(ranges) {
-            Some(level) if pending => Some(level),
-            _ => wanted,
-        };
+        let wanted = if pending { asked().or(wanted) } else { wanted };
         GroupDial { methods, wanted, pending, by_level, sums }
     }
 
@@ -288,10 +304,14 @@ impl Connection {
         if let Node::Method(method) = node {
             return MethodSet::one(method);
         }
+        self.shown_in(&self.catalogue.methods_below(node))
+    }
+
+    fn shown_in(&self, ranges: &[Range<u32>]) -> MethodSet {
         let visible = self.list.visible();
         let mut bits = super::catalogue::bits::Bits::none(visible.len());
-        for range in self.catalogue.methods_below(node) {
-            bits.set_range(range, true);
+        for range in ranges {
+            bits.set_range(range.clone(), true);
         }
         bits.intersect(visible);
         MethodSet::from_bits(&bits)

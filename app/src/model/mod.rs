@@ -27,6 +27,7 @@ pub mod list;
 pub mod live;
 pub mod log;
 pub mod methodset;
+pub mod output;
 pub mod processes;
 pub mod query;
 pub mod selection;

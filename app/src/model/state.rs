@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::ids::{ConnectionId, Ticket};
 use super::log::{Kind, Log};
+use super::output::Output;
 use super::processes::Processes;
 use super::update::{Launch, Now, Update};
 use redial_protocol::ids::ProcessKey;
@@ -34,6 +35,8 @@ pub struct Model {
     pub log: Log,
     /// Programs started from here.
     pub launched: BTreeMap<Ticket, Launched>,
+    /// What they wrote.
+    pub output: Output,
     last_connection: u32,
     last_launch: u64,
 }
@@ -120,6 +123,9 @@ impl Model {
                 (Kind::Answer, format!("the agent is in process {} ({what})", key.pid))
             }
             Launch::Notice(text) => (Kind::Notice, text),
+            Launch::Output { lines, left_out } => {
+                return self.output.add(now, launched.pid.unwrap_or_default(), lines, left_out);
+            }
             Launch::Failed(why) => {
                 launched.ended = Some(why.clone());
                 (Kind::Refusal, why)

@@ -43,11 +43,27 @@ pub enum Launch {
     Notice(String),
     /// It could not be started.
     Failed(String),
+    /// What it wrote since the last time.
+    Output {
+        /// Whole lines, in the order they were read.
+        lines: Vec<Written>,
+        /// Older lines that were left out because it wrote faster than they were taken.
+        left_out: u64,
+    },
     /// It ended.
     Ended {
         /// How, in words: `with code 0`, `by signal 9`.
         how: String,
     },
+}
+
+/// A line that a launched program wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// To its standard error, not its standard output.
+    pub error: bool,
+    /// The line, without control characters and of bounded length.
+    pub text: String,
 }
 
 /// What one connection tells.

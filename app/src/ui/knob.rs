@@ -2,7 +2,7 @@
 //! the two are never mixed up. It can be clicked, dragged, turned by the wheel and by keys, and driven by a screen
 //! reader or a test through AccessKit (a slider whose value is the index of the level).
 
-use super::knob_paint;
+use super::{knob_levels, knob_paint};
 use eframe::egui::{self, EventFilter, Key, Response, Sense, Ui, WidgetInfo, accesskit, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
@@ -69,21 +69,35 @@ impl<'a> Knob<'a> {
         self
     }
 
-    /// Shows it in the next free place.
+    /// Shows it in the next free place, with the names of the levels around it: each can be clicked.
     pub fn show(self, ui: &mut Ui) -> Turned {
-        let (rect, _) = ui.allocate_exact_size(vec2(self.size, self.size), Sense::hover());
+        let room = vec2(self.size + 2.0 * knob_levels::ROOM, self.size);
+        let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
         let id = ui.scope_id().with(("knob", self.face.label));
-        self.show_at(ui, id, rect)
+        let place = egui::Rect::from_center_size(rect.center(), vec2(self.size, self.size));
+        let enabled = self.enabled.is_ok() && ui.is_enabled();
+        let named = knob_levels::around(ui, id, place, &self.face, enabled);
+        self.turn(ui, id, place, named)
     }
 
     /// Shows it in `rect`. `id` must stay the same for the same dial.
     pub fn show_at(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect) -> Turned {
+        self.turn(ui, id, rect, None)
+    }
+
+    /// `named` is the level whose name was clicked.
+    fn turn(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect, named: Option<Level>) -> Turned {
         let enabled = self.enabled.is_ok() && ui.is_enabled();
         let sense = if enabled { Sense::click_and_drag() } else { Sense::hover() };
         let mut response = ui.interact(rect, id, sense);
         let face = self.face;
         let before = face.wanted.unwrap_or(Level::Off);
-        let wish = if enabled { self.wish(ui, &response, before) } else { None };
+        let wish = match enabled {
+            true => {
+                named.or(knob_levels::menu(&response, &face)).or_else(|| self.wish(ui, &response, before))
+            }
+            false => None,
+        };
         let (to, refused) = match wish {
             Some(level) if level == before && face.wanted.is_some() => (None, None),
             Some(level) if face.offered.contains(&level) => (Some(level), None),
@@ -97,6 +111,9 @@ impl<'a> Knob<'a> {
         self.tell(ui, &response, enabled, shown);
         if ui.is_rect_visible(rect) {
             knob_paint::paint(ui, rect, &face, shown, to.is_some() || face.pending, enabled, &response);
+        }
+        if egui::Popup::is_any_open(ui.ctx()) {
+            return Turned { to, refused };
         }
         match self.enabled {
             Err(why) => drop(response.on_hover_text(why)),
@@ -236,7 +253,7 @@ impl<'a> Knob<'a> {
                 ui.weak(format!("{}  {word}: {}", level as u8, self.face.not_offered));
             }
         }
-        ui.weak("click or Space toggles; drag, arrows, Home, End and 0–3 turn it");
+        ui.weak("Click or Space toggles. Drag, wheel, arrows, Home, End and 0–3 turn it. Right-click lists levels.");
     }
 }
 

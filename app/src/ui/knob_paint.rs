@@ -87,6 +87,13 @@ fn angle(level: Level) -> f32 {
     FIRST + SWEEP * f32::from(level as u8) / 3.0
 }
 
+/// Where the name of a level stands beside the knob in `rect`.
+pub fn name_place(rect: Rect, level: Level) -> (Pos2, Align2) {
+    let out = direction(angle(level));
+    let at = rect.center() + out * (rect.width() * 0.5 + 1.0);
+    (at, if out.x < 0.0 { Align2::RIGHT_CENTER } else { Align2::LEFT_CENTER })
+}
+
 fn direction(angle: f32) -> Vec2 {
     vec2(angle.sin(), -angle.cos())
 }

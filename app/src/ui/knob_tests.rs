@@ -3,7 +3,7 @@
 use super::*;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, Pos2, TouchPhase};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 
 const TWO: [Level; 2] = [Level::Off, Level::Count];
 
@@ -147,4 +147,39 @@ fn a_mixed_knob_says_so_and_a_click_turns_all_on() {
     harness.get_by_label("dial of A.B").set_value_accesskit(0.0);
     harness.run();
     assert_eq!(harness.state().turns, [Level::Off], "off turns a mixed one off, too");
+}
+
+#[test]
+fn a_level_is_picked_by_its_name_on_the_face() {
+    let mut harness = bench(Some(Level::Off), &[Level::Off, Level::Count, Level::Trace]);
+    for level in [Level::Trace, Level::Count, Level::Off] {
+        harness.get_by_label(&format!("dial of A.B to {level}")).click();
+        harness.run();
+        assert_eq!(harness.state().turns.last(), Some(&level));
+    }
+    harness.get_by_label("dial of A.B to time").click();
+    harness.run();
+    assert_eq!((harness.state().turns.len(), harness.state().refused.as_slice()), (3, &[Level::Time][..]));
+}
+
+#[test]
+fn a_level_is_picked_in_the_menu_and_what_is_not_offered_says_why() {
+    let mut harness = bench(Some(Level::Off), &TWO);
+    harness.get_by_label("dial of A.B").click_secondary();
+    harness.run();
+    assert!(harness.query_by_label("the agent does not offer it").is_some());
+    let named = |harness: &Harness<'_, Bench>, part: &str| {
+        let node = harness.get_by_label_contains(part);
+        (node.accesskit_node().is_disabled(), node.rect().center())
+    };
+    let (disabled, at) = named(&harness, "trace one event");
+    assert!(disabled);
+    harness.event(Event::PointerMoved(at));
+    harness.run();
+    assert_eq!(harness.state().turns, [], "the menu turns nothing by itself");
+    assert!(!named(&harness, "count the exact").0);
+    harness.get_by_label_contains("count the exact").click();
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Count]);
+    assert!(harness.query_by_label_contains("count the exact").is_none(), "it closes");
 }

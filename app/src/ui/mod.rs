@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod knob;
+pub mod knob_levels;
 pub mod knob_paint;
 pub mod list;
 pub mod numbers;

@@ -12,6 +12,9 @@ pub const BODY: f32 = 14.0;
 /// Size of the numbers in tables, points.
 pub const DIGITS: f32 = 13.0;
 
+/// Opacity of what cannot be used now: weaker, but still to be read.
+const DISABLED: f32 = 0.7;
+
 /// The colours of a theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
@@ -128,6 +131,8 @@ pub fn install(context: &egui::Context) {
             .into();
             style.spacing.item_spacing = egui::vec2(8.0, 6.0);
             style.spacing.button_padding = egui::vec2(10.0, 4.0);
+            style.spacing.window_margin = egui::Margin::same(14);
+            style.spacing.menu_margin = egui::Margin::same(8);
             style.spacing.interact_size.y = ROW;
             style.interaction.selectable_labels = false;
             // A window that moves by itself keeps a core busy and says nothing.
@@ -152,6 +157,7 @@ fn fonts() -> FontDefinitions {
 fn visuals(theme: Theme, palette: &Palette) -> Visuals {
     let mut visuals = theme.default_visuals();
     visuals.override_text_color = None;
+    visuals.disabled_alpha = DISABLED;
     visuals.weak_text_color = Some(palette.weak);
     visuals.hyperlink_color = palette.accent;
     visuals.faint_bg_color = palette.stripe;
@@ -225,6 +231,11 @@ mod tests {
                     let ratio = contrast(text, surface);
                     assert!(ratio >= 4.5, "{name}: {text:?} on {surface:?} has {ratio:.2}");
                 }
+            }
+            for surface in [palette.panel, palette.raised] {
+                let faded = surface.lerp_to_gamma(palette.text, DISABLED);
+                let ratio = contrast(faded, surface);
+                assert!(ratio >= 4.5, "{name}: what is disabled, on {surface:?}, has {ratio:.2}");
             }
             assert!(contrast(palette.marked, palette.mark) >= 4.5, "{name}: matched letters");
             assert!(contrast(palette.on_alarm, palette.alarm) >= 4.5, "{name}: the alarm button");

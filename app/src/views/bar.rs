@@ -1,83 +1,64 @@
-//! The bar at the top: what can be started, how it looks, and the one button that turns everything off.
+//! The bar at the top: every command in menus, and the one button that turns everything off.
 
-use crate::commands::{Command, Form, Situation};
-use crate::persist::ThemeChoice;
+use crate::commands::{Command, MENUS, Situation};
 use crate::ui::theme::Palette;
 use eframe::egui::{Align, Button, Layout, RichText, Stroke, Ui};
 
+/// Below this width the menus become one, points.
+const NARROW: f32 = 660.0;
+
 /// Shows the bar. `on` is the number of dials that are not off.
 pub fn show(ui: &mut Ui, now: &Situation, on: u64, commands: &mut Vec<Command>) {
-    let palette = Palette::of(ui);
+    let wide = ui.available_width() >= NARROW;
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Redial").size(17.0).strong());
-        ui.add_space(8.0);
-        ui.menu_button("Process", |ui| {
-            for command in [
-                Command::Launch,
-                Command::StartDemo,
-                Command::Reconnect,
-                Command::Disconnect,
-                Command::TakeControl,
-                Command::Quit,
-            ] {
-                item(ui, command, now, commands);
-            }
-        });
-        ui.menu_button("Methods", |ui| {
-            for command in [
-                Command::FocusFilter,
-                Command::ClearFilter,
-                Command::OnlyDialled,
-                Command::HideFramework,
-                Command::Tree,
-                Command::HoldOrder,
-                Command::SelectAll,
-                Command::Copy(Form::Text),
-                Command::Copy(Form::Markdown),
-                Command::Copy(Form::Csv),
-            ] {
-                item(ui, command, now, commands);
-            }
-        });
-        ui.menu_button("View", |ui| {
-            for command in [
-                Command::Log,
-                Command::Theme(ThemeChoice::Dark),
-                Command::Theme(ThemeChoice::Light),
-                Command::Theme(ThemeChoice::System),
-                Command::ZoomIn,
-                Command::ZoomOut,
-                Command::ZoomReset,
-                Command::Palette,
-                Command::Keys,
-            ] {
-                item(ui, command, now, commands);
-            }
-        });
+        if wide {
+            ui.label(RichText::new("Redial").size(17.0).strong());
+            ui.add_space(8.0);
+            menus(ui, now, commands);
+        } else {
+            ui.menu_button("Menu", |ui| menus(ui, now, commands));
+        }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let text = match on {
-                0 => "All dials off".to_owned(),
-                on => format!("All dials off ({})", crate::output::words::grouped(on)),
-            };
-            let label = RichText::new(text).strong().color(palette.on_alarm);
-            let button = Button::new(label).fill(palette.alarm).stroke(Stroke::new(1.0, palette.bad));
-            let response = ui.add(button.shortcut_text(RichText::new("F9").color(palette.on_alarm)));
-            let response = response.on_hover_text(
-                "turns every dial of this process off, whoever set it; the agent confirms when every method runs \
-                 its original code again",
-            );
-            if response.clicked() {
-                commands.push(Command::AllOff);
-            }
-            if ui.button("Launch…").clicked() {
+            all_off(ui, on, commands);
+            if wide && ui.button("Launch…").on_hover_text("starts a program with the agent in it").clicked()
+            {
                 commands.push(Command::Launch);
             }
         });
     });
 }
 
+fn menus(ui: &mut Ui, now: &Situation, commands: &mut Vec<Command>) {
+    for (name, entries) in MENUS {
+        ui.menu_button(*name, |ui| {
+            for command in *entries {
+                entry(ui, command, now, commands);
+            }
+        });
+    }
+}
+
+fn all_off(ui: &mut Ui, on: u64, commands: &mut Vec<Command>) {
+    let palette = Palette::of(ui);
+    let text = match on {
+        0 => Command::AllOff.name().to_owned(),
+        on => format!("{} ({})", Command::AllOff.name(), crate::output::words::grouped(on)),
+    };
+    let label = RichText::new(text).strong().color(palette.on_alarm);
+    let button = Button::new(label).fill(palette.alarm).stroke(Stroke::new(1.0, palette.bad));
+    let keys = Command::AllOff.keys(ui.ctx()).unwrap_or_default();
+    let response = ui.add(button.shortcut_text(RichText::new(keys).color(palette.on_alarm)));
+    let response = response.on_hover_text(
+        "turns every dial of this process off, whoever set it; the agent confirms when every method runs its original \
+         code again",
+    );
+    if response.clicked() {
+        commands.push(Command::AllOff);
+    }
+}
+
 /// One entry of a menu, disabled with its reason.
-fn item(ui: &mut Ui, command: Command, now: &Situation, commands: &mut Vec<Command>) {
+fn entry(ui: &mut Ui, command: &Command, now: &Situation, commands: &mut Vec<Command>) {
     let enabled = command.enabled(now);
     let mut button = Button::new(command.name());
     if let Some(keys) = command.keys(ui.ctx()) {
@@ -89,7 +70,7 @@ fn item(ui: &mut Ui, command: Command, now: &Situation, commands: &mut Vec<Comma
         Err(why) => response.on_disabled_hover_text(why),
     };
     if response.clicked() {
-        commands.push(command);
+        commands.push(command.clone());
         ui.close();
     }
 }

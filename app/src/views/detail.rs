@@ -2,7 +2,7 @@
 
 use super::face::Face;
 use crate::commands::Command;
-use crate::model::connection::{Connection, GroupDial};
+use crate::model::connection::Connection;
 use crate::model::ids::MethodIx;
 use crate::model::methodset::MethodSet;
 use crate::output::words;
@@ -12,7 +12,6 @@ use crate::ui::{numbers, sparkline};
 use eframe::egui::{RichText, Sense, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
-use std::ops::Range;
 
 const KNOB: f32 = 116.0;
 
@@ -118,16 +117,8 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
 }
 
 fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut Vec<Command>) {
-    let ranges: Vec<Range<u32>> = targets.ranges().collect();
-    let sums = connection.live.sums(&ranges, None);
-    let methods = u32::try_from(targets.len()).unwrap_or(u32::MAX);
-    let mut by_level = sums.wanted;
-    by_level[Level::Off as usize] += methods.saturating_sub(sums.known);
-    let mut levels = Level::ALL.into_iter().filter(|level| by_level[*level as usize] > 0);
-    let wanted = levels.next().filter(|_| levels.next().is_none());
-    let pending = connection.turns.touches(&ranges);
-    let wanted = connection.turns.whole(&ranges).filter(|_| pending).or(wanted);
-    let group = GroupDial { methods, wanted, pending, by_level, sums };
+    let group = connection.group_of_set(&targets);
+    let (by_level, sums) = (group.by_level, group.sums);
     let face = Face::of_group(&group);
     ui.label(RichText::new(words::count(targets.len(), "method", "methods")).size(18.0).strong());
     ui.weak("turned together");

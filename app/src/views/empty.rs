@@ -2,7 +2,7 @@
 
 use crate::commands::{Command, Situation};
 use crate::ui::theme::Palette;
-use eframe::egui::{Button, RichText, Ui, vec2};
+use eframe::egui::{Button, Label, RichText, ScrollArea, Ui, vec2};
 
 /// Why there is nothing to show.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,56 +39,63 @@ pub enum Why<'a> {
 /// Shows it in the middle of the rest of `ui`.
 pub fn show(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>) {
     let height = ui.available_height();
-    ui.vertical_centered(|ui| {
-        let above = if matches!(why, Why::NoProcess { .. }) { 0.14 } else { 0.26 };
-        ui.add_space((height * above).max(12.0));
-        match why {
-            Why::NoProcess { any } => first_run(ui, *any, now, commands),
-            Why::NoAgent { process, why } => {
-                title(ui, &format!("{process} cannot be dialled yet"));
-                text(ui, why);
-                text(
-                    ui,
-                    "The agent is loaded when a program starts. Launch it from here, and its methods appear.",
-                );
-                buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.vertical_centered(|ui| {
+            ui.set_max_width((ui.available_width() - 24.0).max(100.0));
+            let above = if matches!(why, Why::NoProcess { .. }) { 0.14 } else { 0.26 };
+            ui.add_space((height * above).max(12.0));
+            say(ui, why, now, commands);
+        });
+    });
+}
+
+fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>) {
+    match why {
+        Why::NoProcess { any } => first_run(ui, *any, now, commands),
+        Why::NoAgent { process, why } => {
+            title(ui, &format!("{process} cannot be dialled yet"));
+            text(ui, why);
+            text(
+                ui,
+                "The agent is loaded when a program starts. Launch it from here, and its methods appear.",
+            );
+            buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
+        }
+        Why::Waiting(what) => {
+            title(ui, what);
+            text(ui, "This takes a moment.");
+        }
+        Why::Gone(what) => {
+            title(ui, what);
+            text(ui, "Pick another process on the left, or start it again.");
+            buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
+        }
+        Why::NoMatch { filter, hidden } => {
+            if filter.is_empty() {
+                title(ui, "Every method is hidden");
+            } else {
+                title(ui, &format!("No method has “{filter}” in its name"));
             }
-            Why::Waiting(what) => {
-                title(ui, what);
-                text(ui, "This takes a moment.");
-            }
-            Why::Gone(what) => {
-                title(ui, what);
-                text(ui, "Pick another process on the left, or start it again.");
-                buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
-            }
-            Why::NoMatch { filter, hidden } => {
-                if filter.is_empty() {
-                    title(ui, "Every method is hidden");
-                } else {
-                    title(ui, &format!("No method has “{filter}” in its name"));
-                }
-                if *hidden > 0 {
-                    let methods = crate::output::words::count(*hidden as u64, "method", "methods");
-                    text(ui, &format!("{methods} of the framework would fit, but those are hidden."));
-                    buttons(ui, now, &[Command::HideFramework, Command::ClearFilter], commands);
-                } else {
-                    text(ui, "Types and methods are searched by any part of their names.");
-                    buttons(ui, now, &[Command::ClearFilter], commands);
-                }
-            }
-            Why::NoDials => {
-                title(ui, "No dial is on");
-                text(ui, "Find a method, and press Space on it to count its calls.");
-                buttons(ui, now, &[Command::OnlyDialled], commands);
-            }
-            Why::NoMethods => {
-                title(ui, "No methods yet");
-                text(ui, "The process has loaded no module. Methods appear here as modules load.");
-                buttons(ui, now, &[Command::Reconnect], commands);
+            if *hidden > 0 {
+                let methods = crate::output::words::count(*hidden as u64, "method", "methods");
+                text(ui, &format!("{methods} of the framework would fit, but those are hidden."));
+                buttons(ui, now, &[Command::HideFramework, Command::ClearFilter], commands);
+            } else {
+                text(ui, "Types and methods are searched by any part of their names.");
+                buttons(ui, now, &[Command::ClearFilter], commands);
             }
         }
-    });
+        Why::NoDials => {
+            title(ui, "No dial is on");
+            text(ui, "Find a method, and press Space on it to count its calls.");
+            buttons(ui, now, &[Command::OnlyDialled], commands);
+        }
+        Why::NoMethods => {
+            title(ui, "No methods yet");
+            text(ui, "The process has loaded no module. Methods appear here as modules load.");
+            buttons(ui, now, &[Command::Reconnect], commands);
+        }
+    }
 }
 
 fn first_run(ui: &mut Ui, any: bool, now: &Situation, commands: &mut Vec<Command>) {
@@ -111,7 +118,7 @@ fn first_run(ui: &mut Ui, any: bool, now: &Situation, commands: &mut Vec<Command
             ui.add_space(side);
             ui.label(RichText::new(number).size(20.0).strong().color(Palette::of(ui).accent));
             ui.add_space(6.0);
-            ui.label(RichText::new(step).size(15.0));
+            ui.add(Label::new(RichText::new(step).size(15.0)).wrap());
         });
     }
     ui.add_space(14.0);

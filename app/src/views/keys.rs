@@ -1,6 +1,6 @@
 //! The sheet of keys.
 
-use crate::commands::LISTED;
+use crate::commands::listed;
 use eframe::egui::{self, Align2, Grid, RichText, vec2};
 
 /// What is no command of its own.
@@ -20,19 +20,24 @@ pub fn show(context: &egui::Context) -> bool {
         .collapsible(false)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
-            let listed = LISTED.iter().filter_map(|command| Some((command.keys(context)?, command.name())));
+            let commands = listed().filter_map(|command| Some((command.keys(context)?, command.name())));
             let others = OTHERS.iter().map(|(keys, what)| ((*keys).to_owned(), *what));
-            let all: Vec<(String, &str)> = listed.chain(others).collect();
-            let half = all.len().div_ceil(2);
-            let grid = Grid::new("keys").num_columns(4).striped(true).min_row_height(18.0);
-            grid.spacing(vec2(18.0, 4.0)).show(ui, |ui| {
-                for row in 0..half {
-                    for (keys, what) in [all.get(row), all.get(row + half)].into_iter().flatten() {
-                        ui.label(RichText::new(keys).monospace());
-                        ui.label(*what);
+            let all: Vec<(String, &str)> = commands.chain(others).collect();
+            let room = context.content_rect().size();
+            // In a narrow window under each other.
+            let columns = if room.x < 760.0 { 1 } else { 2 };
+            let lines = all.len().div_ceil(columns);
+            egui::ScrollArea::vertical().max_height(room.y - 110.0).show(ui, |ui| {
+                let grid = Grid::new("keys").num_columns(2 * columns).striped(true).min_row_height(18.0);
+                grid.spacing(vec2(18.0, 4.0)).show(ui, |ui| {
+                    for line in 0..lines {
+                        for (keys, what) in all.iter().skip(line).step_by(lines) {
+                            ui.label(RichText::new(keys).monospace());
+                            ui.label(*what);
+                        }
+                        ui.end_row();
                     }
-                    ui.end_row();
-                }
+                });
             });
         });
     !open

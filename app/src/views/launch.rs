@@ -34,9 +34,14 @@ pub fn show(context: &egui::Context, launch: &mut Launch, commands: &mut Vec<Com
         .open(&mut open)
         .resizable(false)
         .collapsible(false)
-        .min_width(600.0)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, -20.0))
-        .show(context, |ui| done = inside(ui, launch, commands));
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .show(context, |ui| {
+            let room = context.content_rect().size();
+            ui.set_width((room.x - 60.0).min(600.0));
+            egui::ScrollArea::vertical()
+                .max_height(room.y - 90.0)
+                .show(ui, |ui| done = inside(ui, launch, commands));
+        });
     !open || done
 }
 
@@ -78,7 +83,7 @@ fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) {
     let label = ui.label(name);
     let edit =
         if lines == 1 { TextEdit::singleline(text) } else { TextEdit::multiline(text).desired_rows(lines) };
-    ui.add(edit.hint_text(hint).desired_width(460.0)).labelled_by(label.id);
+    ui.add(edit.hint_text(hint).desired_width(f32::INFINITY)).labelled_by(label.id);
     ui.end_row();
 }
 

@@ -1,74 +1,163 @@
-//! The log: what was asked, what became of it, and every refusal in words.
+//! The panel below: the log (what was asked, what became of it, every refusal in words), and what launched programs
+//! wrote.
 
-use crate::model::log::{Entry, Kind, Log};
+use crate::model::log::{Kind, Log};
+use crate::model::output::Output;
+use crate::model::update::Now;
 use crate::output::words;
-use crate::ui::list::Scroll;
+use crate::ui::list::{Scroll, Window};
 use crate::ui::theme::{BODY, DIGITS, Palette};
-use eframe::egui::{self, Align2, Color32, FontId, Sense, Ui, pos2};
+use eframe::egui::{self, Align2, Color32, FontId, Id, Sense, Ui, pos2};
 
 const ROW: f32 = 20.0;
+/// Where the second and the third column begin, points.
+const SECOND: f32 = 66.0;
+const THIRD: f32 = 136.0;
+
+/// What the panel shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tab {
+    #[default]
+    Log,
+    Output,
+}
 
 /// What the view itself remembers.
 #[derive(Debug, Default)]
 pub struct State {
-    scroll: Scroll,
-    /// The newest entry when it was shown last: a newer one is brought into view.
-    newest: u64,
+    tab: Tab,
+    log: Follow,
+    output: Follow,
 }
 
-/// Shows the log in the rest of `ui`.
-pub fn show(ui: &mut Ui, state: &mut State, log: &Log) {
-    ui.horizontal(|ui| {
-        ui.strong("Log");
-        let lines = log.entries().len() as u64;
-        ui.weak(match (lines, log.forgotten()) {
-            (0, _) => "requests, transitions and refusals will stand here".to_owned(),
-            (lines, 0) => words::count(lines, "line", "lines"),
-            (lines, gone) => {
-                format!(
-                    "the last {}; {} older are gone",
-                    words::count(lines, "line", "lines"),
-                    words::grouped(gone)
-                )
-            }
-        });
-    });
-    let count = log.entries().len();
-    let newest = log.entries().back().map_or(0, |entry| entry.serial);
-    if newest != state.newest {
-        state.newest = newest;
-        state.scroll.bring_into_view(count.saturating_sub(1));
+/// A list that follows its end as long as its end is in view.
+#[derive(Debug, Default)]
+struct Follow {
+    scroll: Scroll,
+    /// Lines there ever were when it was shown last.
+    newest: u64,
+    count: usize,
+}
+
+impl Follow {
+    fn show(&mut self, ui: &mut Ui, name: &str, count: usize, newest: u64) -> Window {
+        let at_end = self.count == 0 || self.scroll.shows(self.count - 1, ROW);
+        if newest != self.newest && at_end {
+            self.scroll.bring_into_view(count.saturating_sub(1));
+        }
+        (self.newest, self.count) = (newest, count);
+        self.scroll.show(ui, name, count, ROW)
     }
-    let window = state.scroll.show(ui, "log", count, ROW);
-    let painter = ui.painter_at(window.rect);
+}
+
+/// One line: time, a word, a text.
+struct Line<'a> {
+    time: String,
+    word: &'a str,
+    colour: Color32,
+    text: &'a str,
+    text_font: FontId,
+}
+
+/// Shows the panel in the rest of `ui`.
+pub fn show(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
+    head(ui, state, log, output);
+    match state.tab {
+        Tab::Log => show_log(ui, &mut state.log, log),
+        Tab::Output => show_output(ui, &mut state.output, output),
+    }
+}
+
+fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
+    ui.horizontal(|ui| {
+        ui.selectable_value(&mut state.tab, Tab::Log, "Log");
+        let written = match output.total() {
+            0 => "Output".to_owned(),
+            lines => format!("Output ({})", words::grouped(lines)),
+        };
+        ui.selectable_value(&mut state.tab, Tab::Output, written)
+            .on_hover_text("what programs launched from here wrote");
+        let (lines, gone, nothing) = match state.tab {
+            Tab::Log => {
+                (log.entries().len(), log.forgotten(), "requests, transitions and refusals will stand here")
+            }
+            Tab::Output => (
+                output.lines().len(),
+                output.gone(),
+                "what programs launched from here write will stand here",
+            ),
+        };
+        let counted = words::count(lines as u64, "line", "lines");
+        let text = match (lines, gone) {
+            (0, _) => nothing.to_owned(),
+            (_, 0) => counted,
+            (_, gone) => format!("the last {counted}; {} older are gone", words::grouped(gone)),
+        };
+        ui.add(egui::Label::new(egui::RichText::new(text).color(Palette::of(ui).weak)).truncate());
+    });
+}
+
+fn show_log(ui: &mut Ui, follow: &mut Follow, log: &Log) {
+    let entries = log.entries();
+    let window = follow.show(ui, "log", entries.len(), entries.back().map_or(0, |entry| entry.serial));
+    let palette = Palette::of(ui);
     for row in window.rows.clone() {
-        let Some(entry) = log.entries().get(row) else { continue };
-        let rect = window.row_rect(row);
-        let response = ui.interact(
-            rect.intersect(window.rect),
-            ui.scope_id().with(("log entry", entry.serial)),
-            Sense::hover(),
-        );
-        let (time, word) = (time(entry), word(entry.kind));
-        response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{time} {word}: {}", entry.text))
-        });
+        let Some(entry) = entries.get(row) else { continue };
+        let line = Line {
+            time: time(entry.at),
+            word: word(entry.kind),
+            colour: colour(entry.kind, palette),
+            text: &entry.text,
+            text_font: FontId::proportional(BODY - 0.5),
+        };
+        line.show(ui, &window, row, ui.scope_id().with(("log entry", entry.serial)));
+    }
+}
+
+fn show_output(ui: &mut Ui, follow: &mut Follow, output: &Output) {
+    let lines = output.lines();
+    let window = follow.show(ui, "output", lines.len(), output.total());
+    let palette = Palette::of(ui);
+    let first = output.total() - lines.len() as u64;
+    for row in window.rows.clone() {
+        let Some(written) = lines.get(row) else { continue };
+        let error = written.written.error;
+        let line = Line {
+            time: time(written.at),
+            word: &format!("{}{}", written.pid, if error { " err" } else { "" }),
+            colour: if error { palette.bad } else { palette.weak },
+            text: &written.written.text,
+            text_font: FontId::monospace(DIGITS),
+        };
+        line.show(ui, &window, row, ui.scope_id().with(("output line", first + row as u64)));
+    }
+}
+
+impl Line<'_> {
+    fn show(&self, ui: &Ui, window: &Window, row: usize, id: Id) {
         let palette = Palette::of(ui);
+        let painter = ui.painter_at(window.rect);
+        let rect = window.row_rect(row);
+        let response = ui.interact(rect.intersect(window.rect), id, Sense::hover());
+        response.widget_info(|| {
+            let text = format!("{} {}: {}", self.time, self.word, self.text);
+            egui::WidgetInfo::labeled(egui::Role::Label, true, text)
+        });
         let put = |x: f32, text: &str, font: FontId, colour: Color32| {
             painter.text(pos2(rect.left() + x, rect.center().y), Align2::LEFT_CENTER, text, font, colour)
         };
-        let _ = put(4.0, &time, FontId::monospace(DIGITS - 1.0), palette.weak);
-        let _ = put(70.0, word, FontId::proportional(12.0), colour(entry.kind, palette));
-        let written = put(140.0, &entry.text, FontId::proportional(BODY - 0.5), palette.text);
+        let _ = put(0.0, &self.time, FontId::monospace(DIGITS - 1.0), palette.weak);
+        let _ = put(SECOND, self.word, FontId::proportional(12.0), self.colour);
+        let written = put(THIRD, self.text, self.text_font.clone(), palette.text);
         if response.hovered() && written.right() > window.rect.right() {
-            response.on_hover_text(&entry.text);
+            response.on_hover_text(self.text);
         }
     }
 }
 
 /// `06:57:01`, UTC.
-pub fn time(entry: &Entry) -> String {
-    words::utc(entry.at.unix_ms).get(11..19).unwrap_or_default().to_owned()
+pub fn time(at: Now) -> String {
+    words::utc(at.unix_ms).get(11..19).unwrap_or_default().to_owned()
 }
 
 fn word(kind: Kind) -> &'static str {

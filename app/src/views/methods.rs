@@ -1,6 +1,7 @@
 //! The methods in the middle: filter, head of the table, and the rows of table or tree.
 
-use super::rows::{self, Columns};
+use super::columns::Columns;
+use super::rows;
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
 use crate::model::ids::Node;
@@ -43,7 +44,7 @@ pub fn toolbar(
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
             .hint_text("filter: any part of a name; of several words all must fit  ( / )")
-            .desired_width((ui.available_width() - 150.0).max(180.0));
+            .desired_width((ui.available_width() - 150.0).max(80.0));
         let field = ui.add(edit).accessible_name("filter of the methods");
         if std::mem::take(&mut state.focus_filter) {
             field.request_focus();
@@ -64,7 +65,7 @@ pub fn toolbar(
             }
         });
     });
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         let filter = connection.list.filter();
         for (on, text, command) in [
             (filter.only_dialled, "only dialled", Command::OnlyDialled),

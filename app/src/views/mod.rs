@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub mod bar;
+pub mod cells;
+pub mod columns;
+pub mod confirm;
 pub mod detail;
 pub mod empty;
 pub mod face;

@@ -1,11 +1,21 @@
-//! The strip at the bottom: how the connection is, in a few words and numbers.
+//! The strip at the bottom: how the connection is, in a few words and numbers. What finds no room stands in a list
+//! behind the last button.
 
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
 use crate::output::words;
 use crate::ui::theme::Palette;
-use eframe::egui::{RichText, Sense, Stroke, Ui, vec2};
+use eframe::egui::{Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
 use std::time::Duration;
+
+/// Room for the button behind which the rest stands, points.
+const MORE: f32 = 84.0;
+
+/// Something worth knowing of a live connection.
+struct Item {
+    text: String,
+    hint: &'static str,
+}
 
 /// Shows the strip. `mono` is the time on the model's clock.
 pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, commands: &mut Vec<Command>) {
@@ -26,55 +36,44 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
             _ => ui.painter().circle_stroke(rect.center(), 4.5, Stroke::new(1.5, colour)),
         };
         ui.label(RichText::new(text).color(colour));
-        ui.label(format!("{} ({})", connection.name, connection.process.pid));
+        name(ui, connection);
         match &connection.status {
             Status::Lost { why, retry_at } => lost(ui, why, *retry_at, mono, commands),
             Status::Connecting => {}
-            Status::Live => live(ui, connection),
+            Status::Live => show_items(ui, items(connection)),
         }
     });
 }
 
+/// The process, elided where its name is long.
+fn name(ui: &mut Ui, connection: &Connection) {
+    let text = format!("{} ({})", connection.name, connection.process.pid);
+    let room = width(ui, &text).min(ui.available_width() * 0.4).max(40.0);
+    ui.allocate_ui(vec2(room, ui.available_height()), |ui| ui.add(Label::new(text).truncate()));
+}
+
+fn width(ui: &Ui, text: &str) -> f32 {
+    let font = TextStyle::Body.resolve(ui.style());
+    ui.painter().layout_no_wrap(text.to_owned(), font, Palette::of(ui).text).size().x + 1.0
+}
+
 fn lost(ui: &mut Ui, why: &str, retry_at: Option<Duration>, mono: Duration, commands: &mut Vec<Command>) {
     ui.separator();
-    ui.add(eframe::egui::Label::new(why).truncate());
+    if ui.small_button(Command::Reconnect.name()).clicked() {
+        commands.push(Command::Reconnect);
+    }
     if let Some(at) = retry_at {
         let seconds = at.saturating_sub(mono).as_secs_f32().ceil();
         ui.weak(format!("tries again in {seconds:.0} s"));
         ui.ctx().request_repaint_after(Duration::from_secs(1));
     }
-    if ui.small_button("Connect again").clicked() {
-        commands.push(Command::Reconnect);
-    }
+    ui.add(Label::new(why).truncate());
 }
 
-fn live(ui: &mut Ui, connection: &Connection) {
-    let mut item = |text: String, hint: &str| {
-        ui.separator();
-        ui.weak(text).on_hover_text(hint);
-    };
-    if let Some(facts) = &connection.facts {
-        let runtime = format!("{} {}", facts.runtime_kind.word(), facts.runtime_version);
-        item(runtime, "the runtime, as the agent says");
-    }
-    if let Some(latency) = connection.latency {
-        item(format!("{:.1} ms", latency.as_secs_f64() * 1000.0), "round trip to the agent");
-    }
-    item(format!("{:.0} updates/s", connection.update_rate()), "messages that arrive from the agent");
-    if connection.live.dropped() > 0 {
-        let dropped = words::count(connection.live.dropped(), "update", "updates");
-        item(
-            format!("{dropped} dropped"),
-            "updates the agent left out because this window was slow; counts are exact",
-        );
-    }
-    if let Some(agent) = &connection.agent {
-        item(format!("agent {}", words::bytes(agent.memory_bytes)), "memory of the agent in the process");
-        item(
-            format!("runtime keeps {}", words::bytes(agent.clr_kept_bytes)),
-            "what the runtime keeps for recompiled methods until their AppDomain unloads",
-        );
-    }
+/// What there is to know, the most wanted first.
+fn items(connection: &Connection) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut item = |text: String, hint| items.push(Item { text, hint });
     match &connection.holder {
         Some(holder) if holder.pid == std::process::id() => {
             item("control: this window".to_owned(), "this window may turn dials");
@@ -84,5 +83,78 @@ fn live(ui: &mut Ui, connection: &Connection) {
             "another program turns the dials; turning one here offers to take control",
         ),
         None => item("control: free".to_owned(), "turning a dial takes control"),
+    }
+    if connection.live.dropped() > 0 {
+        let dropped = words::count(connection.live.dropped(), "update", "updates");
+        item(
+            format!("{dropped} dropped"),
+            "updates the agent left out because this window was slow; counts are exact",
+        );
+    }
+    if let Some(latency) = connection.latency {
+        item(format!("{:.1} ms", latency.as_secs_f64() * 1000.0), "round trip to the agent");
+    }
+    item(format!("{:.0} updates/s", connection.update_rate()), "messages that arrive from the agent");
+    if let Some(agent) = &connection.agent {
+        item(format!("agent {}", words::bytes(agent.memory_bytes)), "memory of the agent in the process");
+        item(
+            format!("runtime keeps {}", words::bytes(agent.clr_kept_bytes)),
+            "what the runtime keeps for recompiled methods until their AppDomain unloads",
+        );
+    }
+    if let Some(facts) = &connection.facts {
+        let runtime = format!("{} {}", facts.runtime_kind.word(), facts.runtime_version);
+        item(runtime, "the runtime, as the agent says");
+    }
+    items
+}
+
+fn show_items(ui: &mut Ui, items: Vec<Item>) {
+    let gap = 2.0 * ui.spacing().item_spacing.x + 6.0;
+    let widths: Vec<f32> = items.iter().map(|item| width(ui, &item.text) + gap).collect();
+    let fit = fitting(&widths, ui.available_width());
+    let mut items = items.into_iter();
+    for item in items.by_ref().take(fit) {
+        ui.separator();
+        ui.weak(item.text).on_hover_text(item.hint);
+    }
+    let rest: Vec<Item> = items.collect();
+    if rest.is_empty() {
+        return;
+    }
+    ui.separator();
+    ui.menu_button(format!("{} more…", rest.len()), |ui| {
+        for item in rest {
+            ui.label(item.text);
+            ui.label(RichText::new(item.hint).small().color(Palette::of(ui).weak));
+        }
+    });
+}
+
+/// How many of things that wide fit into a room, the button for the rest included if there is a rest.
+fn fitting(widths: &[f32], room: f32) -> usize {
+    if widths.iter().sum::<f32>() <= room {
+        return widths.len();
+    }
+    let mut left = room - MORE;
+    widths
+        .iter()
+        .take_while(|width| {
+            left -= **width;
+            left >= 0.0
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_leaves_room_for_the_button() {
+        assert_eq!(fitting(&[50.0, 50.0], 100.0), 2);
+        assert_eq!(fitting(&[50.0, 50.0, 50.0], 149.0), 1);
+        assert_eq!(fitting(&[50.0, 50.0], 60.0), 0);
+        assert_eq!(fitting(&[], 0.0), 0);
     }
 }

@@ -1,10 +1,10 @@
 //! What a user does, and what the window makes of it, without an agent: what must happen before it answers.
 
-use super::stage::{CONNECTION, act, minute, row, rows, second, tell, with_shop};
+use super::stage::{CONNECTION, act, crowd, feed, minute, row, rows, second, tell, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
-use crate::model::update::{Refused, Told};
+use crate::model::update::{Launch, Refused, Told, Update, Written};
 use eframe::egui::{Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -158,4 +158,103 @@ fn a_table_is_copied_as_shown() {
     assert_eq!(rows, shop.row_count());
     assert!(text.contains("Shop!Shop.Cart.get_Total(),count,live,17,,"), "{text}");
     assert!(!text.contains("System.String"), "the framework is hidden");
+}
+
+/// A large turn is asked about first: by Enter, by a click, or not at all; a small one is done at once.
+#[test]
+fn a_large_turn_is_asked_about_first() {
+    let mut harness = with_shop(Theme::Dark);
+    crowd(&mut harness, 1_500);
+    harness.state_mut().methods.text = "crowd".into();
+    act(&mut harness, Command::Filter("crowd".into()));
+    act(&mut harness, Command::SelectAll);
+    let question = "Turn 1,500 dials to count?";
+    let space = |harness: &mut Harness<'static, App>| {
+        harness.key_press(Key::Space);
+        harness.run_steps(3);
+    };
+    space(&mut harness);
+    assert!(harness.query_by_label(question).is_some());
+    assert!(harness.query_by_label_contains("1,500 methods in Crowd.").is_some());
+    assert!(harness.query_by_label_contains("about 2.00 MiB in all").is_some());
+    assert!(
+        harness.state().model.current().expect("Shop").turns.pending().is_empty(),
+        "nothing is asked yet"
+    );
+
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.query_by_label(question).is_none());
+    let shop = harness.state().model.current().expect("Shop");
+    assert!(
+        shop.turns.pending().is_empty() && shop.list.filter().text == "crowd",
+        "only the question is gone"
+    );
+
+    space(&mut harness);
+    harness.get_by_label_contains("Cancel").click();
+    harness.run_steps(3);
+    assert!(harness.state().model.current().expect("Shop").turns.pending().is_empty());
+
+    space(&mut harness);
+    harness.key_press(Key::Enter);
+    harness.run_steps(3);
+    assert!(harness.query_by_label(question).is_none());
+    assert_eq!(harness.state().model.current().expect("Shop").turns.pending().len(), 1);
+    let said_of_all = said(&harness, Kind::Request);
+    assert!(said_of_all.starts_with("count on 1500 methods"), "{said_of_all}");
+}
+
+#[test]
+fn turning_a_hundred_on_or_everything_off_needs_no_question() {
+    let mut harness = with_shop(Theme::Dark);
+    crowd(&mut harness, 1_500);
+    act(&mut harness, Command::Tree);
+    act(&mut harness, Command::Filter("type0".into()));
+    harness.get_by_label("dial of type Type0").click();
+    harness.run_steps(3);
+    assert_eq!(harness.state().model.current().expect("Shop").turns.pending().len(), 1, "a hundred at once");
+    // So many are not unfolded by a search.
+    act(&mut harness, Command::Filter("crowd".into()));
+    let module = "dial of AppDomain clrhost";
+    harness.get_by_label(module).set_value_accesskit(1.0);
+    harness.run_steps(3);
+    harness.get_by_role_and_label(eframe::egui::accesskit::Role::Button, "Turn 1,500 dials").click();
+    harness.run_steps(3);
+    assert_eq!(harness.state().model.current().expect("Shop").turns.pending().len(), 2);
+    harness.get_by_label(module).set_value_accesskit(0.0);
+    harness.run_steps(3);
+    assert_eq!(harness.state().model.current().expect("Shop").turns.pending().len(), 3, "off is never asked");
+}
+
+#[test]
+fn a_row_has_a_menu_of_levels() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click_secondary();
+    harness.run_steps(3);
+    harness.get_by_label_contains("count the exact").click();
+    harness.run_steps(3);
+    assert_eq!(said(&harness, Kind::Request), format!("count on {ADD}"));
+    assert_eq!(value(&harness, ADD_DIAL), "count, asking…");
+}
+
+#[test]
+fn what_a_launched_program_writes_stands_under_output() {
+    let mut harness = with_shop(Theme::Dark);
+    let ticket = harness.state_mut().model.begin_launch("shop", Default::default());
+    let written = |error, text: &str| Written { error, text: text.into() };
+    let lines = vec![written(false, "listening"), written(true, "out of stock")];
+    feed(
+        &mut harness,
+        vec![
+            Update::Launch(ticket, Launch::Started { pid: 77 }),
+            Update::Launch(ticket, Launch::Output { lines, left_out: 5 }),
+        ],
+    );
+    assert!(harness.query_by_label_contains("listening").is_none(), "the log stays as it is");
+    harness.get_by_label("Output (2)").click();
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains("77: listening").is_some());
+    assert!(harness.query_by_label_contains("77 err: out of stock").is_some());
+    assert!(harness.query_by_label_contains("5 older are gone").is_some());
 }

@@ -3,4 +3,5 @@
 pub mod stage;
 
 mod gestures;
+mod settings;
 mod snapshots;

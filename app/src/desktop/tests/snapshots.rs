@@ -1,7 +1,9 @@
 //! Pictures of the window in both themes, compared with those committed. `UPDATE_SNAPSHOTS=1` makes them anew; look at
 //! each before committing it.
 
-use super::stage::{act, feed, minute, processes, rows, tell, window, with_shop};
+use super::stage::{
+    act, crowd, feed, look_at_shop, minute, processes, rows, tell, window, window_of, with_shop,
+};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::list::{Filter, Key, Sort};
@@ -26,7 +28,10 @@ fn both(name: &str, build: impl Fn(Theme) -> Harness<'static, App>) {
 }
 
 fn counting(theme: Theme) -> Harness<'static, App> {
-    let mut harness = with_shop(theme);
+    counting_in(with_shop(theme))
+}
+
+fn counting_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
     tell(&mut harness, vec![rows()]);
     tell(&mut harness, minute());
     harness
@@ -142,6 +147,98 @@ fn several_selected_sorted_by_rate() {
         let filter = Filter { only_dialled: true, ..Filter::default() };
         harness.state_mut().model.current_mut().expect("Shop").set_filter(filter);
         act(&mut harness, Command::SelectAll);
+        harness
+    });
+}
+
+fn little_room(name: &str, size: [f32; 2]) {
+    both(name, |theme| {
+        let mut harness = counting_in(look_at_shop(window_of(theme, size)));
+        harness.get_by_label("Shop!Shop.Cart.Add(int)").click();
+        harness.run_steps(3);
+        harness
+    });
+}
+
+/// 1280×800 at a zoom of 1.5.
+const ZOOMED: [f32; 2] = [853.0, 533.0];
+/// 900×600 at a zoom of 1.5.
+const SMALLEST: [f32; 2] = [600.0, 400.0];
+
+#[test]
+fn little_room_when_zoomed() {
+    little_room("zoomed", ZOOMED);
+}
+
+#[test]
+fn little_room_in_a_small_window() {
+    little_room("small", [900.0, 600.0]);
+}
+
+#[test]
+fn little_room_in_a_small_window_when_zoomed() {
+    little_room("smallest", SMALLEST);
+}
+
+#[test]
+fn little_room_for_the_keys() {
+    both("smallest_keys", |theme| {
+        let mut harness = window_of(theme, SMALLEST);
+        act(&mut harness, Command::Keys);
+        harness.run_steps(4);
+        harness
+    });
+}
+
+#[test]
+fn little_room_for_a_launch() {
+    both("smallest_launch", |theme| {
+        let mut harness = window_of(theme, SMALLEST);
+        act(&mut harness, Command::Launch);
+        harness.run_steps(4);
+        harness
+    });
+}
+
+#[test]
+fn little_room_for_the_first_run() {
+    both("smallest_first_run", |theme| {
+        let mut harness = window_of(theme, SMALLEST);
+        feed(&mut harness, vec![Update::Processes(Default::default())]);
+        harness
+    });
+}
+
+/// The process lives, its agent does not answer.
+#[test]
+fn the_agent_is_out_of_reach() {
+    let lost = |theme, size| {
+        let mut harness = counting_in(look_at_shop(window_of(theme, size)));
+        let why = "the agent in process 4242 did not answer within 10 s".into();
+        tell(&mut harness, vec![Told::Lost { why, retry: None }, Told::Connecting]);
+        harness
+    };
+    both("out_of_reach", |theme| lost(theme, ZOOMED));
+}
+
+#[test]
+fn a_large_turn() {
+    both("large_turn", |theme| {
+        let mut harness = counting(theme);
+        crowd(&mut harness, 40_000);
+        act(&mut harness, Command::SelectAll);
+        harness.key_press(Button::Space);
+        harness.run_steps(4);
+        harness
+    });
+}
+
+#[test]
+fn the_menu_of_a_knob() {
+    both("knob_menu", |theme| {
+        let mut harness = counting(theme);
+        harness.get_by_label("dial of Shop!Shop.Catalog.Find(string)").click_secondary();
+        harness.run_steps(4);
         harness
     });
 }

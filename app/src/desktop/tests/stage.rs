@@ -44,8 +44,13 @@ const FRAMEWORK: [(&str, &str, &str, u32); 3] = [
 
 /// A window of that theme, after its first frames.
 pub fn window(theme: Theme) -> Harness<'static, App> {
+    window_of(theme, [1180.0, 720.0])
+}
+
+/// A window of that theme and size in points.
+pub fn window_of(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
     let mut harness = Harness::builder()
-        .with_size([1180.0, 720.0])
+        .with_size(size)
         .with_theme(theme)
         .with_max_steps(20)
         .build_eframe(|creation| App::new(&creation.egui_ctx, Options::default()));
@@ -57,7 +62,11 @@ pub fn window(theme: Theme) -> Harness<'static, App> {
 
 /// A window that looks at Shop, connected, with its methods read.
 pub fn with_shop(theme: Theme) -> Harness<'static, App> {
-    let mut harness = window(theme);
+    look_at_shop(window(theme))
+}
+
+/// Lets a window look at Shop.
+pub fn look_at_shop(mut harness: Harness<'static, App>) -> Harness<'static, App> {
     feed(&mut harness, vec![Update::Processes(processes())]);
     act(&mut harness, crate::commands::Command::Select(SHOP));
     tell(&mut harness, vec![Told::Connected(Box::new(facts()))]);
@@ -67,6 +76,24 @@ pub fn with_shop(theme: Theme) -> Harness<'static, App> {
         vec![Told::Latency(Duration::from_micros(230)), Told::AgentStatus(Box::new(status()))],
     );
     harness
+}
+
+/// Loads one more module, of so many methods, among them every method of `Crowd.Type0`.
+pub fn crowd(harness: &mut Harness<'static, App>, methods: u32) {
+    let row = module(9, "Crowd", "/opt/shop/Crowd.dll");
+    let names: Vec<(String, String)> =
+        (0..methods).map(|index| (format!("Crowd.Type{}", index / 100), format!("Method{index}"))).collect();
+    let columns: Vec<(&str, &str, &str, u32)> = names
+        .iter()
+        .zip(0x0600_0001..)
+        .map(|((owner, name), token)| (owner.as_str(), name.as_str(), "()", token))
+        .collect();
+    let mut builder = Builder::default();
+    builder.set_modules(std::slice::from_ref(&row));
+    let mut batches = builder.push(&page(row.key, &columns)).expect("whole");
+    batches.extend(builder.finish());
+    let told = batches.into_iter().map(|batch| Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
+    tell(harness, told.collect());
 }
 
 /// Gives updates to the window and lets it draw.

@@ -1,6 +1,7 @@
 //! Starting a program with the agent in it, and following what becomes of it.
 
 use super::outlet::Outlet;
+use super::tail::Tail;
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
 use crate::model::ids::Ticket;
@@ -37,12 +38,13 @@ pub struct LaunchSpec {
 }
 
 /// Starts a program in a thread of its own. The program outlives this one, unless it ends at the end of its input and
-/// that is tied to this one; its output goes where this program's goes.
+/// that is tied to this one. What it writes is told, and never makes it wait: what comes faster than it is told is left
+/// out. Once this program is gone nobody reads it, which a .NET program does not mind.
 pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) {
     let tell = move |launch| drop(outlet.send(Update::Launch(ticket, launch)));
     let failed = tell.clone();
     let thread = std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &tell) {
-        Ok((child, files)) => follow(child, &files, &tell),
+        Ok((child, files, tail)) => follow(child, &files, &tail, &tell),
         Err(why) => tell(Launch::Failed(why)),
     });
     if let Err(error) = thread {
@@ -50,7 +52,7 @@ pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) {
     }
 }
 
-fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files), String> {
+fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tail), String> {
     let agent = library::find_here().map_err(|error| error.to_string())?;
     library::check(&agent)?;
     let wishes = Wishes { orders: spec.orders.clone(), children: spec.children, ..Wishes::default() };
@@ -67,21 +69,29 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files), St
     let mut command = Command::new(&spec.program);
     // Nobody writes to the pipe: `follow` holds its end until the program or this one ends.
     let input = if spec.tied { Stdio::piped() } else { Stdio::null() };
-    command.args(&spec.arguments).stdin(input);
+    command.args(&spec.arguments).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(folder) = &spec.folder {
         command.current_dir(folder);
     }
     launch::prepare(&mut command, &agent, &wishes, launcher, &files);
     command.envs(spec.environment.iter().map(|(variable, value)| (variable, value)));
-    let child = command.spawn().map_err(|error| match error.kind() {
+    let mut child = command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("{name}: there is no such program"),
         _ => format!("{name} cannot be started: {error}"),
     })?;
     tell(Launch::Started { pid: child.id() });
-    Ok((child, files))
+    let tail = Tail::default();
+    let outputs = [
+        child.stdout.take().map(|out| tail.read(out, false)),
+        child.stderr.take().map(|out| tail.read(out, true)),
+    ];
+    for error in outputs.into_iter().flatten().filter_map(Result::err) {
+        tell(Launch::Notice(format!("what {name} writes cannot be shown: {error}")));
+    }
+    Ok((child, files, tail))
 }
 
-fn follow(mut child: Child, files: &Files, tell: &impl Fn(Launch)) {
+fn follow(mut child: Child, files: &Files, tail: &Tail, tell: &impl Fn(Launch)) {
     let mut told = 0;
     loop {
         // The end first: what was noted before it is then surely read.
@@ -95,6 +105,10 @@ fn follow(mut child: Child, files: &Files, tell: &impl Fn(Launch)) {
             });
         }
         told = told.max(marks.len());
+        if !matches!(ended, Ok(None)) {
+            tail.wait_for_end();
+        }
+        tail.take().into_iter().for_each(tell);
         match ended {
             Ok(None) => std::thread::sleep(if told == 0 { LOOK } else { LOOK_LATER }),
             Ok(Some(status)) => {

@@ -22,6 +22,7 @@ mod launching;
 mod loading;
 mod outlet;
 mod scan;
+mod tail;
 mod talk;
 
 use crate::model::ids::{ConnectionId, Ticket};

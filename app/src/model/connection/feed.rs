@@ -132,7 +132,7 @@ impl Connection {
                 }
                 self.holder = holder;
             }
-            Event::Goodbye => {
+            Event::Goodbye { .. } => {
                 self.live.end();
                 let text = "the process is ending; these are its last numbers";
                 log.add(now, Some(self.id), Kind::Connection, text);
@@ -144,7 +144,10 @@ impl Connection {
     fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
         let Some(pending) = self.turns.accepted(ticket, now) else { return };
         let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
-        let text = format!("{}: {} of {} accepted", pending.words, report.accepted, report.matched);
+        let mut text = format!("{}: {} of {} accepted", pending.words, report.accepted, report.matched);
+        if report.bodyless > 0 {
+            text.push_str(&format!(", {} have no body", report.bodyless));
+        }
         let kind = if report.accepted == 0 && refused > 0 { Kind::Refusal } else { Kind::Answer };
         log.add(now, Some(self.id), kind, text);
         for (reason, number) in &report.refused_by_reason {

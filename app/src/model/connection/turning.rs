@@ -7,6 +7,7 @@ use crate::model::methodset::MethodSet;
 use crate::model::turns::{self, Turn};
 use crate::model::update::Now;
 use redial_protocol::level::Level;
+use redial_protocol::message::Order;
 
 impl Connection {
     /// Turns methods to a level: marks them pending, and answers what to send.
@@ -22,14 +23,21 @@ impl Connection {
         now: Now,
     ) -> Result<Turn, String> {
         let words = format!("{level} on {}", self.name_of(targets));
-        let possible = self.possible(targets, level);
+        let orders = self.refuse(&words, self.turnable(targets, level), log, now)?;
         let wishes = vec![(level, targets.clone())];
-        let orders = possible.and_then(|()| turns::orders(&self.catalogue, &wishes));
-        let orders = self.refuse(&words, orders, log, now)?;
         let ticket = self.ticket();
         log.add(now, Some(self.id), Kind::Request, words.clone());
         self.turns.begin(ticket, words, wishes, &self.live, now);
         Ok(Turn { connection: self.id, ticket, orders, take })
+    }
+
+    /// Whether these methods can be turned to that level as far as that is known here: the orders it takes.
+    ///
+    /// # Errors
+    /// Why not, as a sentence.
+    pub fn turnable(&self, targets: &MethodSet, level: Level) -> Result<Vec<Order>, String> {
+        self.possible(targets, level)?;
+        turns::orders(&self.catalogue, &[(level, targets.clone())])
     }
 
     fn possible(&self, targets: &MethodSet, level: Level) -> Result<(), String> {

@@ -1,0 +1,109 @@
+//! Levels by their names: around a large knob, and in the menu of any knob. What is not offered stands there too, and
+//! says why.
+
+use super::knob::{Face, meaning};
+use super::knob_paint;
+use super::theme::Palette;
+use eframe::egui::text::LayoutJob;
+use eframe::egui::{
+    self, Button, FontId, Id, Popup, Rect, Response, RichText, Sense, TextFormat, Ui, WidgetInfo, vec2,
+};
+use redial_protocol::level::Level;
+
+/// Room beside a large knob for the names, points.
+pub const ROOM: f32 = 46.0;
+const SIZE: f32 = 13.0;
+/// Where in the menu the meanings begin, points.
+const MEANINGS: f32 = 52.0;
+
+/// Puts the names around the knob in `rect`; the level whose name was clicked, offered or not.
+pub fn around(ui: &mut Ui, id: Id, rect: Rect, face: &Face<'_>, enabled: bool) -> Option<Level> {
+    let palette = Palette::of(ui);
+    let mut clicked = None;
+    for level in Level::ALL {
+        let (at, align) = knob_paint::name_place(rect, level);
+        let size = ui.painter().layout_no_wrap(level.word().to_owned(), font(), palette.text).size();
+        let place = align.anchor_size(at, size).expand2(vec2(4.0, 3.0));
+        let sense = if enabled { Sense::click() } else { Sense::hover() };
+        let response = ui.interact(place, id.with(("level", level as u8)), sense);
+        let (chosen, offered) = (face.wanted == Some(level), face.offered.contains(&level));
+        let usable = enabled && offered;
+        response.widget_info(|| {
+            WidgetInfo::selected(
+                egui::Role::RadioButton,
+                usable,
+                chosen,
+                format!("{} to {level}", face.label),
+            )
+        });
+        let colour = match (chosen, offered) {
+            (true, _) => palette.text,
+            (false, true) if response.hovered() && enabled => palette.accent,
+            (false, _) => palette.weak,
+        };
+        if response.has_focus() {
+            let stroke = egui::Stroke::new(1.5, palette.accent);
+            ui.painter().rect_stroke(place, 3.0, stroke, egui::StrokeKind::Inside);
+        }
+        let written = ui.painter().text(at, align, level.word(), font(), colour);
+        if !offered {
+            // A weaker colour could not be read.
+            let through = written.center().y + 1.0;
+            ui.painter().hline(written.x_range(), through, egui::Stroke::new(1.0, palette.weak));
+        }
+        if response.clicked() {
+            clicked = Some(level);
+        }
+        response.on_hover_text(if offered { meaning(level) } else { face.not_offered });
+    }
+    clicked
+}
+
+fn font() -> FontId {
+    FontId::proportional(SIZE)
+}
+
+/// A level and what it shows, these under each other.
+fn described(ui: &Ui, level: Level, offered: bool) -> LayoutJob {
+    let text = Palette::of(ui).text;
+    let word = format!("{} ", level.word());
+    let width = ui.painter().layout_no_wrap(word.clone(), font(), text).size().x;
+    let mut format = TextFormat::simple(font(), text);
+    if !offered {
+        format.strikethrough = egui::Stroke::new(1.0, text);
+    }
+    let mut job = LayoutJob::default();
+    job.append(&word, 0.0, format.clone());
+    job.append(meaning(level), (MEANINGS - width).max(0.0), format);
+    job
+}
+
+/// The menu of a knob, while it is open (by the other mouse button); the level that was picked.
+pub fn menu(response: &Response, face: &Face<'_>) -> Option<Level> {
+    let mut picked = None;
+    Popup::context_menu(response).show(|ui| picked = entries(ui, face));
+    picked
+}
+
+/// The levels as entries of a menu; the one that was picked.
+pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
+    let palette = Palette::of(ui);
+    let mut picked = None;
+    ui.set_min_width(290.0);
+    for level in Level::ALL {
+        let offered = face.offered.contains(&level);
+        let button = Button::new(described(ui, level, offered))
+            .selected(face.wanted == Some(level))
+            .shortcut_text((level as u8).to_string())
+            .min_size(vec2(ui.available_width(), 0.0));
+        let response = ui.add_enabled(offered, button).on_disabled_hover_text(face.not_offered);
+        if response.clicked() {
+            picked = Some(level);
+            ui.close();
+        }
+    }
+    if Level::ALL.iter().any(|level| !face.offered.contains(level)) {
+        ui.label(RichText::new(face.not_offered).small().color(palette.weak));
+    }
+    picked
+}

@@ -1,0 +1,149 @@
+//! What a large turn would do, before it is done: how many methods, which of them cannot be dialled as far as that is
+//! known, what it costs.
+
+use crate::commands::Command;
+use crate::model::connection::Connection;
+use crate::model::methodset::MethodSet;
+use crate::output::words;
+use crate::ui::knob::meaning;
+use crate::ui::theme::Palette;
+use eframe::egui::{self, Button, Id, Key, Modal, Modifiers, RichText, Ui, WidgetInfo};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+
+/// From so many methods on, turning them on is asked about first.
+pub const LARGE: u64 = 1_000;
+/// What the runtime keeps of one recompiled method until its AppDomain unloads, bytes: measured on 3.1 and 8.0 with
+/// small methods, 1.2 to 1.5 KiB.
+const KEPT: u64 = 1_400;
+
+/// A large turn that waits for a yes.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    /// What would be turned.
+    pub methods: MethodSet,
+    /// To which level.
+    pub level: Level,
+    modules: Vec<String>,
+    already: u64,
+    known_refused: u64,
+    unfit: u64,
+    shown: bool,
+}
+
+impl Bulk {
+    /// The question, if the turn is large enough for one.
+    pub fn of(connection: &Connection, methods: &MethodSet, level: Level) -> Option<Bulk> {
+        if level == Level::Off || methods.len() < LARGE {
+            return None;
+        }
+        let group = connection.group_of_set(methods);
+        let count = |state: State| u64::from(group.sums.states.get(state as usize).copied().unwrap_or(0));
+        let (mut modules, mut unfit) = (Vec::new(), 0);
+        for module in connection.catalogue.modules() {
+            let inside: u64 = methods.ranges().map(|range| overlap(&range, &module.methods)).sum();
+            if inside > 0 {
+                modules.push(module.name.clone());
+                unfit += if module.dynamic || module.unloaded { inside } else { 0 };
+            }
+        }
+        Some(Bulk {
+            methods: methods.clone(),
+            level,
+            modules,
+            already: group.by_level.get(level as usize).copied().unwrap_or(0).into(),
+            known_refused: count(State::Refused) + count(State::Failed),
+            unfit,
+            shown: false,
+        })
+    }
+
+    /// What there is to know, a sentence each.
+    fn sentences(&self) -> Vec<String> {
+        let many = |number: u64| words::count(number, "method", "methods");
+        let mut sentences = vec![format!("{} in {}.", many(self.methods.len()), self.places())];
+        if self.already > 0 {
+            sentences.push(format!("At {} already: {}.", self.level, many(self.already)));
+        }
+        if self.unfit > 0 {
+            let unfit = many(self.unfit);
+            sentences
+                .push(format!("Cannot be dialled: {unfit} of dynamic, collectible or unloaded modules."));
+        }
+        if self.known_refused > 0 {
+            sentences.push(format!("Refused before: {}; the list says why.", many(self.known_refused)));
+        }
+        sentences.push(
+            "Methods without a body (abstract, extern, P/Invoke) are left out; the agent's answer says how many."
+                .to_owned(),
+        );
+        let fresh = self.methods.len().saturating_sub(self.already + self.unfit + self.known_refused);
+        sentences.push(format!(
+            "Each is recompiled at its next call, and none is inlined any more while it is on. For each the runtime \
+             keeps some memory until its AppDomain unloads, also after the dial is off: about {} in all.",
+            words::bytes(fresh * KEPT)
+        ));
+        sentences.push("Undo (Ctrl+Z) takes it back; F9 turns everything off.".to_owned());
+        sentences
+    }
+
+    fn places(&self) -> String {
+        match self.modules.as_slice() {
+            [only] => only.clone(),
+            [first, second] => format!("{first} and {second}"),
+            [first, second, rest @ ..] => {
+                format!(
+                    "{first}, {second} and {}",
+                    words::count(rest.len() as u64, "other module", "other modules")
+                )
+            }
+            [] => "no module".to_owned(),
+        }
+    }
+}
+
+fn overlap(one: &std::ops::Range<u32>, other: &std::ops::Range<u32>) -> u64 {
+    one.end.min(other.end).saturating_sub(one.start.max(other.start)).into()
+}
+
+/// Shows the question; true when it is to be closed.
+pub fn show(context: &egui::Context, bulk: &mut Bulk, commands: &mut Vec<Command>) -> bool {
+    let entered = context.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
+    let shown = Modal::new(Id::unique("confirm a large turn")).show(context, |ui| inside(ui, bulk));
+    if entered || shown.inner == Some(true) {
+        commands.push(Command::ConfirmTurn);
+        return true;
+    }
+    shown.inner == Some(false) || shown.backdrop_response.clicked()
+}
+
+/// Whether yes or no was clicked.
+fn inside(ui: &mut Ui, bulk: &mut Bulk) -> Option<bool> {
+    let palette = Palette::of(ui);
+    ui.set_width(ui.ctx().content_rect().width().min(560.0) - 40.0);
+    let methods = words::grouped(bulk.methods.len());
+    let title =
+        ui.label(RichText::new(format!("Turn {methods} dials to {}?", bulk.level)).size(19.0).strong());
+    ui.label(RichText::new(meaning(bulk.level)).color(palette.weak));
+    ui.separator();
+    for sentence in bulk.sentences() {
+        ui.label(sentence);
+    }
+    ui.add_space(8.0);
+    ui.horizontal_wrapped(|ui| {
+        let text = RichText::new(format!("Turn {methods} dials")).strong();
+        let yes = ui.add(Button::new(text).shortcut_text("Enter").fill(palette.selected));
+        let yes = yes.labelled_by(title.id);
+        yes.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Turn {methods} dials")));
+        if !std::mem::replace(&mut bulk.shown, true) {
+            yes.request_focus();
+        }
+        let no = ui.add(Button::new("Cancel").shortcut_text("Esc"));
+        match (yes.clicked(), no.clicked()) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    })
+    .inner
+}
