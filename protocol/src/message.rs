@@ -131,7 +131,10 @@ pub enum Event {
     /// Control changed hands; absent: free.
     Control(Option<Holder>),
     /// The process is ending: these were the last numbers; nothing follows.
-    Goodbye,
+    Goodbye {
+        /// As `AgentStatus::missed_deadlines`.
+        missed_deadlines: u64,
+    },
 }
 
 /// An answer.

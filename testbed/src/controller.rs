@@ -458,6 +458,6 @@ fn apply(dials: &mut Dials, event: &Event) {
                 }
             }
         }
-        Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) | Event::Goodbye => {}
+        Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) | Event::Goodbye { .. } => {}
     }
 }

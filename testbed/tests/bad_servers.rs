@@ -116,7 +116,7 @@ fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
     let hello = hello(PROTOCOL_VERSION)?;
     let mut half = hello.clone();
     half.truncate(hello.len() / 2);
-    let event = FromAgent::Event(Event::Goodbye).to_frame()?;
+    let event = FromAgent::Event(Event::Goodbye { missed_deadlines: 0 }).to_frame()?;
     let stray_reply =
         FromAgent::Event(Event::Reply { id: 1, reply: Reply::Status { rows: 0 } }).to_frame()?;
     // An event that claims more rows than any machine has memory for: kind, tag, no id, a length of 2^63.

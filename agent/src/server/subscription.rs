@@ -139,7 +139,7 @@ impl Subscription {
             }
             let alive = self.new_rows() && self.transitions() && self.control() && (!fold || self.counters());
             if stopping {
-                self.served = alive && self.send(Event::Goodbye) && self.outbox.drain(LAST_WORDS);
+                self.served = alive && self.goodbye() && self.outbox.drain(LAST_WORDS);
             }
             if stopping || !alive {
                 return;
@@ -196,6 +196,11 @@ impl Subscription {
                 }
             }
         }
+    }
+
+    fn goodbye(&self) -> bool {
+        let missed_deadlines = self.agent.missed_deadlines.load(Ordering::Relaxed);
+        self.send(Event::Goodbye { missed_deadlines })
     }
 
     fn control(&mut self) -> bool {

@@ -139,7 +139,7 @@ fn hold(mut session: Session, interrupts: &Interrupts, pattern: &str, exit: Exit
                     holder.program, holder.pid
                 ));
             }
-            Ok(Some(Event::Goodbye)) => return Err(LinkError::Ended(session.pid()).into()),
+            Ok(Some(Event::Goodbye { .. })) => return Err(LinkError::Ended(session.pid()).into()),
             Ok(_) => {}
             Err(LinkError::Interrupted) => return Ok(exit),
             Err(error) => return Err(error.into()),

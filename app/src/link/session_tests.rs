@@ -168,7 +168,7 @@ fn something_that_does_not_say_hello_is_not_believed() {
     serve(
         |mut agent| {
             agent.receive();
-            agent.event(Event::Goodbye);
+            agent.event(Event::Goodbye { missed_deadlines: 0 });
             wait_for_end(agent);
         },
         |pid| {

@@ -24,6 +24,7 @@ pub struct Dials {
     first_fold: Option<u64>,
     dropped: u64,
     ended: bool,
+    missed_deadlines: u64,
 }
 
 /// What an event changed.
@@ -53,8 +54,9 @@ impl Dials {
                 self.fold(&delta);
                 Change::Fold
             }
-            Event::Goodbye => {
+            Event::Goodbye { missed_deadlines } => {
                 self.ended = true;
+                self.missed_deadlines = missed_deadlines;
                 Change::Ended
             }
             Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) => Change::None,
@@ -141,6 +143,11 @@ impl Dials {
     /// Whether the agent said goodbye, so that the numbers are the last ones.
     pub fn ended(&self) -> bool {
         self.ended
+    }
+
+    /// Modules whose first calls may have been missed, as the goodbye said.
+    pub fn missed_deadlines(&self) -> u64 {
+        self.missed_deadlines
     }
 
     /// At most `most` rows for a screen, ordered by module and method: all of them if they fit, else those with
@@ -302,7 +309,7 @@ pub mod tests {
     fn goodbye_ends_it() {
         let mut dials = Dials::default();
         assert!(!dials.ended());
-        assert_eq!(dials.apply(Event::Goodbye), Change::Ended);
+        assert_eq!(dials.apply(Event::Goodbye { missed_deadlines: 0 }), Change::Ended);
         assert!(dials.ended());
     }
 }

@@ -236,7 +236,7 @@ pub fn events() -> Vec<Event> {
         Event::Transition(transition()),
         Event::Counters { delta: counters(), dropped: 9 },
         Event::Control(Some(holder())),
-        Event::Goodbye,
+        Event::Goodbye { missed_deadlines: 2 },
     ]
 }
 

@@ -7,6 +7,7 @@ use crate::link::error::LinkError;
 use crate::link::launch::{self, Mark};
 use crate::link::session::Session;
 use crate::model::dials::Dials;
+use crate::output::words;
 use redial_protocol::message::Command;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -48,11 +49,17 @@ impl Collected {
         self.reached
     }
 
-    /// A sentence when its numbers are not the last ones.
+    /// A sentence when its numbers are not the last ones, or leave something out.
     pub fn note(&self) -> Option<String> {
         let pid = self.pid;
         match (&self.trouble, self.reached, self.dials.ended()) {
-            (_, true, true) => None,
+            (_, true, true) => match self.dials.missed_deadlines() {
+                0 => None,
+                missed => Some(format!(
+                    "process {pid}: first calls may be missing; {} loaded before the agent had looked through",
+                    words::count(missed, "module", "modules")
+                )),
+            },
             (Some(trouble), ..) => Some(format!("process {pid}: {trouble}")),
             (None, false, _) => Some(format!("process {pid} ended before its agent could be reached")),
             (None, true, false) if self.outlives => Some(format!(
@@ -218,8 +225,10 @@ mod tests {
         collected.reached = false;
         assert!(collected.note().is_some_and(|note| note.contains("before its agent could be reached")));
         collected.reached = true;
-        collected.dials.apply(Event::Goodbye);
+        collected.dials.apply(Event::Goodbye { missed_deadlines: 0 });
         assert_eq!(collected.note(), None);
+        collected.dials.apply(Event::Goodbye { missed_deadlines: 2 });
+        assert!(collected.note().is_some_and(|note| note.contains("2 modules loaded")));
     }
 
     #[test]

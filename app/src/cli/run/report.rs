@@ -113,7 +113,7 @@ mod tests {
         let mut collected = Collected::new(pid);
         collected.dials.rows(vec![row(0, "Shop.Cart.Add", 12)]);
         if goodbye {
-            collected.dials.apply(Event::Goodbye);
+            collected.dials.apply(Event::Goodbye { missed_deadlines: 0 });
         }
         collected
     }
