@@ -1,9 +1,10 @@
 //! The flat table: which methods it shows, in which order. Only methods with a row of the agent's have numbers, so
 //! that sorting by a number sorts those and leaves the rest, a million perhaps, in the order of names.
 
+use super::by_name::ByName;
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
-use super::catalogue::search::search;
+use super::catalogue::search::Searcher;
 use super::ids::{MethodIx, Node};
 use super::live::{Live, LiveRow};
 use super::query::Query;
@@ -59,6 +60,7 @@ pub struct List {
     query: Query,
     sort: Sort,
     hold: bool,
+    searcher: Searcher,
     /// What the words leave.
     matching: Bits,
     /// What the whole filter leaves.
@@ -67,7 +69,7 @@ pub struct List {
     /// Methods with a row, in their order; none when sorted by name.
     ranked: Vec<u32>,
     /// The others, by name.
-    rest: Vec<u32>,
+    rest: ByName,
     matched_at: Option<(u64, String)>,
     filtered_at: Option<(u64, Filter, u64)>,
     arranged_at: Option<Arranged>,
@@ -126,7 +128,7 @@ impl List {
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         let matched = (catalogue.edition(), &self.filter.text);
         if self.matched_at.as_ref().is_none_or(|(edition, text)| (*edition, text) != matched) {
-            self.matching = search(catalogue, &self.query);
+            self.matching = self.searcher.search(catalogue, &self.query);
             self.matched_at = Some((catalogue.edition(), self.filter.text.clone()));
             self.filtered_at = None;
         }
@@ -180,12 +182,11 @@ impl List {
             return false;
         }
         if !same_rows {
-            self.rest.clear();
-            let by_name = self.sort.key == Key::Name;
-            for owner in catalogue.types_by_name() {
-                let methods = self.visible.iter_in(catalogue.methods_of_type(owner));
-                self.rest.extend(methods.filter(|method| by_name || !live.known().get(*method)));
+            let mut rest = self.visible.clone();
+            if self.sort.key != Key::Name {
+                rest.subtract(live.known());
             }
+            self.rest = ByName::new(rest, catalogue);
         }
         self.rank(catalogue, live);
         self.arranged_at = Some(now);
@@ -236,15 +237,15 @@ impl List {
                 self.rest.len().checked_sub(place + 1).and_then(|from_end| self.rest.get(from_end))
             }
             Sort { descending: true, .. } => match place.checked_sub(self.ranked.len()) {
-                None => self.ranked.get(place),
+                None => self.ranked.get(place).copied(),
                 Some(place) => self.rest.get(place),
             },
             Sort { descending: false, .. } => match place.checked_sub(self.rest.len()) {
                 None => self.rest.get(place),
-                Some(place) => self.ranked.get(place),
+                Some(place) => self.ranked.get(place).copied(),
             },
         };
-        found.map(|method| MethodIx(*method))
+        found.map(MethodIx)
     }
 
     /// Where a method stands; None when it is not shown.
@@ -256,15 +257,12 @@ impl List {
     /// Where a method stands, or would stand by its name if it were shown.
     pub fn place_near(&self, method: MethodIx, catalogue: &Catalogue) -> usize {
         let ranked = self.ranked.iter().position(|one| *one == method.0);
-        let by_name = || {
-            let place = catalogue.name_place(method);
-            self.rest.partition_point(|one| catalogue.name_place(MethodIx(*one)) < place)
-        };
+        let by_name = || self.rest.place_near(method, catalogue);
         match self.sort {
             Sort { key: Key::Name, descending: false } => by_name(),
             Sort { key: Key::Name, descending: true } => {
                 let place = by_name();
-                self.rest.len().saturating_sub(place + usize::from(self.rest.get(place) == Some(&method.0)))
+                self.rest.len().saturating_sub(place + usize::from(self.rest.get(place) == Some(method.0)))
             }
             Sort { descending: true, .. } => ranked.unwrap_or_else(|| self.ranked.len() + by_name()),
             Sort { descending: false, .. } => ranked.map_or_else(by_name, |place| self.rest.len() + place),
@@ -273,8 +271,10 @@ impl List {
 
     /// Bytes it occupies, about.
     pub fn bytes(&self) -> usize {
-        (self.ranked.capacity() + self.rest.capacity()) * size_of::<u32>()
+        self.ranked.capacity() * size_of::<u32>()
             + (self.matching.len() + self.visible.len()) / 8
+            + self.rest.bytes()
+            + self.searcher.bytes()
     }
 }
 
@@ -299,6 +299,10 @@ pub struct ListRows<'a> {
 }
 
 impl Rows for ListRows<'_> {
+    fn methods(&self) -> Option<&Bits> {
+        Some(&self.list.visible)
+    }
+
     fn len(&self) -> usize {
         self.list.len()
     }

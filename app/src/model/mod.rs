@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
+mod by_name;
 pub mod catalogue;
 pub mod connection;
 pub mod dials;

@@ -15,6 +15,10 @@ pub trait Rows {
     fn at(&self, place: usize) -> Option<Node>;
     /// Where a row stands, or would stand if it were shown.
     fn place_near(&self, node: Node) -> usize;
+    /// All of them, where they are methods only.
+    fn methods(&self) -> Option<&Bits> {
+        None
+    }
     /// Whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -98,8 +102,9 @@ impl Selection {
     /// Selects every row.
     pub fn select_all(&mut self, rows: &impl Rows) {
         self.clear_marks();
-        for node in (0..rows.len()).filter_map(|place| rows.at(place)) {
-            self.mark(node, true);
+        match rows.methods() {
+            Some(methods) => self.methods.clone_from(methods),
+            None => (0..rows.len()).filter_map(|place| rows.at(place)).for_each(|node| self.mark(node, true)),
         }
         if self.focus.is_none() {
             self.focus = rows.at(0);

@@ -4,6 +4,14 @@ use super::*;
 use crate::model::catalogue::tests::{large, method, small};
 use crate::model::selection::{Mode, Selection};
 
+fn label(catalogue: &Catalogue, node: Node) -> String {
+    let parameters = match node {
+        Node::Method(method) => catalogue.signature(method),
+        _ => "",
+    };
+    format!("{}{parameters}", catalogue.label(node))
+}
+
 fn drawn(tree: &Tree, catalogue: &Catalogue) -> Vec<String> {
     let row = |row: &TreeRow| {
         let mark = match (row.node, row.expanded) {
@@ -11,7 +19,7 @@ fn drawn(tree: &Tree, catalogue: &Catalogue) -> Vec<String> {
             (_, true) => "-",
             (_, false) => "+",
         };
-        format!("{}{mark}{} {}", "  ".repeat(row.depth.into()), catalogue.label(row.node), row.methods)
+        format!("{}{mark}{} {}", "  ".repeat(row.depth.into()), label(catalogue, row.node), row.methods)
     };
     tree.rows().iter().map(row).collect()
 }

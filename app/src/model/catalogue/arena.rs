@@ -1,6 +1,7 @@
 //! Many strings in two allocations: as they are, and folded for searching. Each is followed by a line break, so that
 //! nothing that is searched for can span two.
 
+use super::bits::Bits;
 use crate::model::query::fold_into;
 
 /// The strings; at most 4 GiB of them.
@@ -11,6 +12,26 @@ pub struct Arena {
     folded: String,
     /// Behind each string, where its line break stands.
     ends: Vec<u32>,
+    /// Which letters each folded string has, one bit for each of [`LETTERS`], and one for all others.
+    letters: Vec<u64>,
+}
+
+/// Letters that names are made of.
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789_.<>(),[]&*+-`|!$=/:;@#? ";
+
+/// The bit of each byte.
+const BITS: [u8; 256] = {
+    let mut bits = [63; 256];
+    let mut at = 0;
+    while at < LETTERS.len() {
+        bits[LETTERS[at] as usize] = at as u8;
+        at += 1;
+    }
+    bits
+};
+
+fn letters_of(folded: &[u8]) -> u64 {
+    folded.iter().fold(0, |letters, byte| letters | 1 << BITS.get(usize::from(*byte)).unwrap_or(&63))
 }
 
 impl Arena {
@@ -18,6 +39,7 @@ impl Arena {
     pub fn push(&mut self, parts: &[&str]) -> bool {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let Ok(end) = u32::try_from(self.text.len() + length) else { return false };
+        let start = self.folded.len();
         for part in parts {
             if part.contains('\n') {
                 let clean = part.replace('\n', " ");
@@ -28,6 +50,7 @@ impl Arena {
                 fold_into(part, &mut self.folded);
             }
         }
+        self.letters.push(letters_of(self.folded.as_bytes().get(start..).unwrap_or_default()));
         self.text.push('\n');
         self.folded.push('\n');
         self.ends.push(end);
@@ -45,6 +68,7 @@ impl Arena {
         self.text.push_str(&other.text);
         self.folded.push_str(&other.folded);
         self.ends.extend(other.ends.iter().map(|end| end + offset));
+        self.letters.extend_from_slice(&other.letters);
     }
 
     /// The string at an index; empty out of range.
@@ -83,6 +107,17 @@ impl Arena {
         &self.ends
     }
 
+    /// The strings that have a letter, without reading them; None where that takes reading them.
+    pub fn with_letter(&self, text: &str, exact_case: bool) -> Option<Bits> {
+        let [byte] = text.as_bytes() else { return None };
+        let bit = BITS.get(usize::from(*byte)).filter(|bit| **bit < 63 && !exact_case)?;
+        let words = self
+            .letters
+            .chunks(64)
+            .map(|letters| letters.iter().rev().fold(0, |word, letters| word << 1 | letters >> bit & 1));
+        Some(Bits::of_words(words, self.len()))
+    }
+
     /// Number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -95,7 +130,10 @@ impl Arena {
 
     /// Bytes it occupies.
     pub fn bytes(&self) -> usize {
-        self.text.capacity() + self.folded.capacity() + self.ends.capacity() * size_of::<u32>()
+        self.text.capacity()
+            + self.folded.capacity()
+            + self.ends.capacity() * size_of::<u32>()
+            + self.letters.capacity() * size_of::<u64>()
     }
 }
 

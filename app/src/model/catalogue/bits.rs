@@ -22,6 +22,13 @@ impl Bits {
         bits
     }
 
+    /// `length` bits, as 64 of them stand in each word; the first is the lowest.
+    pub fn of_words(words: impl Iterator<Item = u64>, length: usize) -> Bits {
+        let mut bits = Bits { words: words.collect(), length };
+        bits.words.resize(length.div_ceil(64), 0);
+        bits
+    }
+
     /// Bits there are.
     pub fn len(&self) -> usize {
         self.length
@@ -64,10 +71,47 @@ impl Bits {
         }
     }
 
+    /// Sets each bit whose place, of `places` in their order, is set in `hits`.
+    pub fn set_by(&mut self, places: &[u32], hits: &Bits) {
+        if hits.count() == 0 {
+            return;
+        }
+        for (word, places) in self.words.iter_mut().zip(places.chunks(64)) {
+            *word |= hits.gathered(places);
+        }
+    }
+
+    /// Sets each bit whose places are set in both.
+    pub fn set_by_both(&mut self, one: (&[u32], &Bits), two: (&[u32], &Bits)) {
+        if one.1.count() == 0 || two.1.count() == 0 {
+            return;
+        }
+        let places = one.0.chunks(64).zip(two.0.chunks(64));
+        for (word, (these, those)) in self.words.iter_mut().zip(places) {
+            *word |= one.1.gathered(these) & two.1.gathered(those);
+        }
+    }
+
+    /// The bits at up to 64 places, as a word.
+    fn gathered(&self, places: &[u32]) -> u64 {
+        let bit = |place: &u32| {
+            let word = self.words.get(*place as usize / 64).copied().unwrap_or(0);
+            word >> (place % 64) & 1
+        };
+        places.iter().rev().fold(0, |word, place| word << 1 | bit(place))
+    }
+
     /// Keeps only what is set in both.
     pub fn intersect(&mut self, other: &Bits) {
         for (index, word) in self.words.iter_mut().enumerate() {
             *word &= other.words.get(index).copied().unwrap_or(0);
+        }
+    }
+
+    /// Clears what is set in another.
+    pub fn subtract(&mut self, other: &Bits) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other;
         }
     }
 

@@ -21,10 +21,14 @@ pub struct Batch {
     pub types: Vec<u32>,
     /// Of each type: `Module!Namespace.Type.`.
     pub type_text: Arena,
-    /// Of each method: its own name and its `(PARAMS)`.
-    pub method_text: Arena,
-    /// Of each method: bytes of its name.
-    pub name_lengths: Vec<u16>,
+    /// Names of methods, each once.
+    pub names: Arena,
+    /// `(PARAMS)` of methods, each once.
+    pub signatures: Arena,
+    /// Of each method: its name, by its place in `names`.
+    pub name_of: Vec<u32>,
+    /// Of each method: its parameters, by their place in `signatures`.
+    pub signature_of: Vec<u32>,
     /// Of each method: its MethodDef token.
     pub tokens: Vec<u32>,
     /// The methods by ascending token.
@@ -182,11 +186,14 @@ fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
         namespaces: Vec::new(),
         types: Vec::with_capacity(types.len()),
         type_text: Arena::default(),
-        method_text: Arena::default(),
-        name_lengths: Vec::new(),
+        names: Arena::default(),
+        signatures: Arena::default(),
+        name_of: Vec::new(),
+        signature_of: Vec::new(),
         tokens: Vec::new(),
         by_token: Vec::new(),
     };
+    let (mut names, mut signatures) = (HashMap::new(), HashMap::new());
     let mut last_namespace: Option<String> = None;
     for one in &types {
         let namespace = one.name.get(..one.namespace).unwrap_or_default();
@@ -195,10 +202,11 @@ fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
             break;
         }
         for method in &one.methods {
-            if !batch.method_text.push(&[&method.name, &method.signature]) {
-                break;
-            }
-            batch.name_lengths.push(u16::try_from(method.name.len()).unwrap_or(u16::MAX));
+            let name = once(&mut names, &mut batch.names, &method.name);
+            let signature = once(&mut signatures, &mut batch.signatures, &method.signature);
+            let Some((name, signature)) = name.zip(signature) else { break };
+            batch.name_of.push(name);
+            batch.signature_of.push(signature);
             batch.tokens.push(method.token);
         }
         batch.types.push(batch.tokens.len() as u32);
@@ -214,6 +222,18 @@ fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
     let tokens = &batch.tokens;
     batch.by_token.sort_unstable_by_key(|index| tokens.get(*index as usize));
     batch
+}
+
+/// The place of a text in an arena that has each once: many methods of a module share a name, most their parameters.
+fn once<'a>(known: &mut HashMap<&'a str, u32>, arena: &mut Arena, text: &'a str) -> Option<u32> {
+    if let Some(place) = known.get(text) {
+        return Some(*place);
+    }
+    let place = arena.len() as u32;
+    arena.push(&[text]).then(|| {
+        known.insert(text, place);
+        place
+    })
 }
 
 #[cfg(test)]

@@ -39,8 +39,9 @@ fn names(batch: &Batch) -> Vec<String> {
     let mut start = 0;
     for (index, end) in batch.types.iter().enumerate() {
         for method in start..*end {
-            let own = batch.method_text.get(method as usize);
-            all.push(format!("{}{own}", batch.type_text.get(index)));
+            let name = batch.names.get(batch.name_of[method as usize] as usize);
+            let signature = batch.signatures.get(batch.signature_of[method as usize] as usize);
+            all.push(format!("{}{name}{signature}", batch.type_text.get(index)));
         }
         start = *end;
     }
@@ -74,7 +75,8 @@ fn a_module_is_sorted_and_complete_when_the_next_begins() {
         ]
     );
     assert_eq!(batch.namespaces, [(4, 3)]);
-    assert_eq!(batch.name_lengths, [3, 3, 4, 5]);
+    assert_eq!((batch.names.len(), batch.signatures.len()), (4, 2), "each once");
+    assert_eq!(batch.signature_of, [0, 0, 1, 0]);
     let by_token: Vec<u32> = batch.by_token.iter().map(|index| batch.tokens[*index as usize]).collect();
     assert_eq!(by_token, [7, 0x0600_0001, 0x0600_0003, 0x0600_0009]);
     assert_eq!(builder.finish().map(|batch| names(&batch)), Some(vec!["Plugin!P.M()".into()]));

@@ -2,7 +2,7 @@
 
 use super::builder::tests::{module, page};
 use super::builder::{Builder, NameOrder};
-use super::search::search;
+use super::search::Searcher;
 use super::synthetic::{Chance, batches};
 use super::*;
 use crate::model::query::{Query, fold};
@@ -179,15 +179,22 @@ fn naive(catalogue: &Catalogue, text: &str) -> Vec<u32> {
 }
 
 fn found(catalogue: &Catalogue, text: &str) -> Vec<u32> {
-    search(catalogue, &Query::parse(text)).iter_in(0..u32::MAX).collect()
+    found_by(&mut Searcher::default(), catalogue, text)
+}
+
+fn found_by(searcher: &mut Searcher, catalogue: &Catalogue, text: &str) -> Vec<u32> {
+    searcher.search(catalogue, &Query::parse(text)).iter_in(0..u32::MAX).collect()
 }
 
 #[test]
 fn a_search_finds_what_looking_at_every_name_finds() {
     let catalogue = small();
+    let mut searcher = Searcher::default();
     for text in [
         "",
         "a",
+        "~",
+        "ß",
         "cart",
         "Cart",
         "cArt",
@@ -207,11 +214,22 @@ fn a_search_finds_what_looking_at_every_name_finds() {
         "n.a",
         "tax.apply(",
         "string, string)",
+        "(",
+        ")",
+        ".(",
+        "d(",
+        "d(i",
+        ".add(",
+        "Cart.Add(i",
+        "t.c l",
+        "cart",
     ] {
         assert_eq!(found(&catalogue, text), naive(&catalogue, text), "{text:?}");
+        assert_eq!(found_by(&mut searcher, &catalogue, text), naive(&catalogue, text), "again: {text:?}");
     }
     // Pieces of real names, cut anywhere, across every border.
     let catalogue = large(20, 3_000);
+    let mut searcher = Searcher::default();
     let mut chance = Chance::new(1);
     for _ in 0..300 {
         let full = catalogue.full_name(MethodIx(chance.below(catalogue.len()) as u32)).text;
@@ -225,8 +243,16 @@ fn a_search_finds_what_looking_at_every_name_finds() {
             }
             _ => {}
         }
-        assert_eq!(found(&catalogue, &piece), naive(&catalogue, &piece), "{piece:?}");
+        assert_eq!(found_by(&mut searcher, &catalogue, &piece), naive(&catalogue, &piece), "{piece:?}");
     }
+    // Of a catalogue that has grown, what was found before is not all.
+    let mut catalogue = small();
+    let before = found_by(&mut searcher, &catalogue, "int");
+    let (batches, _) = batches(1, 100);
+    batches.into_iter().for_each(|batch| assert!(catalogue.append(batch)));
+    let after = found_by(&mut searcher, &catalogue, "int");
+    assert!(after.len() > before.len());
+    assert_eq!(after, naive(&catalogue, "int"));
 }
 
 #[test]

@@ -72,9 +72,11 @@ pub struct Catalogue {
     types: Vec<Type>,
     /// `Module!Namespace.Type.` of each type.
     type_text: Arena,
-    /// Name and `(PARAMS)` of each method.
-    method_text: Arena,
-    name_lengths: Vec<u16>,
+    /// Names of methods, and `(PARAMS)`, each once a module; and where those of each method stand.
+    names: Arena,
+    signatures: Arena,
+    name_of: Vec<u32>,
+    signature_of: Vec<u32>,
     tokens: Vec<u32>,
     /// Of each module's range: its methods by ascending token.
     by_token: Vec<u32>,
@@ -103,19 +105,26 @@ impl Catalogue {
 
     /// Takes a module's methods in. Answers false, changing nothing, when it is known already or nothing more fits.
     pub fn append(&mut self, batch: Batch) -> bool {
-        let Batch { module, framework, namespaces, types, type_text, method_text, .. } = &batch;
+        let Batch { module, framework, namespaces, types, type_text, names, signatures, .. } = &batch;
         let count = batch.tokens.len();
         let whole = types.len() == type_text.len()
             && types.last().copied().unwrap_or(0) as usize == count
-            && [method_text.len(), batch.name_lengths.len(), batch.by_token.len()] == [count; 3];
+            && [batch.name_of.len(), batch.signature_of.len(), batch.by_token.len()] == [count; 3]
+            && batch.name_of.iter().all(|place| (*place as usize) < names.len())
+            && batch.signature_of.iter().all(|place| (*place as usize) < signatures.len());
         let fits = u32::try_from(self.tokens.len() + count).is_ok()
             && self.type_text.fits(type_text)
-            && self.method_text.fits(method_text);
+            && self.names.fits(names)
+            && self.signatures.fits(signatures);
         if !whole || !fits || self.by_key.contains_key(&module.key) {
             return false;
         }
+        let (first_name, first_signature) = (self.names.len() as u32, self.signatures.len() as u32);
         self.type_text.append(type_text);
-        self.method_text.append(method_text);
+        self.names.append(names);
+        self.signatures.append(signatures);
+        self.name_of.extend(batch.name_of.iter().map(|place| first_name + place));
+        self.signature_of.extend(batch.signature_of.iter().map(|place| first_signature + place));
         let index = self.modules.len() as u32;
         let (first_namespace, first_type, first_method) =
             (self.namespaces.len() as u32, self.types.len() as u32, self.tokens.len() as u32);
@@ -136,7 +145,6 @@ impl Catalogue {
             }
             type_start = *types_end;
         }
-        self.name_lengths.extend_from_slice(&batch.name_lengths);
         self.tokens.extend_from_slice(&batch.tokens);
         self.by_token.extend(batch.by_token.iter().map(|method| first_method + method));
         let placed = self.places.len() as u32..self.types.len() as u32;
@@ -327,7 +335,7 @@ impl Catalogue {
         }
     }
 
-    /// What a row of the tree is called below its parent.
+    /// What a row of the tree is called below its parent; a method, its name.
     pub fn label(&self, node: Node) -> &str {
         match node {
             Node::Domain(domain) => self.domains.get(domain as usize).map_or("", |one| &one.name),
@@ -337,7 +345,7 @@ impl Catalogue {
                 name => name,
             },
             Node::Type(owner) => self.type_own_name(owner),
-            Node::Method(method) => self.method_text.get(method.0 as usize),
+            Node::Method(method) => self.method_name(method),
         }
     }
 
@@ -368,16 +376,14 @@ impl Catalogue {
 
     /// A method's own name.
     pub fn method_name(&self, method: MethodIx) -> &str {
-        self.method_text.get(method.0 as usize).get(..self.name_length(method)).unwrap_or_default()
+        let place = self.name_of.get(method.0 as usize);
+        place.map_or("", |place| self.names.get(*place as usize))
     }
 
     /// A method's `(PARAMS)`.
     pub fn signature(&self, method: MethodIx) -> &str {
-        self.method_text.get(method.0 as usize).get(self.name_length(method)..).unwrap_or_default()
-    }
-
-    fn name_length(&self, method: MethodIx) -> usize {
-        self.name_lengths.get(method.0 as usize).copied().unwrap_or(0).into()
+        let place = self.signature_of.get(method.0 as usize);
+        place.map_or("", |place| self.signatures.get(*place as usize))
     }
 
     /// A method's MethodDef token.
@@ -388,15 +394,15 @@ impl Catalogue {
     /// A method's full name with where its parts stand in it.
     pub fn full_name(&self, method: MethodIx) -> FullName {
         let owner = self.type_text(self.type_of(method));
-        let own = self.method_text.get(method.0 as usize);
+        let (name, signature) = (self.method_name(method), self.signature(method));
         let module = self.module(self.module_of(method)).map_or(0, |module| module.name.len());
-        let name_end = owner.len() + self.name_length(method);
+        let name_end = owner.len() + name.len();
         FullName {
-            text: [owner, own].concat(),
+            text: [owner, name, signature].concat(),
             module: 0..module,
             type_name: module + 1..owner.len().saturating_sub(1).max(module + 1),
             method: owner.len()..name_end,
-            signature: name_end..owner.len() + own.len(),
+            signature: name_end..name_end + signature.len(),
         }
     }
 
@@ -424,8 +430,9 @@ impl Catalogue {
     /// Bytes it occupies, about.
     pub fn bytes(&self) -> usize {
         self.type_text.bytes()
-            + self.method_text.bytes()
-            + self.name_lengths.capacity() * size_of::<u16>()
+            + self.names.bytes()
+            + self.signatures.bytes()
+            + (self.name_of.capacity() + self.signature_of.capacity()) * size_of::<u32>()
             + (self.tokens.capacity() + self.by_token.capacity()) * size_of::<u32>()
             + (self.order.capacity() + self.places.capacity()) * size_of::<u32>()
             + self.types.capacity() * size_of::<Type>()

@@ -1,63 +1,170 @@
-//! Which methods a query leaves: `memmem` over two arenas. A word is looked for in
-//! `Module!Namespace.Type.Method(PARAMS)`, whose two halves stand apart; so it is found in the first (and takes all
-//! methods of that type), in the second, or across the dot between them.
+//! Which methods a query leaves. A word is looked for in `Module!Namespace.Type.Method(PARAMS)`, whose three parts stand
+//! apart: types, and names and parameters of methods, each of these once a module. So it is found within a part, or
+//! across the borders: the dot behind the type's name, the bracket before the parameters.
 
 use super::Catalogue;
+use super::arena::Arena;
 use super::bits::Bits;
 use crate::model::query::{Query, Term};
-use memchr::memmem::Finder;
+use std::collections::VecDeque;
 
-/// The methods that match, one bit each.
-pub fn search(catalogue: &Catalogue, query: &Query) -> Bits {
-    let mut found: Option<Bits> = None;
-    for term in query.terms() {
-        let these = term_matches(catalogue, term);
-        match &mut found {
-            Some(found) => found.intersect(&these),
-            None => found = Some(these),
+/// Words whose methods are remembered; 125 kB each where there are a million methods.
+const REMEMBERED: usize = 32;
+
+/// Searches, and remembers what words found: a letter taken back, or a further word, costs next to nothing.
+#[derive(Debug, Default)]
+pub struct Searcher {
+    edition: u64,
+    found: VecDeque<(Term, Bits)>,
+}
+
+impl Searcher {
+    /// The methods that match, one bit each.
+    pub fn search(&mut self, catalogue: &Catalogue, query: &Query) -> Bits {
+        if self.edition != catalogue.edition() {
+            self.found.clear();
+            self.edition = catalogue.edition();
         }
+        let mut all: Option<Bits> = None;
+        for term in query.terms() {
+            let these = self.term(catalogue, term);
+            match &mut all {
+                Some(all) => all.intersect(these),
+                None => all = Some(these.clone()),
+            }
+        }
+        all.unwrap_or_else(|| Bits::all(catalogue.len()))
     }
-    found.unwrap_or_else(|| Bits::all(catalogue.len()))
+
+    fn term(&mut self, catalogue: &Catalogue, term: &Term) -> &Bits {
+        let known = self.found.iter().position(|(known, _)| known == term);
+        let entry = match known.and_then(|place| self.found.remove(place)) {
+            Some(entry) => entry,
+            None => (term.clone(), term_matches(catalogue, term)),
+        };
+        self.found.truncate(REMEMBERED - 1);
+        self.found.push_front(entry);
+        &self.found[0].1
+    }
+
+    /// Bytes it occupies, about.
+    pub fn bytes(&self) -> usize {
+        self.found.iter().map(|(_, bits)| bits.len() / 8).sum()
+    }
 }
 
 fn term_matches(catalogue: &Catalogue, term: &Term) -> Bits {
-    let finder = Finder::new(term.text.as_bytes());
+    let (text, exact) = (term.text.as_str(), term.exact_case);
+    let Catalogue { type_text, names, signatures, .. } = catalogue;
     let mut found = Bits::none(catalogue.len());
-    let types = whole_types(catalogue, term, &finder);
-    for index in types.iter_in(0..types.len() as u32) {
-        if let Some(one) = catalogue.types.get(index as usize) {
+    for owner in type_text.containing(text, exact).iter_in(0..u32::MAX) {
+        if let Some(one) = catalogue.types.get(owner as usize) {
             found.set_range(one.methods.clone(), true);
         }
     }
-    across(catalogue, term, &types, &mut found);
-    in_methods(catalogue, term, &finder, &types, &mut found);
+    found.set_by(&catalogue.name_of, &names.containing(text, exact));
+    found.set_by(&catalogue.signature_of, &signatures.containing(text, exact));
+    for (name, parameters) in splits(text, '(', 0) {
+        let names = names.ending(name, exact);
+        found.set_by_both(
+            (&catalogue.name_of, &names),
+            (&catalogue.signature_of, &signatures.beginning(parameters, exact)),
+        );
+    }
+    for (owner, own) in splits(text, '.', 1) {
+        let types = type_text.ending(owner, exact);
+        in_types(catalogue, &types, (&names.beginning(own, exact), None), &mut found);
+        let whole = splits(own, '(', 0).chain(own.starts_with('(').then_some(("", own)));
+        for (name, parameters) in whole {
+            let parameters = signatures.beginning(parameters, exact);
+            in_types(catalogue, &types, (&names.equal(name, exact), Some(&parameters)), &mut found);
+        }
+    }
     found
 }
 
-/// Types whose half holds the word.
-fn whole_types(catalogue: &Catalogue, term: &Term, finder: &Finder<'_>) -> Bits {
-    let arena = &catalogue.type_text;
-    let mut types = Bits::none(catalogue.types.len());
-    each_hit(finder, arena.whole(term.exact_case), arena.ends(), 0, |index| types.set(index, true));
-    types
+/// The ways to cut a text before (0) or behind (1) a letter so that something is left on both sides.
+fn splits(text: &str, letter: char, behind: usize) -> impl Iterator<Item = (&str, &str)> {
+    let cuts = text.match_indices(letter).map(move |(at, _)| text.split_at(at + behind));
+    cuts.filter(|(left, right)| !left.is_empty() && !right.is_empty())
 }
 
-/// Calls `each` with the index, counted from 0 at the first of `ends`, of every string that holds what the finder
-/// looks for. `text` begins `offset` bytes into the arena.
-fn each_hit(finder: &Finder<'_>, text: &[u8], ends: &[u32], offset: usize, mut each: impl FnMut(u32)) {
-    let mut at = 0;
-    let mut index = 0;
-    while let Some(hit) = text.get(at..).and_then(|rest| finder.find(rest)) {
-        let place = at + hit;
-        let Some(end) = advance(ends, &mut index, offset + place) else { return };
-        each(index as u32);
-        // On with the next string: once is enough.
-        at = end + 1 - offset;
-        index += 1;
+/// Marks methods of these types with one of these names and, if given, one of these parameters.
+fn in_types(
+    catalogue: &Catalogue,
+    types: &Bits,
+    (names, signatures): (&Bits, Option<&Bits>),
+    found: &mut Bits,
+) {
+    if names.count() == 0 || signatures.is_some_and(|these| these.count() == 0) {
+        return;
+    }
+    let holds = |of: &[u32], these: &Bits, method: u32| {
+        of.get(method as usize).is_some_and(|place| these.get(*place))
+    };
+    for owner in types.iter_in(0..u32::MAX) {
+        let Some(one) = catalogue.types.get(owner as usize) else { return };
+        for method in one.methods.clone() {
+            if holds(&catalogue.name_of, names, method)
+                && signatures.is_none_or(|these| holds(&catalogue.signature_of, these, method))
+            {
+                found.set(method, true);
+            }
+        }
     }
 }
 
-/// Moves `index` on to the string that holds the byte at `place`; where that string ends.
+/// Looking through all strings of an arena at once, by `memmem`; one bit each.
+impl Arena {
+    /// The strings that hold a text.
+    fn containing(&self, text: &str, exact: bool) -> Bits {
+        if let Some(found) = self.with_letter(text, exact) {
+            return found;
+        }
+        self.holding(text.as_bytes(), exact, 0)
+    }
+
+    /// The strings that end so; the text is not empty.
+    fn ending(&self, text: &str, exact: bool) -> Bits {
+        self.holding(&[text.as_bytes(), b"\n"].concat(), exact, 0)
+    }
+
+    /// The strings that begin so.
+    fn beginning(&self, text: &str, exact: bool) -> Bits {
+        let mut found = self.holding(&[b"\n", text.as_bytes()].concat(), exact, 1);
+        found.set(0, self.first(exact).starts_with(text));
+        found
+    }
+
+    /// The strings that are this.
+    fn equal(&self, text: &str, exact: bool) -> Bits {
+        let mut found = self.holding(&[b"\n", text.as_bytes(), b"\n"].concat(), exact, 1);
+        found.set(0, self.first(exact) == text);
+        found
+    }
+
+    fn first(&self, exact: bool) -> &str {
+        if exact { self.get(0) } else { self.folded(0) }
+    }
+
+    /// The strings that many places behind those in which a text, line breaks and all, begins.
+    fn holding(&self, text: &[u8], exact: bool, behind: u32) -> Bits {
+        let finder = memchr::memmem::Finder::new(text);
+        let (whole, ends) = (self.whole(exact), self.ends());
+        let mut found = Bits::none(self.len());
+        let (mut at, mut index) = (0, 0);
+        while let Some(hit) = whole.get(at..).and_then(|rest| finder.find(rest)) {
+            let Some(end) = advance(ends, &mut index, at + hit) else { break };
+            found.set(index as u32 + behind, true);
+            // On with the next string: once is enough.
+            at = end + 1;
+            index += 1;
+        }
+        found
+    }
+}
+
+/// Moves `index` on to the string that holds the byte at `place`, or ends with it; where that string ends.
 fn advance(ends: &[u32], index: &mut usize, place: usize) -> Option<usize> {
     // Hits are near each other, or far: look at some, then halve.
     for _ in 0..8 {
@@ -69,52 +176,4 @@ fn advance(ends: &[u32], index: &mut usize, place: usize) -> Option<usize> {
     let rest = ends.get(*index..)?;
     *index += rest.partition_point(|end| (*end as usize) < place);
     ends.get(*index).map(|end| *end as usize)
-}
-
-/// Methods that the word reaches across the dot behind their type's name.
-fn across(catalogue: &Catalogue, term: &Term, types: &Bits, found: &mut Bits) {
-    let splits = term.text.match_indices('.').map(|(dot, _)| term.text.split_at(dot + 1));
-    for (left, right) in splits.filter(|(_, right)| !right.is_empty()) {
-        for (index, one) in catalogue.types.iter().enumerate() {
-            let text = |arena: &'_ super::Arena, at: usize| -> bool {
-                let whole = if term.exact_case { arena.get(at) } else { arena.folded(at) };
-                whole.ends_with(left)
-            };
-            if types.get(index as u32) || !text(&catalogue.type_text, index) {
-                continue;
-            }
-            for method in one.methods.clone() {
-                let arena = &catalogue.method_text;
-                let own =
-                    if term.exact_case { arena.get(method as usize) } else { arena.folded(method as usize) };
-                if own.starts_with(right) {
-                    found.set(method, true);
-                }
-            }
-        }
-    }
-}
-
-/// Methods whose own half holds the word, of types that do not match as a whole.
-fn in_methods(catalogue: &Catalogue, term: &Term, finder: &Finder<'_>, types: &Bits, found: &mut Bits) {
-    let arena = &catalogue.method_text;
-    let text = arena.whole(term.exact_case);
-    let mut first = 0usize;
-    while first < catalogue.types.len() {
-        if types.get(first as u32) {
-            first += 1;
-            continue;
-        }
-        let mut last = first;
-        while last + 1 < catalogue.types.len() && !types.get(last as u32 + 1) {
-            last += 1;
-        }
-        let bounds = catalogue.types.get(first).zip(catalogue.types.get(last));
-        let (start, end) = bounds.map_or((0, 0), |(one, two)| (one.methods.start, two.methods.end));
-        let (from, to) = (arena.start(start as usize), arena.start(end as usize));
-        let part = text.get(from..to).unwrap_or_default();
-        let ends = arena.ends().get(start as usize..end as usize).unwrap_or_default();
-        each_hit(finder, part, ends, from, |index| found.set(start + index, true));
-        first = last + 1;
-    }
 }

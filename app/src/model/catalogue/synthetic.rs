@@ -49,23 +49,39 @@ impl Chance {
     }
 }
 
-/// `modules` modules with `methods` methods in all, as an agent describes and sends them: a third are framework
-/// modules.
-pub fn pages(modules: usize, methods: usize) -> (Vec<ModuleRow>, Vec<MethodPage>) {
-    let mut chance = Chance::new(7);
-    let mut rows = Vec::with_capacity(modules);
-    let mut pages = Vec::new();
-    let mut page = MethodPage::default();
-    for index in 0..modules {
-        let mine = methods / modules + usize::from(index < methods % modules);
+/// Makes modules one by one, so that whoever takes them in needs no room for all: a third are framework modules.
+pub struct Modules {
+    chance: Chance,
+    modules: usize,
+    methods: usize,
+    next: usize,
+}
+
+impl Modules {
+    /// `modules` modules with `methods` methods in all.
+    pub fn new(modules: usize, methods: usize) -> Modules {
+        Modules { chance: Chance::new(7), modules, methods, next: 0 }
+    }
+}
+
+impl Iterator for Modules {
+    type Item = (ModuleRow, Vec<MethodPage>);
+
+    /// A module as an agent describes it, and the pages of its methods as an agent sends them.
+    fn next(&mut self) -> Option<Self::Item> {
+        let (index, chance) = (self.next, &mut self.chance);
+        if index == self.modules {
+            return None;
+        }
+        self.next += 1;
+        let mine = self.methods / self.modules + usize::from(index < self.methods % self.modules);
         let area = chance.of(&AREAS);
-        let framework = index % 3 == 0;
-        let name = match framework {
-            true => format!("System.{area}{index}"),
-            false => format!("Contoso.{area}{index}"),
+        let name = match index % 3 {
+            0 => format!("System.{area}{index}"),
+            _ => format!("Contoso.{area}{index}"),
         };
         let key = ModuleKey { module_id: 0x7f00_0000_0000 + index as u64 * 0x1000, generation: 1 };
-        rows.push(ModuleRow {
+        let row = ModuleRow {
             key,
             name: name.clone(),
             path: format!("/opt/contoso/{name}.dll"),
@@ -74,18 +90,17 @@ pub fn pages(modules: usize, methods: usize) -> (Vec<ModuleRow>, Vec<MethodPage>
             shared: false,
             dynamic: false,
             methods: mine as u32,
-        });
+        };
+        let mut pages = Vec::new();
+        let mut page = MethodPage::default();
         page.modules.push(key);
         for method in 0..mine {
-            if method % PER_TYPE == 0 || page.type_names.is_empty() {
+            if method % PER_TYPE == 0 {
                 let (noun, role) = (chance.of(&NOUNS), chance.of(&ROLES));
-                page.type_names.push(&format!(
-                    "{name}.{}.{noun}{role}{}",
-                    chance.of(&AREAS),
-                    method / PER_TYPE
-                ));
+                let (area, number) = (chance.of(&AREAS), method / PER_TYPE);
+                page.type_names.push(&format!("{name}.{area}.{noun}{role}{number}"));
             }
-            page.module.push(page.modules.len() as u32 - 1);
+            page.module.push(0);
             page.token.push(0x0600_0001 + method as u32);
             page.type_index.push(page.type_names.len() as u32 - 1);
             let (verb, noun) = (chance.of(&VERBS), chance.of(&NOUNS));
@@ -99,21 +114,22 @@ pub fn pages(modules: usize, methods: usize) -> (Vec<ModuleRow>, Vec<MethodPage>
                 page.type_names.push(&again);
             }
         }
+        pages.push(page);
+        Some((row, pages))
     }
-    pages.push(page);
-    (rows, pages)
 }
 
-/// The same, as the batches that a worker makes of it.
+/// [`Modules`] as the batches that a worker makes of them, and the order of their types.
 pub fn batches(modules: usize, methods: usize) -> (Vec<Batch>, NameOrder) {
-    let (rows, pages) = pages(modules, methods);
     let mut builder = Builder::default();
-    builder.set_modules(&rows);
     let mut batches = Vec::with_capacity(modules);
-    for page in &pages {
-        // Pages made here are whole.
-        batches.extend(builder.push(page).unwrap_or_default());
+    for (row, pages) in Modules::new(modules, methods) {
+        builder.set_modules(&[row]);
+        for page in &pages {
+            // Pages made here are whole.
+            batches.extend(builder.push(page).unwrap_or_default());
+        }
+        batches.extend(builder.finish());
     }
-    batches.extend(builder.finish());
     (batches, builder.name_order())
 }

@@ -1,0 +1,135 @@
+//! What an agent and the worker threads would tell the window of a process with a million methods.
+
+use redial::model::catalogue::builder::Builder;
+use redial::model::catalogue::synthetic::{Chance, Modules};
+use redial::model::ids::ConnectionId;
+use redial::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
+use redial::model::update::{CataloguePart, Told, Update};
+use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
+use redial_protocol::counters::CounterDelta;
+use redial_protocol::frozen::{AgentFacts, RuntimeKind};
+use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::limits::ROWS_PER_PAGE;
+use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::state::State;
+use std::sync::mpsc::SyncSender;
+
+/// The process looked at.
+pub const PROCESS: ProcessKey = ProcessKey { pid: 4242, start: 7 };
+/// The window's first connection.
+const CONNECTION: ConnectionId = ConnectionId(1);
+
+/// How much there is.
+#[derive(Clone, Copy)]
+pub struct Size {
+    /// Modules.
+    pub modules: usize,
+    /// Methods in all.
+    pub methods: usize,
+    /// Methods of them that are dialled.
+    pub dialled: usize,
+}
+
+fn told(told: Told) -> Update {
+    Update::Connection(CONNECTION, vec![told])
+}
+
+/// The list of processes, with the one looked at.
+pub fn processes() -> Update {
+    let row = ProcessRow {
+        key: PROCESS,
+        name: "dotnet".into(),
+        user: Some("www".into()),
+        group: None,
+        command: Some("dotnet Contoso.dll".into()),
+        runtime: Some(RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true }),
+        agent: AgentState::Loaded(Box::new(facts())),
+    };
+    Update::Processes(ProcessChanges { changed: vec![row], gone: Vec::new(), trouble: None })
+}
+
+fn facts() -> AgentFacts {
+    AgentFacts {
+        protocol: redial_protocol::PROTOCOL_VERSION,
+        agent_version: env!("CARGO_PKG_VERSION").into(),
+        process: PROCESS,
+        runtime_kind: RuntimeKind::CoreClr,
+        runtime_version: "8.0.31".into(),
+        levels: vec![Level::Off, Level::Count],
+        holder: None,
+        live: 0,
+        kept: 0,
+        held: 0,
+        clr_kept_bytes: 0,
+    }
+}
+
+/// Tells everything there is to tell after connecting, as fast as it is taken; the builder, which stays where the
+/// loading thread keeps its own. To be called on a thread of its own.
+pub fn connect(size: Size, to: &SyncSender<Update>) -> Builder {
+    let tell = |one: Told| {
+        // A window that is gone needs nothing more.
+        let _ = to.send(told(one));
+    };
+    tell(Told::Connected(Box::new(facts())));
+    let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };
+    let domains = CataloguePart::Domains { domains: vec![domain], methods: size.methods as u64 };
+    tell(Told::Catalogue(domains));
+    let mut builder = Builder::default();
+    let mut rows = Vec::new();
+    let mut seen = 0;
+    for (module, pages) in Modules::new(size.modules, size.methods) {
+        builder.set_modules(std::slice::from_ref(&module));
+        for page in &pages {
+            seen = dial(&mut rows, seen, size, &module, page);
+            for batch in builder.push(page).expect("whole") {
+                tell(Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
+            }
+        }
+        for batch in builder.finish() {
+            tell(Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
+        }
+        while rows.len() >= ROWS_PER_PAGE {
+            let rest = rows.split_off(ROWS_PER_PAGE);
+            tell(Told::Event(Event::Rows { id: None, rows: std::mem::replace(&mut rows, rest) }));
+        }
+    }
+    tell(Told::Event(Event::Rows { id: None, rows }));
+    tell(Told::Catalogue(CataloguePart::Complete(builder.name_order())));
+    builder
+}
+
+/// Adds rows for some of a page's methods, evenly; the number of methods seen by then.
+fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, page: &MethodPage) -> usize {
+    let every = size.methods / size.dialled;
+    for at in (0..page.token.len()).filter(|at| (seen + at) % every == 0) {
+        let id = ((seen + at) / every) as u32;
+        let owner = page.type_names.get(page.type_index[at] as usize).unwrap_or_default();
+        rows.push(StatusRow {
+            row: RowId(id),
+            copy: CopyKey { module: module.key, token: MethodToken(page.token[at]) },
+            method: format!("{owner}.{}", page.name.get(at).unwrap_or_default()),
+            signature: page.signature.get(at).unwrap_or_default().to_owned(),
+            module: module.name.clone(),
+            domain: "clrhost".to_owned(),
+            wanted: Level::Count,
+            state: if id % 5 == 0 { State::Asked } else { State::Live },
+            version: Some(1),
+            instances: Vec::new(),
+            note: None,
+            calls: u64::from(id) * 37 % 1_009,
+        });
+    }
+    seen + page.token.len()
+}
+
+/// A fold of the counters at `t_ms`: every dialled method was called.
+pub fn fold(dialled: usize, t_ms: u64, chance: &mut Chance) -> Update {
+    let delta = CounterDelta {
+        t_ms,
+        rows: (0..dialled as u32).map(RowId).collect(),
+        calls: (0..dialled).map(|_| chance.below(1_000) as u64).collect(),
+    };
+    told(Told::Event(Event::Counters { delta, dropped: 0 }))
+}

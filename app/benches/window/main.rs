@@ -1,0 +1,222 @@
+//! What the window takes of its thread with a million methods in 500 modules, 20,000 of them dialled and called: logic,
+//! views and tessellation of every frame, without a screen. One line a figure; `--tabs` for programs that read them,
+//! `--quick` for fewer frames.
+
+mod feed;
+mod figures;
+mod stage;
+
+use eframe::egui::{Event, Key, Modifiers};
+use feed::Size;
+use figures::{Figure, Of};
+use redial::model::catalogue::synthetic::Chance;
+use redial::model::update::Update;
+use stage::{Stage, key, wheel};
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+/// The most a frame may take, milliseconds.
+const FRAME: Option<(Of, f64)> = Some((Of::P999, 8.0));
+const KEYSTROKE: Option<(Of, f64)> = Some((Of::Worst, 10.0));
+const SORT: Option<(Of, f64)> = Some((Of::Worst, 30.0));
+const MEMORY: Option<(Of, f64)> = Some((Of::Worst, 300.0));
+
+/// Frames between folds of the counters: the window asks agents for one every 250 ms.
+const FRAMES_PER_FOLD: usize = 15;
+
+/// What is typed into the filter, letter by letter: some leave much, some little, some nothing.
+const TYPED: [&str; 14] = [
+    "orderservice",
+    "Repository",
+    "getcustomer guid",
+    "cache.load",
+    "contoso!",
+    "zzz",
+    "e",
+    "a b",
+    "System.",
+    "async (string",
+    "update",
+    "int, ref",
+    "Contoso.Billing1 Get",
+    "(object, bool)",
+];
+
+fn main() {
+    let has = |name: &str| std::env::args().any(|argument| argument == name);
+    // `cargo test --benches` only wants to know that it runs.
+    let size = match has("--bench") {
+        true => Size { modules: 500, methods: 1_000_000, dialled: 20_000 },
+        false => Size { modules: 20, methods: 20_000, dialled: 500 },
+    };
+    let frames = if !has("--bench") {
+        60
+    } else if has("--quick") {
+        1_000
+    } else {
+        4_000
+    };
+    let mut bench = Bench { size, frames, tabs: has("--tabs"), chance: Chance::new(11), t_ms: 0 };
+    bench.run();
+}
+
+struct Bench {
+    size: Size,
+    frames: usize,
+    tabs: bool,
+    chance: Chance,
+    t_ms: u64,
+}
+
+impl Bench {
+    fn run(&mut self) {
+        let (mut stage, to) = Stage::open();
+        let builder = self.load(&mut stage, &to);
+        let framework = stage.find("hide framework");
+        stage.click(framework);
+        self.scroll(&mut stage);
+        self.update(&mut stage, &to, "sorted by name");
+        self.filter(&mut stage);
+        self.sort(&mut stage);
+        let rate = stage.find("sort by per second");
+        stage.click(rate);
+        self.update(&mut stage, &to, "sorted by rate");
+        self.filter_while_updating(&mut stage, &to);
+        let tree = stage.find("tree");
+        stage.click(tree);
+        let domain = stage.find("expand AppDomain clrhost");
+        stage.click(domain);
+        self.update(&mut stage, &to, "as a tree");
+        self.memory();
+        drop(builder);
+    }
+
+    fn print(&self, what: &str, times: &[Duration], target: Option<(Of, f64)>) {
+        Figure::times(what, times, target).print(self.tabs);
+    }
+
+    /// Everything the agent has to tell arrives, as fast as the window takes it.
+    fn load(&self, stage: &mut Stage, to: &SyncSender<Update>) -> impl Sized {
+        let (size, to) = (self.size, to.clone());
+        let telling = std::thread::spawn(move || feed::connect(size, &to));
+        let mut times = Vec::new();
+        while !telling.is_finished() {
+            times.push(stage.frame(Vec::new()));
+            // A screen shows 60 frames a second, and so leaves the loading thread its time.
+            std::thread::sleep(Duration::from_millis(8));
+        }
+        times.extend((0..10).map(|_| stage.frame(Vec::new())));
+        self.print("a frame while the methods arrive", &times, FRAME);
+        telling.join().expect("told")
+    }
+
+    fn scroll(&mut self, stage: &mut Stage) {
+        let row = stage.find("sort by method") + eframe::egui::vec2(0.0, 300.0);
+        stage.frame(vec![Event::PointerMoved(row)]);
+        let mut times = Vec::new();
+        for frame in 0..self.frames {
+            // Slowly, then by pages; now and then back.
+            let points = if frame % 100 < 50 { 3.0 } else { 700.0 };
+            let points = if frame % 400 < 300 { -points } else { points };
+            times.push(stage.frame(vec![wheel(points)]));
+        }
+        assert!(stage.triangles() > 2_000, "{} triangles are no table", stage.triangles());
+        self.print("a frame while scrolling", &times, FRAME);
+    }
+
+    fn fold(&mut self) -> Update {
+        self.t_ms += 250;
+        feed::fold(self.size.dialled, self.t_ms, &mut self.chance)
+    }
+
+    /// 20,000 rows change four times a second, while the user scrolls.
+    fn update(&mut self, stage: &mut Stage, to: &SyncSender<Update>, how: &str) {
+        let mut times = Vec::new();
+        let mut folds = Vec::new();
+        for frame in 0..self.frames {
+            let folding = frame % FRAMES_PER_FOLD == 0;
+            if folding {
+                to.send(self.fold()).expect("a window");
+            }
+            let points = if frame % 400 < 300 { -5.0 } else { 20.0 };
+            let took = stage.frame(vec![wheel(points)]);
+            times.push(took);
+            if folding {
+                folds.push(took);
+            }
+        }
+        let what = format!("a frame while scrolling and updating, {how}");
+        self.print(&what, &times, FRAME);
+        self.print(&format!("of those: frames with new numbers, {how}"), &folds, None);
+    }
+
+    /// Types every word, and takes it back; the frame of each keystroke with all it causes.
+    fn filter(&mut self, stage: &mut Stage) {
+        let (mut typed, mut taken_back, mut shown) = (Vec::new(), Vec::new(), Vec::new());
+        stage.frame(key(Key::Slash, Modifiers::NONE));
+        stage.frame(Vec::new());
+        let trace = std::env::var_os("REDIAL_BENCH_KEYS").is_some();
+        for word in TYPED {
+            for letter in word.chars() {
+                let took = stage.frame(vec![Event::Text(letter.to_string())]);
+                if trace {
+                    eprintln!("{word:?} {letter:?} {:.2} ms", took.as_secs_f64() * 1e3);
+                }
+                typed.push(took);
+                shown.push(stage.frame(Vec::new()));
+            }
+            for _ in word.chars() {
+                let took = stage.frame(key(Key::Backspace, Modifiers::NONE));
+                if trace {
+                    eprintln!("{word:?} back {:.2} ms", took.as_secs_f64() * 1e3);
+                }
+                taken_back.push(took);
+                shown.push(stage.frame(Vec::new()));
+            }
+        }
+        self.print("filter: the frame of a letter typed", &typed, KEYSTROKE);
+        self.print("filter: the frame of a letter taken back", &taken_back, KEYSTROKE);
+        self.print("filter: the frame that shows what is left", &shown, FRAME);
+    }
+
+    /// The same while numbers arrive, sorted by rate.
+    fn filter_while_updating(&mut self, stage: &mut Stage, to: &SyncSender<Update>) {
+        let mut typed = Vec::new();
+        stage.frame(key(Key::Slash, Modifiers::NONE));
+        for word in TYPED {
+            for letter in word.chars() {
+                to.send(self.fold()).expect("a window");
+                stage.frame(Vec::new());
+                typed.push(stage.frame(vec![Event::Text(letter.to_string())]));
+            }
+            for _ in word.chars() {
+                stage.frame(key(Key::Backspace, Modifiers::NONE));
+            }
+        }
+        self.print("filter: the frame of a letter typed, sorted by rate", &typed, KEYSTROKE);
+    }
+
+    fn sort(&mut self, stage: &mut Stage) {
+        let heads = ["sort by calls", "sort by per second", "sort by method"].map(|name| stage.find(name));
+        let [calls, rate, name] = heads;
+        let (mut by_number, mut by_name) = (Vec::new(), Vec::new());
+        for _ in 0..(self.frames / 100).max(3) {
+            by_number.extend([calls, rate, rate, calls].map(|head| stage.click(head)));
+            by_name.push(stage.click(name));
+        }
+        self.print("sort by a number", &by_number, SORT);
+        self.print("sort by name", &by_name, SORT);
+    }
+
+    fn memory(&self) {
+        let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
+        for (field, what) in [("VmRSS:", "resident memory, no screen"), ("VmHWM:", "the same at its height")]
+        {
+            let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
+            let kib: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number of KiB");
+            let target = MEMORY.filter(|_| field == "VmRSS:");
+            Figure { what: what.to_owned(), unit: "MiB", numbers: vec![kib / 1024.0], target }
+                .print(self.tabs);
+        }
+    }
+}
