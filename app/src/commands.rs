@@ -131,6 +131,25 @@ pub struct Situation {
     pub redo: bool,
     /// The demo program was found.
     pub demo: bool,
+    /// What can be switched and is on now.
+    pub switches: Switches,
+}
+
+/// Switches, as they stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Only methods with a dial are shown.
+    pub only_dialled: bool,
+    /// Methods of the framework are hidden.
+    pub hide_framework: bool,
+    /// Methods stand as a tree.
+    pub tree: bool,
+    /// The order is held.
+    pub hold_order: bool,
+    /// The log is shown.
+    pub log: bool,
+    /// The theme.
+    pub theme: ThemeChoice,
 }
 
 /// The menus with what is in them, in their order; the palette and the sheet of keys list the same, one after another.
@@ -298,6 +317,20 @@ impl Command {
                 | Command::Redo
                 | Command::Copy(Form::Text)
         )
+    }
+
+    /// Of a switch, whether it is on.
+    pub fn is_on(&self, now: &Situation) -> Option<bool> {
+        let switches = &now.switches;
+        match self {
+            Command::OnlyDialled => Some(switches.only_dialled),
+            Command::HideFramework => Some(switches.hide_framework),
+            Command::Tree => Some(switches.tree),
+            Command::HoldOrder => Some(switches.hold_order),
+            Command::Log => Some(switches.log),
+            Command::Theme(theme) => Some(switches.theme == *theme),
+            _ => None,
+        }
     }
 
     /// Whether it can be given now, or why not.

@@ -70,6 +70,9 @@ impl App {
                 self.settings.tree = false;
                 self.follow_settings();
                 self.change(|connection| connection.set_sort(sort));
+                // Who sorts looks at what comes first, save for one row that is looked at already.
+                self.methods.to_top =
+                    self.model.current().is_some_and(|connection| connection.selection.len() != 1);
             }
             Command::OnlyDialled => self.change(|connection| {
                 let mut filter = connection.list.filter().clone();
@@ -202,7 +205,10 @@ impl App {
 
     /// Looks at a process.
     fn select(&mut self, process: ProcessKey) {
-        let name = self.model.processes.get(process).map_or(UNNAMED.to_owned(), views::processes::title);
+        let launched = self.model.launched.values().find(|launched| launched.agent == Some(process));
+        let launched = launched.and_then(|launched| views::processes::program(&launched.what));
+        let known = self.model.processes.get(process).map(views::processes::title);
+        let name = known.or(launched).unwrap_or_else(|| UNNAMED.to_owned());
         let before = self.model.current;
         let (id, new) = self.model.open(process, &name);
         if new {
@@ -234,6 +240,25 @@ impl App {
             connection.set_filter(crate::model::list::Filter { only_dialled: true, ..filter });
             connection.set_sort(Sort { key: Key::Calls, descending: true });
         });
+    }
+
+    /// Opens the groups of a tree that stand alone, once: of one AppDomain nothing but its name is to be seen else.
+    /// Whether there may be more to open once these are shown.
+    pub(super) fn unfold(&mut self) -> bool {
+        let Some(connection) = self.model.current_mut().filter(|connection| connection.shape == Shape::Tree)
+        else {
+            return false;
+        };
+        if self.methods.unfolded || !connection.catalogue.is_complete() {
+            return false;
+        }
+        let rows = connection.tree.rows();
+        let alone = rows.last().filter(|last| rows.iter().filter(|row| row.depth == last.depth).count() == 1);
+        match alone.filter(|row| !row.expanded && !matches!(row.node, Node::Method(_))).map(|row| row.node) {
+            Some(node) => connection.tree.set_expanded(node, true),
+            None => self.methods.unfolded = !rows.is_empty(),
+        }
+        !self.methods.unfolded
     }
 
     /// Looks at what was asked for on the command line or launched, once it is there.

@@ -3,7 +3,7 @@
 use super::App;
 use crate::commands::{Command, Form, listed};
 use crate::views::methods::filter_id;
-use eframe::egui::{self, Event, Key, Modifiers};
+use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, Popup};
 
 impl App {
     /// Turns this frame's keys into commands, and moves the selection.
@@ -12,16 +12,23 @@ impl App {
         let typing = context.text_edit_focused();
         let overlay = self.confirm.is_some() || self.palette.is_some() || self.keys || self.launch;
         let situation = self.situation();
+        // Keys of one frame are carried out in the order they were pressed.
+        let mut pressed: Vec<(usize, Command)> = Vec::new();
         for command in listed().chain([&Command::Escape]) {
             let Some(shortcut) = command.shortcut() else { continue };
             let turning = matches!(command, Command::ToggleSelected | Command::TurnUp | Command::TurnDown);
             let not_now = command.gives_way_to_text() && (typing || overlay)
                 // A button or knob that has the focus takes Space and the arrows itself.
                 || turning && focused.is_some();
+            // A menu that is open takes Escape for itself.
+            let not_now = not_now || *command == Command::Escape && Popup::is_any_open(context);
+            let at = context.input(|input| input.events.iter().position(|event| is_press(event, &shortcut)));
             if !not_now && context.input_mut(|input| input.consume_shortcut(&shortcut)) {
-                commands.push(command.clone());
+                pressed.push((at.unwrap_or_default(), command.clone()));
             }
         }
+        pressed.sort_by_key(|(at, _)| *at);
+        commands.extend(pressed.into_iter().map(|(_, command)| command));
         // The desktop's own gesture for copying arrives as an event, not as a key.
         let copied = context.input(|input| input.events.contains(&Event::Copy));
         if copied && !typing && !overlay {
@@ -71,4 +78,8 @@ impl App {
             context.memory_mut(|memory| memory.surrender_focus(filter_id()));
         }
     }
+}
+
+fn is_press(event: &Event, shortcut: &KeyboardShortcut) -> bool {
+    matches!(event, Event::Key { key, pressed: true, .. } if *key == shortcut.logical_key)
 }

@@ -100,7 +100,9 @@ impl App {
             return;
         }
         let colours = Palette::of(ui);
+        ui.spacing_mut().item_spacing.y = 0.0;
         Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
             methods::toolbar(ui, state, connection, situation, commands);
         });
         loss::show(ui, connection, mono, commands);

@@ -15,7 +15,7 @@ mod workers;
 
 pub use open::{Options, open};
 
-use crate::commands::Situation;
+use crate::commands::{Situation, Switches};
 use crate::model::Model;
 use crate::model::connection::{Connection, Status};
 use crate::model::ids::Ticket;
@@ -158,6 +158,14 @@ impl App {
             undo: connection.is_some_and(|connection| connection.turns.undoable().is_some()),
             redo: connection.is_some_and(|connection| connection.turns.redoable().is_some()),
             demo: self.demo.is_some(),
+            switches: Switches {
+                only_dialled: connection.is_some_and(|connection| connection.list.filter().only_dialled),
+                hide_framework: self.settings.hide_framework,
+                tree: self.settings.tree,
+                hold_order: connection.is_some_and(|connection| connection.list.hold()),
+                log: self.settings.log_open,
+                theme: self.settings.theme,
+            },
         }
     }
 
@@ -202,6 +210,7 @@ impl eframe::App for App {
         self.workers.set_focused(context.input(|input| input.focused));
         let more = self.drain();
         self.await_processes();
+        let more = self.unfold() || more;
         let now = self.now();
         self.model.settle(now);
         if more {

@@ -112,6 +112,14 @@ impl Processes {
         self.arrange();
     }
 
+    /// The agent of a process answered: it is in there, whatever was found when the process was looked at last.
+    pub fn answered(&mut self, key: ProcessKey, facts: Box<AgentFacts>) {
+        if let Some(row) = self.rows.get_mut(&key) {
+            row.agent = AgentState::Loaded(facts);
+            self.arrange();
+        }
+    }
+
     /// Shows only rows with every word of `text` in name, command, user, group, runtime or pid.
     pub fn set_filter(&mut self, text: &str) {
         if self.filter != text {

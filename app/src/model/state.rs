@@ -5,7 +5,7 @@ use super::ids::{ConnectionId, Ticket};
 use super::log::{Kind, Log};
 use super::output::Output;
 use super::processes::Processes;
-use super::update::{Launch, Now, Update};
+use super::update::{Launch, Now, Told, Update};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
 
@@ -49,7 +49,14 @@ impl Model {
             Update::Connection(id, told) => {
                 // What a closed connection still had to tell concerns nobody.
                 if let Some(connection) = self.connections.get_mut(&id) {
+                    let facts = told.iter().rev().find_map(|told| match told {
+                        Told::Connected(facts) => Some(facts.clone()),
+                        _ => None,
+                    });
                     connection.apply(told, &mut self.log, now);
+                    if let Some(facts) = facts {
+                        self.processes.answered(connection.process, facts);
+                    }
                 }
             }
             Update::Launch(ticket, launch) => self.launch(ticket, launch, now),

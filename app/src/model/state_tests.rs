@@ -45,3 +45,25 @@ fn a_launched_program_is_followed_to_its_end() {
     let newest = model.log.newest(Kind::Refusal).map(|entry| entry.text.as_str());
     assert_eq!(newest, Some("there is no such program"));
 }
+
+#[test]
+fn an_agent_that_answers_again_is_in_the_list_of_processes_at_once() {
+    use crate::model::processes::{AgentState, ProcessChanges, ProcessRow};
+    let mut model = Model::default();
+    let key = ProcessKey { pid: 1, start: 1 };
+    let row = ProcessRow {
+        key,
+        name: "shop".into(),
+        user: None,
+        group: None,
+        command: None,
+        runtime: None,
+        agent: AgentState::Refused("it did not answer".into()),
+    };
+    let changes = ProcessChanges { changed: vec![row], ..ProcessChanges::default() };
+    model.apply(Update::Processes(changes), Now::default());
+    let (id, _) = model.open(key, "shop");
+    let facts = Box::new(crate::model::connection::tests::facts());
+    model.apply(Update::Connection(id, vec![Told::Connected(facts)]), Now::default());
+    assert!(model.processes.get(key).is_some_and(|row| row.agent.can_connect()));
+}

@@ -81,7 +81,10 @@ fn described(ui: &Ui, level: Level, offered: bool) -> LayoutJob {
 /// The menu of a knob, while it is open (by the other mouse button); the level that was picked.
 pub fn menu(response: &Response, face: &Face<'_>) -> Option<Level> {
     let mut picked = None;
-    Popup::context_menu(response).show(|ui| picked = entries(ui, face));
+    // There are many knobs in a list, and hardly ever a menu.
+    if response.secondary_clicked() || Popup::is_any_open(&response.ctx) {
+        Popup::context_menu(response).show(|ui| picked = entries(ui, face));
+    }
     picked
 }
 

@@ -2,7 +2,7 @@
 
 use crate::commands::{Command, MENUS, Situation};
 use crate::ui::theme::Palette;
-use eframe::egui::{Align, Button, Layout, RichText, Stroke, Ui};
+use eframe::egui::{Align, Button, Layout, RichText, Role, Stroke, Ui, WidgetInfo};
 
 /// Below this width the menus become one, points.
 const NARROW: f32 = 660.0;
@@ -60,11 +60,16 @@ fn all_off(ui: &mut Ui, on: u64, commands: &mut Vec<Command>) {
 /// One entry of a menu, disabled with its reason.
 fn entry(ui: &mut Ui, command: &Command, now: &Situation, commands: &mut Vec<Command>) {
     let enabled = command.enabled(now);
-    let mut button = Button::new(command.name());
+    let on = command.is_on(now);
+    let mut button = Button::new(command.name()).selected(on == Some(true));
     if let Some(keys) = command.keys(ui.ctx()) {
         button = button.shortcut_text(keys);
     }
     let response = ui.add_enabled(enabled.is_ok(), button);
+    if let Some(on) = on {
+        let info = || WidgetInfo::selected(Role::CheckBox, enabled.is_ok(), on, command.name());
+        response.widget_info(info);
+    }
     let response = match enabled {
         Ok(()) => response,
         Err(why) => response.on_disabled_hover_text(why),

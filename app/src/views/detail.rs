@@ -31,6 +31,9 @@ fn nothing(ui: &mut Ui) {
     ui.vertical_centered(|ui| {
         ui.strong("Nothing selected");
         ui.weak("Pick a method in the list, or move with the arrows. Space turns its dial.");
+        ui.add_space(10.0);
+        ui.strong("What is called most?");
+        ui.weak("Ctrl+A selects all methods shown, Space counts them; then sort by “per second”.");
     });
 }
 
@@ -47,35 +50,26 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         ui.add(eframe::egui::Label::new(RichText::new(params).small().color(palette.weak)).wrap());
     }
     knob(ui, connection, &face, MethodSet::one(method), commands);
-    let level = |level: Level, state: &str| format!("{level}, {state}");
-    pair(
-        ui,
-        "wanted",
-        &if dial.pending { level(dial.wanted, "not answered yet") } else { dial.wanted.to_string() },
-    );
-    pair(
-        ui,
-        if connected { "actual" } else { "last seen" },
-        &match dial.row {
-            Some(row) => row
-                .version
-                .map_or(dial.state.to_string(), |version| format!("{} (version {version})", dial.state)),
-            None => "off, the original code".to_owned(),
-        },
-    );
     if let Some(row) = dial.row {
-        pair(ui, "calls", &words::grouped(row.calls));
-        pair(
-            ui,
-            "now",
-            &row.rate.filter(|_| connected).map_or("–".to_owned(), |rate| numbers::rate(f64::from(rate))),
-        );
+        figure(ui, "calls", &words::grouped(row.calls));
+        let rate = row.rate.filter(|_| connected).map_or("–".to_owned(), |rate| numbers::rate(rate.into()));
+        figure(ui, "now", &rate);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
             let top = series.at(connection.live.tick()).fold(0.0, f32::max);
-            ui.weak(format!("last minute, at most {}", numbers::rate(f64::from(top))));
+            ui.label(
+                RichText::new(format!("last minute, at most {}", numbers::rate(top.into())))
+                    .small()
+                    .color(palette.weak),
+            );
         }
+        let wanted =
+            if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
+        pair(ui, "wanted", &wanted);
+        let version = |version| format!("{} (version {version})", dial.state);
+        let actual = row.version.map_or(dial.state.to_string(), version);
+        pair(ui, if connected { "actual" } else { "last seen" }, &actual);
         if let Some(note) = &row.note {
             let colour =
                 if matches!(row.state, State::Refused | State::Failed) { palette.bad } else { palette.asked };
@@ -123,6 +117,10 @@ fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut
     ui.label(RichText::new(words::count(targets.len(), "method", "methods")).size(18.0).strong());
     ui.weak("turned together");
     knob(ui, connection, &face, targets, commands);
+    if sums.known > 0 {
+        figure(ui, "calls", &words::grouped(sums.calls));
+        figure(ui, "now", &numbers::rate(sums.rate));
+    }
     for level in Level::ALL {
         let number = by_level[level as usize];
         if number > 0 {
@@ -134,10 +132,6 @@ fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut
         if number > 0 {
             pair(ui, state.word(), &words::grouped(number.into()));
         }
-    }
-    if sums.known > 0 {
-        pair(ui, "calls", &words::grouped(sums.calls));
-        pair(ui, "now", &numbers::rate(sums.rate));
     }
 }
 
@@ -165,11 +159,20 @@ fn knob(ui: &mut Ui, connection: &Connection, face: &Face, methods: MethodSet, c
     ui.separator();
 }
 
+/// A number that one looks for first.
+fn figure(ui: &mut Ui, name: &str, value: &str) {
+    line(ui, name, RichText::new(value).monospace().size(18.0));
+}
+
 fn pair(ui: &mut Ui, name: &str, value: &str) {
+    line(ui, name, RichText::new(value).monospace());
+}
+
+fn line(ui: &mut Ui, name: &str, value: RichText) {
     ui.horizontal(|ui| {
         ui.weak(name);
         ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
-            ui.add(eframe::egui::Label::new(RichText::new(value).monospace()).truncate());
+            ui.add(eframe::egui::Label::new(value).truncate());
         });
     });
 }

@@ -139,9 +139,13 @@ fn text(ui: &mut Ui, text: &str) {
 
 fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut Vec<Command>) {
     ui.add_space(8.0);
-    for command in offered {
+    for (place, command) in offered.iter().enumerate() {
         let enabled = command.enabled(now);
-        let button = Button::new(RichText::new(command.name()).size(15.0)).min_size(vec2(220.0, 34.0));
+        let mut button = Button::new(RichText::new(command.name()).size(15.0)).min_size(vec2(220.0, 34.0));
+        // The first is what most want.
+        if place == 0 && enabled.is_ok() {
+            button = button.fill(Palette::of(ui).selected);
+        }
         let response = ui.add_enabled(enabled.is_ok(), button);
         if response.clicked() {
             commands.push(command.clone());

@@ -24,7 +24,7 @@ pub struct Face {
 }
 
 /// Why levels are not offered.
-pub const NOT_OFFERED: &str = "not offered by this agent (REDIAL_MAX_LEVEL caps what it offers)";
+pub const NOT_OFFERED: &str = "not offered by this agent; REDIAL_MAX_LEVEL, where it is set, caps the levels";
 
 impl Face {
     /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.

@@ -21,6 +21,10 @@ pub struct State {
     pub focus_filter: bool,
     /// The focused row is to be brought into view.
     pub follow: bool,
+    /// The first row is to be brought into view.
+    pub to_top: bool,
+    /// The groups of the tree that stand alone were opened.
+    pub unfolded: bool,
     /// Rows that fit, for Page Up and Page Down.
     pub page: usize,
     scroll: Scroll,
@@ -93,6 +97,9 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     ui.advance_cursor_after_rect(head);
     let count = connection.row_count();
     keep_focus(state, connection);
+    if std::mem::take(&mut state.to_top) {
+        state.scroll.bring_into_view(0);
+    }
     let window = state.scroll.show(ui, "methods", count, ROW);
     state.page = state.scroll.page(ROW);
     let columns = Columns::of(window.rect);
@@ -104,7 +111,9 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
 /// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the
 /// keyboard moved it.
 fn keep_focus(state: &mut State, connection: &Connection) {
-    let now = connection.selection.focus().zip(connection.focus_place());
+    // Of several selected rows none is the one that is looked at.
+    let one = connection.selection.len() <= 1;
+    let now = connection.selection.focus().filter(|_| one || state.follow).zip(connection.focus_place());
     if let (Some((before, from)), Some((node, to))) = (state.focus, now)
         && before == node
         && from != to

@@ -29,10 +29,14 @@ impl State {
 /// What a process is called: of a program that `dotnet` runs, the program.
 pub fn title(row: &ProcessRow) -> String {
     let host = matches!(row.name.as_str(), "dotnet" | "dotnet.exe");
-    let words = row.command.as_deref().unwrap_or_default().split_whitespace();
-    let program = words.skip(1).find(|word| word.to_ascii_lowercase().ends_with(".dll")).filter(|_| host);
-    let file = program.and_then(|path| path.rsplit(['/', '\\']).next());
-    file.unwrap_or(&row.name).to_owned()
+    let program = row.command.as_deref().filter(|_| host).and_then(program);
+    program.unwrap_or_else(|| row.name.clone())
+}
+
+/// The program that a command line of `dotnet` runs: `Shop.dll`.
+pub fn program(command: &str) -> Option<String> {
+    let path = command.split_whitespace().skip(1).find(|word| word.to_ascii_lowercase().ends_with(".dll"))?;
+    path.rsplit(['/', '\\']).next().map(str::to_owned)
 }
 
 /// Shows the panel. `picked` is the process looked at.

@@ -205,6 +205,9 @@ impl Row<'_> {
         } else if self.response.secondary_clicked() && !selected {
             commands.push(Command::Pick(self.node, Mode::Replace));
         }
+        if !self.response.secondary_clicked() && !Popup::is_any_open(ui.ctx()) {
+            return;
+        }
         Popup::context_menu(&self.response).show(|ui| {
             // Of several selected rows all are meant.
             let methods = match selected {

@@ -5,9 +5,10 @@ use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
 use crate::model::update::{Launch, Refused, Told, Update, Written};
-use eframe::egui::{Key, Modifiers, Theme};
+use eframe::egui::accesskit::{self, Role};
+use eframe::egui::{self, Key, Modifiers, Theme};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Holder};
 use redial_protocol::state::State;
@@ -219,7 +220,7 @@ fn turning_a_hundred_on_or_everything_off_needs_no_question() {
     let module = "dial of AppDomain clrhost";
     harness.get_by_label(module).set_value_accesskit(1.0);
     harness.run_steps(3);
-    harness.get_by_role_and_label(eframe::egui::accesskit::Role::Button, "Turn 1,500 dials").click();
+    harness.get_by_role_and_label(Role::Button, "Turn 1,500 dials").click();
     harness.run_steps(3);
     assert_eq!(harness.state().model.current().expect("Shop").turns.pending().len(), 2);
     harness.get_by_label(module).set_value_accesskit(0.0);
@@ -257,4 +258,59 @@ fn what_a_launched_program_writes_stands_under_output() {
     assert!(harness.query_by_label_contains("77: listening").is_some());
     assert!(harness.query_by_label_contains("77 err: out of stock").is_some());
     assert!(harness.query_by_label_contains("5 older are gone").is_some());
+}
+
+#[test]
+fn keys_of_one_frame_are_carried_out_as_they_were_pressed() {
+    let key = |key, modifiers| egui::Event::Key {
+        key,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers,
+    };
+    let palette = key(Key::P, Modifiers::COMMAND.plus(Modifiers::SHIFT));
+    let escape = key(Key::Escape, Modifiers::NONE);
+    for (keys, open) in [([escape.clone(), palette.clone()], true), ([palette, escape], false)] {
+        let mut harness = with_shop(Theme::Dark);
+        harness.input_mut().events.extend(keys);
+        harness.run_steps(3);
+        assert_eq!(harness.state().palette.is_some(), open);
+    }
+}
+
+#[test]
+fn escape_closes_a_menu_and_nothing_else() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.state_mut().methods.text = "cart".into();
+    act(&mut harness, Command::Filter("cart".into()));
+    harness.get_by_label("Methods").click();
+    harness.run_steps(3);
+    let entry = harness.get_by_role_and_label(Role::CheckBox, "Hide framework methods");
+    assert_eq!(
+        entry.accesskit_node().toggled(),
+        Some(accesskit::Toggled::True),
+        "a switch shows how it stands"
+    );
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Hide framework methods").is_none());
+    assert_eq!(harness.state().model.current().expect("Shop").list.filter().text, "cart");
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert_eq!(harness.state().model.current().expect("Shop").list.filter().text, "");
+}
+
+#[test]
+fn a_tree_opens_what_stands_alone() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::Tree);
+    harness.run_steps(6);
+    for shown in ["AppDomain clrhost", "module Shop", "namespace Shop", "type Cart", "type Pricing"] {
+        assert!(harness.query_by_label(shown).is_some(), "{shown}");
+    }
+    assert!(harness.query_by_label(ADD).is_none());
+    harness.get_by_label("expand module Shop").click();
+    harness.run_steps(6);
+    assert!(harness.query_by_label("namespace Shop").is_none(), "closed by hand it stays closed");
 }

@@ -54,7 +54,7 @@ impl Connection {
 
     fn connected(&mut self, facts: Box<AgentFacts>, log: &mut Log, now: Now) {
         self.status = Status::Live;
-        self.loss = None;
+        let again = self.loss.take().is_some();
         self.holder.clone_from(&facts.holder);
         self.live.begin_session();
         let what = format!(
@@ -66,6 +66,10 @@ impl Connection {
             facts.agent_version
         );
         log.add(now, Some(self.id), Kind::Connection, what);
+        if again {
+            let text = "the connection is back; dials that this window held went off with the one before";
+            log.add(now, Some(self.id), Kind::Notice, text);
+        }
         self.facts = Some(facts);
     }
 
@@ -146,7 +150,7 @@ impl Connection {
         let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
         let mut text = format!("{}: {} of {} accepted", pending.words, report.accepted, report.matched);
         if report.bodyless > 0 {
-            text.push_str(&format!(", {} have no body", report.bodyless));
+            text.push_str(&format!(", {} without a body", report.bodyless));
         }
         let kind = if report.accepted == 0 && refused > 0 { Kind::Refusal } else { Kind::Answer };
         log.add(now, Some(self.id), kind, text);
