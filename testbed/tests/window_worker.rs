@@ -321,11 +321,48 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     ensure!(launched.pid == Some(key.pid), "{launched:?}");
     let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
     ensure!(ended == "with code 0", "{ended}");
+    let output = window.model.output.lines();
+    ensure!(!output.is_empty() && output.iter().all(|line| line.pid == key.pid), "what it wrote: {output:?}");
     let missing = LaunchSpec { program: "there-is-no-such-program".into(), ..LaunchSpec::default() };
     let ticket = window.model.begin_launch("nothing", window.now());
     window.worker.send(Command::Launch(ticket, missing));
     let why = window.until("the failure", |model| model.launched.get(&ticket)?.ended.clone())?;
     ensure!(why.contains("no such program"), "{why}");
+    Ok(())
+}
+
+/// A program that writes without end is never kept waiting by a window that takes nothing in; what is lost is counted.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()> {
+    const LINES: u64 = 300_000;
+    let script = format!("yes 'a line of output' | head -n {LINES}; echo last words >&2");
+    let spec = LaunchSpec {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        ..LaunchSpec::default()
+    };
+    let mut window = Window::open()?;
+    let ticket = window.model.begin_launch("sh", window.now());
+    window.worker.send(Command::Launch(ticket, spec));
+    let pid = window.until("the start", |model| model.launched.get(&ticket)?.pid)?;
+    // It ends though nothing is taken in: at most it is left to be asked how.
+    let deadline = Instant::now() + DEADLINE;
+    while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+        ensure!(Instant::now() < deadline, "it waits");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
+    let output = &window.model.output;
+    let errors: Vec<&str> = output
+        .lines()
+        .iter()
+        .filter(|line| line.written.error)
+        .map(|line| line.written.text.as_str())
+        .collect();
+    ensure!(errors == ["last words"], "{errors:?}");
+    let all = output.lines().len() as u64 + output.gone();
+    ensure!(all == LINES + 1, "{all} lines are accounted for");
     Ok(())
 }
 

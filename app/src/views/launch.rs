@@ -49,10 +49,17 @@ fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool
     let palette = Palette::of(ui);
     ui.label("The program starts with the agent in it, so that every call from the first on can be counted.");
     ui.add_space(4.0);
+    let mut entered = false;
     Grid::new("launch").num_columns(2).spacing(vec2(12.0, 8.0)).show(ui, |ui| {
-        field(ui, "Program", &mut launch.program, "dotnet", 1);
-        field(ui, "Arguments", &mut launch.arguments, "Shop.dll --live \"two words\"", 1);
-        field(ui, "Folder", &mut launch.folder, "where redial was started", 1);
+        let program = field(ui, "Program", &mut launch.program, "dotnet", 1);
+        let arguments = field(ui, "Arguments", &mut launch.arguments, "Shop.dll --live \"two words\"", 1);
+        let folder = field(ui, "Folder", &mut launch.folder, "where redial was started", 1);
+        let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
+        entered = enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
+        // One opens the dialog to write into it.
+        if ui.memory(|memory| memory.focused().is_none()) {
+            program.request_focus();
+        }
         field(ui, "Environment", &mut launch.environment, "NAME=VALUE, one a line", 2);
         field(
             ui,
@@ -65,26 +72,33 @@ fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool
     let plan = plan(launch);
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        let response = ui.add_enabled(plan.is_ok(), egui::Button::new("Launch"));
+        let button = egui::Button::new("Launch").shortcut_text("Enter");
+        let response = ui.add_enabled(plan.is_ok(), button);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, plan.is_ok(), "Launch"));
+        let chosen = response.clicked() || entered && plan.is_ok();
         match &plan {
-            Ok(_) => drop(ui.weak("it keeps running when this window is closed")),
+            Ok(_) => {
+                let text = "its output stands below; it keeps running when this window closes";
+                ui.add(egui::Label::new(RichText::new(text).color(palette.weak)).wrap());
+            }
             Err(why) if launch.program.trim().is_empty() => drop(ui.weak(why)),
             Err(why) => drop(ui.label(RichText::new(why).color(palette.bad))),
         }
-        if response.clicked() {
+        if chosen {
             commands.push(Command::StartLaunch);
         }
-        response.clicked()
+        chosen
     })
     .inner
 }
 
-fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) {
+fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) -> egui::Response {
     let label = ui.label(name);
     let edit =
         if lines == 1 { TextEdit::singleline(text) } else { TextEdit::multiline(text).desired_rows(lines) };
-    ui.add(edit.hint_text(hint).desired_width(f32::INFINITY)).labelled_by(label.id);
+    let response = ui.add(edit.hint_text(hint).desired_width(f32::INFINITY)).labelled_by(label.id);
     ui.end_row();
+    response
 }
 
 /// What the fields mean, or what is wrong with them.

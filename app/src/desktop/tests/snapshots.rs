@@ -41,6 +41,8 @@ fn counting_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
 fn first_run() {
     both("first_run", |theme| {
         let mut harness = window(theme);
+        let launch = crate::persist::Launch { program: "dotnet".into(), ..Default::default() };
+        harness.state_mut().demo = crate::views::launch::plan(&launch).ok();
         feed(&mut harness, vec![Update::Processes(Default::default())]);
         harness
     });

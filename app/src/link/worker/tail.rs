@@ -8,12 +8,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Lines that wait to be taken; older ones are left out.
+/// Lines of each stream that wait to be taken; older ones are left out.
 const WAITING: usize = 2_000;
 /// Bytes of a line; the rest of it is left out.
 const LONGEST: u64 = 2_000;
 /// After the program's end its children may hold the pipe open: they are not waited for.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Lines that were read and not taken yet.
 #[derive(Clone, Default)]
@@ -27,7 +27,9 @@ struct Shared {
 
 #[derive(Default)]
 struct Kept {
-    lines: VecDeque<Written>,
+    /// Of standard output and of standard error, each with its number among all: a flood of one leaves the other.
+    lines: [VecDeque<(u64, Written)>; 2],
+    read: u64,
     left_out: u64,
     /// Threads that still read.
     reading: usize,
@@ -54,19 +56,26 @@ impl Tail {
     }
 
     fn add(&self, written: Written) {
-        let mut kept = self.kept();
-        if kept.lines.len() >= WAITING {
-            kept.lines.pop_front();
+        let kept = &mut *self.kept();
+        let lines = &mut kept.lines[usize::from(written.error)];
+        if lines.len() >= WAITING {
+            lines.pop_front();
             kept.left_out += 1;
         }
-        kept.lines.push_back(written);
+        lines.push_back((kept.read, written));
+        kept.read += 1;
     }
 
     /// What was read since the last time, if anything.
     pub fn take(&self) -> Option<Launch> {
-        let mut kept = self.kept();
-        let (lines, left_out) = (std::mem::take(&mut kept.lines), std::mem::take(&mut kept.left_out));
-        (!lines.is_empty()).then(|| Launch::Output { lines: lines.into(), left_out })
+        let (lines, left_out) = {
+            let mut kept = self.kept();
+            (std::mem::take(&mut kept.lines), std::mem::take(&mut kept.left_out))
+        };
+        let mut lines: Vec<(u64, Written)> = lines.into_iter().flatten().collect();
+        lines.sort_by_key(|(number, _)| *number);
+        let lines: Vec<Written> = lines.into_iter().map(|(_, written)| written).collect();
+        (!lines.is_empty()).then_some(Launch::Output { lines, left_out })
     }
 
     /// Waits a moment for what the program wrote before it ended.
