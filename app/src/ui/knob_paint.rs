@@ -29,7 +29,8 @@ pub fn paint(
     let size = rect.width().min(rect.height());
     let (centre, radius) = (rect.center(), size * 0.5);
     let ring = radius * 0.80;
-    let thick = (size * 0.085).max(2.0);
+    // Of a small knob the strokes are what is seen.
+    let thick = (size * 0.085).max(2.75);
     let colour = ring_colour(face.actual, pending, palette);
     let strength = if enabled { 1.0 } else { 0.45 };
 
@@ -130,7 +131,7 @@ fn detents(
             if face.offered.contains(&level) {
                 painter.circle_filled(
                     centre + out * radius * 0.80,
-                    1.4,
+                    1.25,
                     palette.text.gamma_multiply(0.8 * strength),
                 );
             }
@@ -148,11 +149,12 @@ fn body(painter: &Painter, centre: Pos2, radius: f32, face: &Face<'_>, palette: 
     let inner = radius * 0.56;
     painter.circle_filled(centre, inner, palette.face.gamma_multiply(strength));
     painter.circle_stroke(centre, inner, Stroke::new(1.0, palette.line));
-    let width = (radius * 0.13).max(1.5);
+    let width = (radius * 0.13).max(2.25);
     let needle = |level: Level, colour: Color32| {
         let out = direction(angle(level));
+        let from = if radius < 15.0 { 0.0 } else { 0.2 };
         painter.line_segment(
-            [centre + out * inner * 0.2, centre + out * inner * 0.9],
+            [centre + out * inner * from, centre + out * inner * 0.95],
             Stroke::new(width, colour),
         );
     };

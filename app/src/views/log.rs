@@ -46,6 +46,8 @@ impl Follow {
             self.scroll.bring_into_view(count.saturating_sub(1));
         }
         (self.newest, self.count) = (newest, count);
+        // Whole lines only, or the first would be cut in half.
+        ui.add_space((ui.available_height() - ui.spacing().item_spacing.y).max(0.0) % ROW);
         self.scroll.show(ui, name, count, ROW)
     }
 }
@@ -93,7 +95,8 @@ fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
             (_, 0) => counted,
             (_, gone) => format!("the last {counted}; {} older are gone", words::grouped(gone)),
         };
-        ui.add(egui::Label::new(egui::RichText::new(text).color(Palette::of(ui).weak)).truncate());
+        let label = egui::Label::new(egui::RichText::new(text).color(Palette::of(ui).weak)).truncate();
+        ui.add(label).on_hover_text("times are in UTC");
     });
 }
 

@@ -16,7 +16,7 @@ use crate::ui::signs::{self, Way};
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Popup, Rect, Response, Sense, Ui, pos2, vec2};
 
-const KNOB: f32 = 22.0;
+const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
 
 /// A row in view.
