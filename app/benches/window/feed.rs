@@ -87,7 +87,7 @@ pub fn connect(size: Size, to: &SyncSender<Update>) -> Builder {
                 tell(Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
             }
         }
-        for batch in builder.finish() {
+        if let Some(batch) = builder.finish() {
             tell(Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
         }
         while rows.len() >= ROWS_PER_PAGE {

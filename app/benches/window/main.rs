@@ -9,6 +9,7 @@ mod stage;
 use eframe::egui::{Event, Key, Modifiers};
 use feed::Size;
 use figures::{Figure, Of};
+use redial::model::catalogue::builder::Builder;
 use redial::model::catalogue::synthetic::Chance;
 use redial::model::update::Update;
 use stage::{Stage, key, wheel};
@@ -74,6 +75,7 @@ impl Bench {
         let builder = self.load(&mut stage, &to);
         let framework = stage.find("hide framework");
         stage.click(framework);
+        stage.find(&self.all_methods());
         self.scroll(&mut stage);
         self.update(&mut stage, &to, "sorted by name");
         self.filter(&mut stage);
@@ -91,12 +93,20 @@ impl Bench {
         drop(builder);
     }
 
+    /// What stands above the table when nothing is left out.
+    fn all_methods(&self) -> String {
+        let number = self.size.methods.to_string();
+        let thousands = number.as_bytes().rchunks(3).rev();
+        let groups: Vec<_> = thousands.map(|digits| String::from_utf8_lossy(digits)).collect();
+        format!("{} methods", groups.join(","))
+    }
+
     fn print(&self, what: &str, times: &[Duration], target: Option<(Of, f64)>) {
         Figure::times(what, times, target).print(self.tabs);
     }
 
     /// Everything the agent has to tell arrives, as fast as the window takes it.
-    fn load(&self, stage: &mut Stage, to: &SyncSender<Update>) -> impl Sized {
+    fn load(&self, stage: &mut Stage, to: &SyncSender<Update>) -> Builder {
         let (size, to) = (self.size, to.clone());
         let telling = std::thread::spawn(move || feed::connect(size, &to));
         let mut times = Vec::new();
@@ -136,7 +146,8 @@ impl Bench {
         for frame in 0..self.frames {
             let folding = frame % FRAMES_PER_FOLD == 0;
             if folding {
-                to.send(self.fold()).expect("a window");
+                let fold = self.fold();
+                to.send(fold).expect("a window");
             }
             let points = if frame % 400 < 300 { -5.0 } else { 20.0 };
             let took = stage.frame(vec![wheel(points)]);

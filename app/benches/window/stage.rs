@@ -95,7 +95,8 @@ impl Stage {
             });
             let nodes =
                 output.platform_output.accesskit_update.map(|update| update.nodes).unwrap_or_default();
-            let named = nodes.iter().find(|(_, node)| node.label() == Some(name));
+            let named =
+                nodes.iter().find(|(_, node)| node.label() == Some(name) || node.value() == Some(name));
             let bounds = named.and_then(|(_, node)| node.bounds());
             found = found
                 .or(bounds.map(|at| pos2(((at.x0 + at.x1) / 2.0) as f32, ((at.y0 + at.y1) / 2.0) as f32)));

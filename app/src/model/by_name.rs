@@ -28,17 +28,20 @@ struct Part {
 impl ByName {
     /// These methods, in the order that the catalogue has now.
     pub fn new(methods: Bits, catalogue: &Catalogue) -> ByName {
-        let mut end = 0;
-        let mut types = Vec::new();
+        let ranks = methods.ranks();
+        let mut types = Vec::with_capacity(catalogue.type_count());
+        let (mut end, mut before) = (0, (0, 0));
         for owner in catalogue.types_by_name() {
             let range = catalogue.methods_of_type(owner);
-            let start = range.start;
-            let here = methods.count_in(range);
-            if here > 0 {
-                end += here;
-                types.push(Part { end, start });
+            // Types that follow each other by name mostly do so in their module too.
+            let rank = if before.0 == range.start { before.1 } else { ranks.before(range.start) };
+            before = (range.end, ranks.before(range.end));
+            if before.1 > rank {
+                end += before.1 - rank;
+                types.push(Part { end, start: range.start });
             }
         }
+        types.shrink_to_fit();
         ByName { methods, types, last: Cell::new(0) }
     }
 

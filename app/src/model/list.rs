@@ -6,8 +6,9 @@ use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::catalogue::search::Searcher;
 use super::ids::{MethodIx, Node};
-use super::live::{Live, LiveRow};
+use super::live::Live;
 use super::query::Query;
+use super::ranking::{Ranking, numbers};
 use super::selection::Rows;
 
 /// What the table is sorted by.
@@ -66,7 +67,8 @@ pub struct List {
     /// What the whole filter leaves.
     visible: Bits,
     count: usize,
-    /// Methods with a row, in their order; none when sorted by name.
+    ranking: Ranking,
+    /// Visible methods with a row, in their order; none when sorted by name.
     ranked: Vec<u32>,
     /// The others, by name.
     rest: ByName,
@@ -165,13 +167,9 @@ impl List {
     }
 
     fn arrange(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
-        let numbers = match self.sort.key {
-            Key::Name => 0,
-            Key::Wanted | Key::State => live.states_edition(),
-            Key::Calls | Key::Rate => live.folds(),
-        };
+        let numbers = numbers(self.sort.key, live);
         let rows = if self.sort.key == Key::Name { 0 } else { live.rows_edition() };
-        let now = Arranged { edition: self.edition, sort: self.sort, rows, numbers };
+        let mut now = Arranged { edition: self.edition, sort: self.sort, rows, numbers };
         let before = self.arranged_at;
         let same_rows = before.is_some_and(|before| {
             (before.edition, before.rows, before.sort.key == Key::Name)
@@ -189,24 +187,18 @@ impl List {
             self.rest = ByName::new(rest, catalogue);
         }
         self.rank(catalogue, live);
+        // While the order is held, it is that of earlier numbers.
+        now.numbers = self.ranking.numbers().filter(|_| self.sort.key != Key::Name).unwrap_or(numbers);
         self.arranged_at = Some(now);
         true
     }
 
     fn rank(&mut self, catalogue: &Catalogue, live: &Live) {
         self.ranked.clear();
-        if self.sort.key == Key::Name {
-            return;
+        if self.sort.key != Key::Name {
+            self.ranking.settle(self.sort, self.hold, catalogue, live);
+            self.ranked.extend(self.ranking.within(&self.visible));
         }
-        let descending = self.sort.descending;
-        let mut keyed: Vec<(u64, (u32, u32))> = Vec::new();
-        for row in live.rows() {
-            let Some(method) = row.method.filter(|method| self.visible.get(method.0)) else { continue };
-            let number = number(self.sort.key, row);
-            keyed.push((if descending { !number } else { number }, catalogue.name_place(method)));
-        }
-        keyed.sort_unstable();
-        self.ranked.extend(keyed.into_iter().map(|(_, (_, method))| method));
     }
 
     /// Methods shown.
@@ -274,18 +266,8 @@ impl List {
         self.ranked.capacity() * size_of::<u32>()
             + (self.matching.len() + self.visible.len()) / 8
             + self.rest.bytes()
+            + self.ranking.bytes()
             + self.searcher.bytes()
-    }
-}
-
-/// A number that orders as the key does; floats of one sign order as their bits.
-fn number(key: Key, row: &LiveRow) -> u64 {
-    match key {
-        Key::Name => 0,
-        Key::Wanted => row.wanted as u64,
-        Key::State => row.state as u64,
-        Key::Calls => row.calls,
-        Key::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
     }
 }
 

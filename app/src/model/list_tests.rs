@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::catalogue::synthetic::Chance;
 use crate::model::catalogue::tests::{large, method, small};
+use crate::model::ranking::number;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -121,6 +122,13 @@ fn a_held_order_stays_until_it_is_let_go() {
     live.take_counters(&CounterDelta { t_ms: 1, rows: vec![RowId(0)], calls: vec![100] }, 0);
     assert!(!list.settle(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
+    // What a filter leaves keeps the order too.
+    let name = catalogue.full_name(MethodIx(1)).text;
+    for (text, left) in [(name.as_str(), &[1][..]), ("", &[2, 1, 0])] {
+        list.set_filter(Filter { text: text.into(), ..Filter::default() });
+        assert!(list.settle(&catalogue, &live));
+        assert_eq!(shown(&list)[..left.len()], *left);
+    }
     list.set_hold(false);
     assert!(list.settle(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [0, 2, 1]);

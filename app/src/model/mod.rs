@@ -31,6 +31,7 @@ pub mod methodset;
 pub mod output;
 pub mod processes;
 pub mod query;
+mod ranking;
 pub mod selection;
 pub mod series;
 pub mod state;

@@ -14,7 +14,12 @@ pub struct Arena {
     ends: Vec<u32>,
     /// Which letters each folded string has, one bit for each of [`LETTERS`], and one for all others.
     letters: Vec<u64>,
+    /// Of each [`BLOCK`] of bytes: the first string that does not end before it.
+    blocks: Vec<u32>,
 }
+
+/// Bytes after which it is noted which string is there: about two names.
+const BLOCK: usize = 32;
 
 /// Letters that names are made of.
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789_.<>(),[]&*+-`|!$=/:;@#? ";
@@ -29,6 +34,9 @@ const BITS: [u8; 256] = {
     }
     bits
 };
+
+/// The bit of all letters that have none of their own.
+const OTHERS: u64 = 1 << 63;
 
 fn letters_of(folded: &[u8]) -> u64 {
     folded.iter().fold(0, |letters, byte| letters | 1 << BITS.get(usize::from(*byte)).unwrap_or(&63))
@@ -54,7 +62,14 @@ impl Arena {
         self.text.push('\n');
         self.folded.push('\n');
         self.ends.push(end);
+        self.note_blocks(end);
         true
+    }
+
+    /// Notes the blocks that begin in the last string.
+    fn note_blocks(&mut self, end: u32) {
+        let last = self.ends.len() as u32 - 1;
+        self.blocks.resize((end as usize / BLOCK + 1).max(self.blocks.len()), last);
     }
 
     /// Whether all strings of another still fit.
@@ -67,7 +82,10 @@ impl Arena {
         let Some(offset) = u32::try_from(self.text.len()).ok().filter(|_| self.fits(other)) else { return };
         self.text.push_str(&other.text);
         self.folded.push_str(&other.folded);
-        self.ends.extend(other.ends.iter().map(|end| end + offset));
+        for end in &other.ends {
+            self.ends.push(end + offset);
+            self.note_blocks(end + offset);
+        }
         self.letters.extend_from_slice(&other.letters);
     }
 
@@ -107,15 +125,23 @@ impl Arena {
         &self.ends
     }
 
-    /// The strings that have a letter, without reading them; None where that takes reading them.
-    pub fn with_letter(&self, text: &str, exact_case: bool) -> Option<Bits> {
-        let [byte] = text.as_bytes() else { return None };
-        let bit = BITS.get(usize::from(*byte)).filter(|bit| **bit < 63 && !exact_case)?;
-        let words = self
-            .letters
-            .chunks(64)
-            .map(|letters| letters.iter().rev().fold(0, |word, letters| word << 1 | letters >> bit & 1));
-        Some(Bits::of_words(words, self.len()))
+    /// The string that holds the byte at a place of [`Arena::whole`], or that ends there.
+    pub fn index_at(&self, place: usize) -> usize {
+        let mut index = self.blocks.get(place / BLOCK).map_or(self.len(), |index| *index as usize);
+        while self.ends.get(index).is_some_and(|end| (*end as usize) < place) {
+            index += 1;
+        }
+        index
+    }
+
+    /// The strings with a letter (one byte, folded), without reading them; None where that takes reading them.
+    pub fn with_letter(&self, letter: u8) -> Option<Bits> {
+        let bit = letters_of(&[letter]);
+        let words = self.letters.chunks(64).map(|letters| {
+            let letters = letters.iter().enumerate();
+            letters.fold(0, |word, (at, has)| word | u64::from(has & bit != 0) << at)
+        });
+        (bit != OTHERS).then(|| Bits::of_words(words, self.len()))
     }
 
     /// Number of strings.
@@ -134,6 +160,7 @@ impl Arena {
             + self.folded.capacity()
             + self.ends.capacity() * size_of::<u32>()
             + self.letters.capacity() * size_of::<u64>()
+            + self.blocks.capacity() * size_of::<u32>()
     }
 }
 
@@ -155,5 +182,26 @@ mod tests {
         assert_eq!(arena.whole(false), "shop.cart\n\na b\näx\n".as_bytes());
         assert_eq!((arena.start(0), arena.start(1), arena.start(4)), (0, 10, arena.whole(true).len()));
         assert_eq!(arena.whole(true).len(), arena.whole(false).len());
+    }
+
+    #[test]
+    fn every_byte_is_known_to_be_of_its_string() {
+        let text = "abcdefghijklmnopqrstuvwxyz".repeat(4);
+        let mut halves = [Arena::default(), Arena::default()];
+        for length in [0, 1, 31, 0, 0, 32, 33, 100, 2, 3, 0, 64, 0] {
+            halves.iter_mut().for_each(|half| assert!(half.push(&[&text[..length]])));
+        }
+        let [mut arena, other] = halves;
+        arena.append(&other);
+        for index in 0..arena.len() {
+            let (start, end) = arena.span(index);
+            for place in start..=end {
+                assert_eq!(arena.index_at(place), index, "{place}");
+            }
+        }
+        assert_eq!(arena.index_at(arena.whole(true).len()), arena.len());
+        let with_z: Vec<u32> = arena.with_letter(b'z').expect("a letter").iter_in(0..u32::MAX).collect();
+        assert_eq!(with_z, [2, 5, 6, 7, 11, 15, 18, 19, 20, 24]);
+        assert!(arena.with_letter(0xc3).is_none() && arena.with_letter(b'~').is_none());
     }
 }

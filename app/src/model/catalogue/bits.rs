@@ -98,7 +98,8 @@ impl Bits {
             let word = self.words.get(*place as usize / 64).copied().unwrap_or(0);
             word >> (place % 64) & 1
         };
-        places.iter().rev().fold(0, |word, place| word << 1 | bit(place))
+        // Each bit is shifted by itself, so that none waits for the one before.
+        places.iter().enumerate().fold(0, |word, (at, place)| word | bit(place) << at)
     }
 
     /// Keeps only what is set in both.
@@ -137,6 +138,18 @@ impl Bits {
         masks(range, self.length).map(count).sum()
     }
 
+    /// For many questions of how many bits are set before a place.
+    pub fn ranks(&self) -> Ranks<'_> {
+        let mut sum = 0;
+        let before = |word: &u64| {
+            let before = sum;
+            sum += word.count_ones();
+            before
+        };
+        let before = self.words.iter().map(before).collect();
+        Ranks { bits: self, before, all: sum }
+    }
+
     /// Indices of the bits set in a range, ascending.
     pub fn iter_in(&self, range: Range<u32>) -> impl Iterator<Item = u32> + '_ {
         let end = range.end.min(self.length as u32);
@@ -157,6 +170,25 @@ impl Bits {
                 (bit < 64).then_some(base + bit)
             })
         })
+    }
+}
+
+/// How many bits are set before each place.
+pub struct Ranks<'a> {
+    bits: &'a Bits,
+    /// Bits set before each word, and all.
+    before: Vec<u32>,
+    all: u32,
+}
+
+impl Ranks<'_> {
+    /// Bits set before a place; all of them past the end.
+    pub fn before(&self, place: u32) -> u32 {
+        let word = place as usize / 64;
+        match (self.before.get(word), self.bits.words.get(word)) {
+            (Some(before), Some(bits)) => before + (bits & ((1u64 << (place % 64)) - 1)).count_ones(),
+            _ => self.all,
+        }
     }
 }
 
@@ -192,6 +224,8 @@ mod tests {
                     assert_eq!(all.count_in(range.clone()) as usize, expected.len());
                     assert_eq!(all.iter_in(range.clone()).collect::<Vec<_>>(), expected);
                     assert_eq!(all.count_both(&bits, 0..u32::MAX) as usize, expected.len());
+                    let before = expected.iter().filter(|index| **index < start + 3).count();
+                    assert_eq!(bits.ranks().before(start + 3) as usize, before);
                     all.set_range(range.clone(), false);
                     assert!((0..length).all(|index| all.get(index) != bits.get(index)));
                     all.intersect(&bits);

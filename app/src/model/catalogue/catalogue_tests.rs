@@ -245,6 +245,20 @@ fn a_search_finds_what_looking_at_every_name_finds() {
         }
         assert_eq!(found_by(&mut searcher, &catalogue, &piece), naive(&catalogue, &piece), "{piece:?}");
     }
+    // The same name ends one module and begins the next.
+    let twins = [module(1, "A", ""), module(2, "B", "")];
+    let mut builder = Builder::default();
+    builder.set_modules(&twins);
+    let mut catalogue = Catalogue::default();
+    for one in &twins {
+        for batch in builder.push(&page(one.key, &[("T", "Go", "()", 1)])).expect("whole") {
+            assert!(catalogue.append(batch));
+        }
+    }
+    assert!(catalogue.append(builder.finish().expect("the last module")));
+    for text in ["t.go(", "t.go()", "go(", "Go", "T.Go("] {
+        assert_eq!(found(&catalogue, text), [0, 1], "{text:?}");
+    }
     // Of a catalogue that has grown, what was found before is not all.
     let mut catalogue = small();
     let before = found_by(&mut searcher, &catalogue, "int");

@@ -118,10 +118,11 @@ fn in_types(
 impl Arena {
     /// The strings that hold a text.
     fn containing(&self, text: &str, exact: bool) -> Bits {
-        if let Some(found) = self.with_letter(text, exact) {
-            return found;
-        }
-        self.holding(text.as_bytes(), exact, 0)
+        let letter = match text.as_bytes() {
+            [letter] if !exact => self.with_letter(*letter),
+            _ => None,
+        };
+        letter.unwrap_or_else(|| self.holding(text.as_bytes(), exact, 0))
     }
 
     /// The strings that end so; the text is not empty.
@@ -138,8 +139,14 @@ impl Arena {
 
     /// The strings that are this.
     fn equal(&self, text: &str, exact: bool) -> Bits {
-        let mut found = self.holding(&[b"\n", text.as_bytes(), b"\n"].concat(), exact, 1);
-        found.set(0, self.first(exact) == text);
+        let mut found = Bits::none(self.len());
+        let ended = [text.as_bytes(), b"\n"].concat();
+        for place in memchr::memmem::find_iter(self.whole(exact), &ended) {
+            let index = self.index_at(place);
+            if self.start(index) == place {
+                found.set(index as u32, true);
+            }
+        }
         found
     }
 
@@ -149,31 +156,10 @@ impl Arena {
 
     /// The strings that many places behind those in which a text, line breaks and all, begins.
     fn holding(&self, text: &[u8], exact: bool, behind: u32) -> Bits {
-        let finder = memchr::memmem::Finder::new(text);
-        let (whole, ends) = (self.whole(exact), self.ends());
         let mut found = Bits::none(self.len());
-        let (mut at, mut index) = (0, 0);
-        while let Some(hit) = whole.get(at..).and_then(|rest| finder.find(rest)) {
-            let Some(end) = advance(ends, &mut index, at + hit) else { break };
-            found.set(index as u32 + behind, true);
-            // On with the next string: once is enough.
-            at = end + 1;
-            index += 1;
+        for place in memchr::memmem::find_iter(self.whole(exact), text) {
+            found.set(self.index_at(place) as u32 + behind, true);
         }
         found
     }
-}
-
-/// Moves `index` on to the string that holds the byte at `place`, or ends with it; where that string ends.
-fn advance(ends: &[u32], index: &mut usize, place: usize) -> Option<usize> {
-    // Hits are near each other, or far: look at some, then halve.
-    for _ in 0..8 {
-        match ends.get(*index) {
-            Some(end) if (*end as usize) < place => *index += 1,
-            found => return found.map(|end| *end as usize),
-        }
-    }
-    let rest = ends.get(*index..)?;
-    *index += rest.partition_point(|end| (*end as usize) < place);
-    ends.get(*index).map(|end| *end as usize)
 }

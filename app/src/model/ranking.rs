@@ -1,0 +1,92 @@
+//! The agent's rows in the order of a number. Which of them a filter leaves is another matter: a letter typed changes
+//! nothing here.
+
+use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
+use super::list::{Key, Sort};
+use super::live::{Live, LiveRow};
+use redial_protocol::ids::RowId;
+
+/// Methods with a row, by a number; those of one number by name.
+#[derive(Debug, Default)]
+pub struct Ranking {
+    /// Rows of known methods, by name.
+    named: Vec<(RowId, u32)>,
+    /// Editions of catalogue and rows that `named` was made from.
+    named_at: Option<(u64, u64)>,
+    /// Methods in their order.
+    order: Vec<u32>,
+    ordered_at: Option<Ordered>,
+}
+
+/// What an order was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ordered {
+    sort: Sort,
+    editions: (u64, u64),
+    numbers: u64,
+}
+
+impl Ranking {
+    /// Brings the order up to date. While it is held, new numbers change nothing.
+    pub fn settle(&mut self, sort: Sort, hold: bool, catalogue: &Catalogue, live: &Live) {
+        let editions = (catalogue.edition(), live.rows_edition());
+        let now = Ordered { sort, editions, numbers: numbers(sort.key, live) };
+        let held = |before: Ordered| hold && (before.sort, before.editions) == (sort, editions);
+        if self.ordered_at.is_some_and(|before| before == now || held(before)) {
+            return;
+        }
+        if self.named_at != Some(editions) {
+            let row = |row: &LiveRow| row.method.map(|method| (catalogue.name_place(method), row.id));
+            let mut named: Vec<((u32, u32), RowId)> = live.rows().filter_map(row).collect();
+            named.sort_unstable();
+            self.named = named.into_iter().map(|((_, method), id)| (id, method)).collect();
+            self.named_at = Some(editions);
+        }
+        let key = |(place, (id, _)): (usize, &(RowId, u32))| {
+            let number = live.row(*id).map_or(0, |row| number(sort.key, row));
+            (if sort.descending { !number } else { number }, place as u32)
+        };
+        let mut keys: Vec<(u64, u32)> = self.named.iter().enumerate().map(key).collect();
+        keys.sort_unstable();
+        self.order.clear();
+        let method = |(_, place): &(u64, u32)| self.named.get(*place as usize).map(|(_, method)| *method);
+        self.order.extend(keys.iter().filter_map(method));
+        self.ordered_at = Some(now);
+    }
+
+    /// What [`numbers`] was when the order was made.
+    pub fn numbers(&self) -> Option<u64> {
+        self.ordered_at.map(|ordered| ordered.numbers)
+    }
+
+    /// Those that are in a set, in their order.
+    pub fn within(&self, methods: &Bits) -> impl Iterator<Item = u32> {
+        self.order.iter().copied().filter(|method| methods.get(*method))
+    }
+
+    /// Bytes it occupies, about.
+    pub fn bytes(&self) -> usize {
+        self.named.capacity() * size_of::<(RowId, u32)>() + self.order.capacity() * size_of::<u32>()
+    }
+}
+
+/// Grows when numbers of that kind may have changed.
+pub fn numbers(key: Key, live: &Live) -> u64 {
+    match key {
+        Key::Name => 0,
+        Key::Wanted | Key::State => live.states_edition(),
+        Key::Calls | Key::Rate => live.folds(),
+    }
+}
+
+/// A number that orders as the key does; floats of one sign order as their bits.
+pub fn number(key: Key, row: &LiveRow) -> u64 {
+    match key {
+        Key::Name => 0,
+        Key::Wanted => row.wanted as u64,
+        Key::State => row.state as u64,
+        Key::Calls => row.calls,
+        Key::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
+    }
+}
