@@ -46,8 +46,11 @@ impl Follow {
             self.scroll.bring_into_view(count.saturating_sub(1));
         }
         (self.newest, self.count) = (newest, count);
-        // Whole lines only, or the first would be cut in half.
-        ui.add_space((ui.available_height() - ui.spacing().item_spacing.y).max(0.0) % ROW);
+        let room = ui.available_height().max(0.0);
+        if count as f32 * ROW > room {
+            // Whole lines only, or the first would be cut in half.
+            ui.add_space(room % ROW);
+        }
         self.scroll.show(ui, name, count, ROW)
     }
 }
