@@ -1,16 +1,20 @@
-//! `cargo xtask bench`: what the agent costs, as medians of alternating pairs on real runtimes in one run.
+//! `cargo xtask bench`: what the agent costs, as medians of alternating pairs on real runtimes in one run; and what the
+//! window costs, against its targets.
 
 mod collector;
 mod count;
+mod figures;
 mod meter;
 mod report;
 mod startup;
+mod window;
 
 use anyhow::{Result, bail};
 use redial_testbed::runtimes::Runtime;
 
 use crate::build::{self, Built, Profile};
 use crate::setup;
+use figures::Figure;
 use report::{Pair, Row};
 
 /// What a row's measuring needs.
@@ -19,6 +23,8 @@ pub struct Bench {
     pub built: Built,
     /// How many pairs to measure.
     pub pairs: usize,
+    /// Whether a rough answer will do.
+    pub quick: bool,
 }
 
 impl Bench {
@@ -47,45 +53,75 @@ impl Bench {
     }
 }
 
+/// How a subject is measured.
+enum Measure {
+    /// With and without, on each runtime.
+    Pairs(fn(&Bench, Runtime) -> Result<Vec<Row>>),
+    /// Against targets.
+    Figures(fn(&Bench) -> Result<Vec<Figure>>),
+}
+
 /// One subject of measurement; it may give several rows (runtimes, threads).
 struct Subject {
     name: &'static str,
-    measure: fn(&Bench, Runtime) -> Result<Vec<Row>>,
+    measure: Measure,
 }
 
 const SUBJECTS: &[Subject] = &[
-    Subject { name: "count", measure: count::measure },
-    Subject { name: "startup", measure: startup::measure },
-    Subject { name: "collector", measure: collector::measure },
+    Subject { name: "count", measure: Measure::Pairs(count::measure) },
+    Subject { name: "startup", measure: Measure::Pairs(startup::measure) },
+    Subject { name: "collector", measure: Measure::Pairs(collector::measure) },
+    Subject { name: "window", measure: Measure::Figures(window::measure) },
 ];
 
-/// Measures the subjects named, or all, on every runtime, and prints a table for the terminal and one in Markdown.
+/// Pairs of `--quick`: the fewest whose median means something.
+const FEWEST: usize = 3;
+
+/// Measures the subjects named, or all, on every runtime, and prints tables for the terminal and in Markdown.
 ///
 /// # Errors
 /// A subject nobody knows, or the first failure of a measurement.
-pub fn run(names: &[String], pairs: usize) -> Result<()> {
+pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
     for name in names {
         if !SUBJECTS.iter().any(|subject| subject.name == name) {
             let known: Vec<_> = SUBJECTS.iter().map(|subject| subject.name).collect();
             bail!("there is no row {name}; the rows are {}", known.join(", "));
         }
     }
-    if pairs < 3 {
-        bail!("--pairs must be at least 3, or a median means nothing");
+    if pairs < FEWEST {
+        bail!("--pairs must be at least {FEWEST}, or a median means nothing");
     }
+    let pairs = if quick { FEWEST } else { pairs };
     setup::for_demo()?;
-    let bench = Bench { built: build::native(Profile::Release)?, pairs };
-    let mut rows = Vec::new();
-    for subject in SUBJECTS {
-        if !names.is_empty() && !names.iter().any(|name| name == subject.name) {
+    let bench = Bench { built: build::native(Profile::Release)?, pairs, quick };
+    let (mut rows, mut figures) = (Vec::new(), Vec::new());
+    for Subject { name, measure } in SUBJECTS {
+        if !names.is_empty() && !names.iter().any(|one| one == name) {
             continue;
         }
-        for runtime in Runtime::all() {
-            println!("==> {} on {}: {pairs} pairs", subject.name, runtime.name());
-            rows.extend((subject.measure)(&bench, runtime)?);
+        match measure {
+            Measure::Pairs(measure) => {
+                for runtime in Runtime::all() {
+                    println!("==> {name} on {}: {pairs} pairs", runtime.name());
+                    rows.extend(measure(&bench, runtime)?);
+                }
+            }
+            Measure::Figures(measure) => {
+                println!("==> {name}");
+                figures.extend(measure(&bench)?);
+            }
         }
     }
-    println!("\n{}", report::terminal(&rows));
-    println!("{}", report::markdown(&rows));
+    if !rows.is_empty() {
+        print(&report::cells(&rows));
+    }
+    if !figures.is_empty() {
+        print(&figures::cells(&figures));
+    }
     Ok(())
+}
+
+fn print<const N: usize>(cells: &[[String; N]]) {
+    println!("\n{}", report::terminal(cells));
+    println!("{}", report::markdown(cells));
 }

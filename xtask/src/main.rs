@@ -50,13 +50,16 @@ enum Task {
         #[arg(long, value_name = "SECONDS", default_value_t = 600)]
         fuzz: u32,
     },
-    /// Measure on real runtimes: medians of alternating pairs
+    /// Measure on real runtimes, as medians of alternating pairs, and the window against its targets
     Bench {
         /// Rows to measure (default: all)
         rows: Vec<String>,
         /// Pairs of runs a row
         #[arg(long, value_name = "N", default_value_t = 7)]
         pairs: usize,
+        /// A rough answer soon: the fewest pairs, fewer frames
+        #[arg(long, conflicts_with = "pairs")]
+        quick: bool,
     },
     /// Check what the compiler does not: dependency direction, file lengths, docs, words
     Tidy,
@@ -84,7 +87,7 @@ fn run(task: Task) -> Result<()> {
         Task::Demo { count } => demo::run_demo(count),
         Task::Test { suites, only } => test::run(&suites, only.as_deref()),
         Task::Soak { suites, fuzz } => soak::run(&suites, fuzz),
-        Task::Bench { rows, pairs } => bench::run(&rows, pairs),
+        Task::Bench { rows, pairs, quick } => bench::run(&rows, pairs, quick),
         Task::Tidy => tidy::run(),
         Task::Bindings { check } => bindings::run(&process::checkout(), check),
     }

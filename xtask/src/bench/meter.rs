@@ -29,6 +29,11 @@ impl<'b> Meter<'b> {
         Ok(Self { bench, host, pid })
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> &str {
+        &self.pid
+    }
+
     /// Nanoseconds a call of the hot method, on so many threads: the best of so many chunks of a million calls.
     pub fn nanoseconds(&mut self, threads: u32, chunks: u32) -> Result<f64> {
         self.number(&format!("bench Plain {threads} {chunks}"), &format!("bench Plain {threads} "))

@@ -74,18 +74,21 @@ impl Row {
 
 const HEADINGS: [&str; 6] = ["what", "runtime", "without", "with", "added", "ratio"];
 
-/// A table for the terminal; every cell is `median (least–most)`.
-pub fn terminal(rows: &[Row]) -> String {
-    let cells: Vec<[String; 6]> =
-        std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(Row::columns)).collect();
-    let mut widths = [0; 6];
-    for row in &cells {
+/// Every row as cells, the headings first; every number is `median (least–most)`.
+pub fn cells(rows: &[Row]) -> Vec<[String; 6]> {
+    std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(Row::columns)).collect()
+}
+
+/// A table for the terminal.
+pub fn terminal<const N: usize>(cells: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in cells {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.chars().count().max(*width);
         }
     }
     let mut table = String::new();
-    for row in &cells {
+    for row in cells {
         for (width, cell) in widths.iter().zip(row) {
             let padding = width.saturating_sub(cell.chars().count()) + 2;
             // Writing to a string does not fail.
@@ -98,10 +101,13 @@ pub fn terminal(rows: &[Row]) -> String {
 }
 
 /// The same in Markdown.
-pub fn markdown(rows: &[Row]) -> String {
-    let mut table = format!("| {} |\n|---|---|---|---|---|---|\n", HEADINGS.join(" | "));
-    for row in rows {
-        let _ = writeln!(table, "| {} |", row.columns().join(" | "));
+pub fn markdown<const N: usize>(cells: &[[String; N]]) -> String {
+    let mut table = String::new();
+    for (index, row) in cells.iter().enumerate() {
+        let _ = writeln!(table, "| {} |", row.join(" | "));
+        if index == 0 {
+            let _ = writeln!(table, "|{}", "---|".repeat(N));
+        }
     }
     table
 }
@@ -130,9 +136,14 @@ mod tests {
         assert_eq!(what, "count [ns/call]");
         assert_eq!(added, "1.00 (1.00–1.00)");
         assert_eq!(ratio, "1.50 (1.10–2.00)");
+        let cells = cells(&[row]);
+        let markdown = markdown(&cells);
         assert!(
-            markdown(std::slice::from_ref(&row)).contains("| count [ns/call] | 8.0 | 2.00 (1.00–10.00) |")
+            markdown.starts_with(
+                "| what | runtime | without | with | added | ratio |\n|---|---|---|---|---|---|\n"
+            )
         );
-        assert!(terminal(&[row]).starts_with("what "));
+        assert!(markdown.contains("| count [ns/call] | 8.0 | 2.00 (1.00–10.00) |"), "{markdown}");
+        assert!(terminal(&cells).starts_with("what "));
     }
 }
