@@ -14,6 +14,8 @@ pub struct Arena {
     ends: Vec<u32>,
     /// Which letters each folded string has, one bit for each of [`LETTERS`], and one for all others.
     letters: Vec<u64>,
+    /// Which capitals each string has, one bit each.
+    capitals: Vec<u32>,
     /// Of each [`BLOCK`] of bytes: the first string that does not end before it.
     blocks: Vec<u32>,
 }
@@ -38,6 +40,20 @@ const BITS: [u8; 256] = {
 /// The bit of all letters that have none of their own.
 const OTHERS: u64 = 1 << 63;
 
+fn capitals_of(text: &[u8]) -> u32 {
+    let capitals = text.iter().filter(|byte| byte.is_ascii_uppercase());
+    capitals.fold(0, |capitals, byte| capitals | 1 << (byte - b'A'))
+}
+
+/// One bit for each string whose letters are such.
+fn having<T>(letters: &[T], such: impl Fn(&T) -> bool) -> Bits {
+    let words = letters.chunks(64).map(|letters| {
+        let letters = letters.iter().enumerate();
+        letters.fold(0, |word, (at, letters)| word | u64::from(such(letters)) << at)
+    });
+    Bits::of_words(words, letters.len())
+}
+
 fn letters_of(folded: &[u8]) -> u64 {
     folded.iter().fold(0, |letters, byte| letters | 1 << BITS.get(usize::from(*byte)).unwrap_or(&63))
 }
@@ -59,6 +75,7 @@ impl Arena {
             }
         }
         self.letters.push(letters_of(self.folded.as_bytes().get(start..).unwrap_or_default()));
+        self.capitals.push(capitals_of(self.text.as_bytes().get(start..).unwrap_or_default()));
         self.text.push('\n');
         self.folded.push('\n');
         self.ends.push(end);
@@ -87,6 +104,7 @@ impl Arena {
             self.note_blocks(end + offset);
         }
         self.letters.extend_from_slice(&other.letters);
+        self.capitals.extend_from_slice(&other.capitals);
     }
 
     /// The string at an index; empty out of range.
@@ -134,14 +152,15 @@ impl Arena {
         index
     }
 
-    /// The strings with a letter (one byte, folded), without reading them; None where that takes reading them.
-    pub fn with_letter(&self, letter: u8) -> Option<Bits> {
+    /// The strings with a letter (one byte, folded unless the case counts), without reading them; None where that takes
+    /// reading them.
+    pub fn with_letter(&self, letter: u8, exact_case: bool) -> Option<Bits> {
+        if exact_case {
+            let bit = capitals_of(&[letter]);
+            return (bit != 0).then(|| having(&self.capitals, |has| has & bit != 0));
+        }
         let bit = letters_of(&[letter]);
-        let words = self.letters.chunks(64).map(|letters| {
-            let letters = letters.iter().enumerate();
-            letters.fold(0, |word, (at, has)| word | u64::from(has & bit != 0) << at)
-        });
-        (bit != OTHERS).then(|| Bits::of_words(words, self.len()))
+        (bit != OTHERS).then(|| having(&self.letters, |has| has & bit != 0))
     }
 
     /// Number of strings.
@@ -160,7 +179,7 @@ impl Arena {
             + self.folded.capacity()
             + self.ends.capacity() * size_of::<u32>()
             + self.letters.capacity() * size_of::<u64>()
-            + self.blocks.capacity() * size_of::<u32>()
+            + (self.capitals.capacity() + self.blocks.capacity()) * size_of::<u32>()
     }
 }
 
@@ -200,8 +219,14 @@ mod tests {
             }
         }
         assert_eq!(arena.index_at(arena.whole(true).len()), arena.len());
-        let with_z: Vec<u32> = arena.with_letter(b'z').expect("a letter").iter_in(0..u32::MAX).collect();
+        let with = |letter, exact| {
+            let strings = arena.with_letter(letter, exact).expect("a letter");
+            strings.iter_in(0..u32::MAX).collect::<Vec<u32>>()
+        };
+        let with_z = with(b'z', false);
         assert_eq!(with_z, [2, 5, 6, 7, 11, 15, 18, 19, 20, 24]);
-        assert!(arena.with_letter(0xc3).is_none() && arena.with_letter(b'~').is_none());
+        assert_eq!(with(b'Z', true), [0u32; 0]);
+        assert!([0xc3, b'~'].iter().all(|letter| arena.with_letter(*letter, false).is_none()));
+        assert!(arena.with_letter(0xc3, true).is_none());
     }
 }

@@ -245,6 +245,15 @@ fn a_search_finds_what_looking_at_every_name_finds() {
         }
         assert_eq!(found_by(&mut searcher, &catalogue, &piece), naive(&catalogue, &piece), "{piece:?}");
     }
+    // Typed letter by letter, words are looked for where they stood with fewer letters.
+    for word in
+        ["orderservice", "OrderService", "aaab", "contoso.catalog", "(string, int)", "x.get", "ssi", "SS"]
+    {
+        for end in 1..=word.len() {
+            let text = &word[..end];
+            assert_eq!(found_by(&mut searcher, &catalogue, text), naive(&catalogue, text), "{text:?}");
+        }
+    }
     // The same name ends one module and begins the next.
     let twins = [module(1, "A", ""), module(2, "B", "")];
     let mut builder = Builder::default();
@@ -279,4 +288,20 @@ fn a_million_methods_are_all_there_within_their_memory() {
     let name = catalogue.full_name(last).text;
     assert!(found(&catalogue, &name).contains(&last.0));
     assert_eq!(found(&catalogue, "").len(), 1_000_000);
+}
+
+#[test]
+fn a_word_that_overlaps_itself_is_found_where_it_began_later() {
+    let one = module(1, "M", "");
+    let mut builder = Builder::default();
+    builder.set_modules(std::slice::from_ref(&one));
+    assert!(builder.push(&page(one.key, &[("T", "Baaab", "()", 1)])).expect("whole").is_empty());
+    let mut catalogue = Catalogue::default();
+    assert!(catalogue.append(builder.finish().expect("the module")));
+    let mut searcher = Searcher::default();
+    for text in ["a", "aa", "aab", "aaab", "aaa", "aaaa"] {
+        let expected = naive(&catalogue, text);
+        assert_eq!(found_by(&mut searcher, &catalogue, text), expected, "{text:?}");
+        assert_eq!(expected.len(), usize::from(text != "aaaa"));
+    }
 }

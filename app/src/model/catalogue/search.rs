@@ -11,19 +11,27 @@ use std::collections::VecDeque;
 /// Words whose methods are remembered; 125 kB each where there are a million methods.
 const REMEMBERED: usize = 32;
 
+/// Words of which it is remembered where they stand, and how many places at most: a word of more letters can only stand
+/// there too.
+const PLACED: usize = 2;
+const PLACES: usize = 500_000;
+
 /// Searches, and remembers what words found: a letter taken back, or a further word, costs next to nothing.
 #[derive(Debug, Default)]
 pub struct Searcher {
     edition: u64,
     found: VecDeque<(Term, Bits)>,
+    placed: VecDeque<(Term, Places)>,
 }
+
+/// Where a word stands in all types, names and parameters; bytes.
+type Places = [Vec<u32>; 3];
 
 impl Searcher {
     /// The methods that match, one bit each.
     pub fn search(&mut self, catalogue: &Catalogue, query: &Query) -> Bits {
         if self.edition != catalogue.edition() {
-            self.found.clear();
-            self.edition = catalogue.edition();
+            *self = Searcher { edition: catalogue.edition(), ..Searcher::default() };
         }
         let mut all: Option<Bits> = None;
         for term in query.terms() {
@@ -40,30 +48,61 @@ impl Searcher {
         let known = self.found.iter().position(|(known, _)| known == term);
         let entry = match known.and_then(|place| self.found.remove(place)) {
             Some(entry) => entry,
-            None => (term.clone(), term_matches(catalogue, term)),
+            None => (term.clone(), self.matches(catalogue, term)),
         };
         self.found.truncate(REMEMBERED - 1);
         self.found.push_front(entry);
         &self.found[0].1
     }
 
+    fn matches(&mut self, catalogue: &Catalogue, term: &Term) -> Bits {
+        let shorter = |(known, _): &&(Term, Places)| {
+            known.exact_case == term.exact_case && term.text.starts_with(&known.text)
+        };
+        let earlier = self.placed.iter().filter(shorter).max_by_key(|(known, _)| known.text.len());
+        let arenas = [&catalogue.type_text, &catalogue.names, &catalogue.signatures];
+        let mut places = Places::default();
+        let mut parts = [(); 3].map(|()| Bits::default());
+        let mut whole = true;
+        for (part, arena) in arenas.into_iter().enumerate() {
+            if let Some(strings) = arena.single_letter(term) {
+                parts[part] = strings;
+                whole = false;
+                continue;
+            }
+            places[part] = match earlier {
+                Some((known, places)) => arena.still_at(&places[part], known.text.len(), term),
+                None => arena.places(term),
+            };
+            parts[part] = arena.strings_at(&places[part]);
+        }
+        if whole && places.iter().map(Vec::len).sum::<usize>() <= PLACES {
+            self.placed.truncate(PLACED - 1);
+            self.placed.push_front((term.clone(), places));
+        }
+        term_matches(catalogue, term, &parts)
+    }
+
     /// Bytes it occupies, about.
     pub fn bytes(&self) -> usize {
-        self.found.iter().map(|(_, bits)| bits.len() / 8).sum()
+        let places = self.placed.iter().flat_map(|(_, places)| places).map(|places| places.capacity() * 4);
+        self.found.iter().map(|(_, bits)| bits.len() / 8).chain(places).sum()
     }
 }
 
-fn term_matches(catalogue: &Catalogue, term: &Term) -> Bits {
+/// The methods of a word; `holding` has the types, names and parameters that hold it as a whole.
+fn term_matches(catalogue: &Catalogue, term: &Term, holding: &[Bits; 3]) -> Bits {
     let (text, exact) = (term.text.as_str(), term.exact_case);
     let Catalogue { type_text, names, signatures, .. } = catalogue;
+    let [types, in_names, in_signatures] = holding;
     let mut found = Bits::none(catalogue.len());
-    for owner in type_text.containing(text, exact).iter_in(0..u32::MAX) {
+    for owner in types.iter_in(0..u32::MAX) {
         if let Some(one) = catalogue.types.get(owner as usize) {
             found.set_range(one.methods.clone(), true);
         }
     }
-    found.set_by(&catalogue.name_of, &names.containing(text, exact));
-    found.set_by(&catalogue.signature_of, &signatures.containing(text, exact));
+    found.set_by(&catalogue.name_of, in_names);
+    found.set_by(&catalogue.signature_of, in_signatures);
     for (name, parameters) in splits(text, '(', 0) {
         let names = names.ending(name, exact);
         found.set_by_both(
@@ -116,13 +155,44 @@ fn in_types(
 
 /// Looking through all strings of an arena at once, by `memmem`; one bit each.
 impl Arena {
-    /// The strings that hold a text.
-    fn containing(&self, text: &str, exact: bool) -> Bits {
-        let letter = match text.as_bytes() {
-            [letter] if !exact => self.with_letter(*letter),
+    /// The strings that hold a word of one letter, where that is known.
+    fn single_letter(&self, term: &Term) -> Option<Bits> {
+        match term.text.as_bytes() {
+            [letter] => self.with_letter(*letter, term.exact_case),
             _ => None,
+        }
+    }
+
+    /// Every place where a word stands, overlapping ones too.
+    fn places(&self, term: &Term) -> Vec<u32> {
+        let (whole, finder) = (self.whole(term.exact_case), memchr::memmem::Finder::new(&term.text));
+        let mut places = Vec::new();
+        let mut from = 0;
+        while let Some(hit) = whole.get(from..).and_then(|rest| finder.find(rest)) {
+            places.push((from + hit) as u32);
+            from += hit + 1;
+        }
+        places
+    }
+
+    /// Those of the places of a word's first `known` bytes where all of it stands.
+    fn still_at(&self, places: &[u32], known: usize, term: &Term) -> Vec<u32> {
+        let (whole, rest) =
+            (self.whole(term.exact_case), term.text.as_bytes().get(known..).unwrap_or_default());
+        let stands = |place: &u32| {
+            let from = *place as usize + known;
+            whole.get(from..from + rest.len()) == Some(rest)
         };
-        letter.unwrap_or_else(|| self.holding(text.as_bytes(), exact, 0))
+        places.iter().copied().filter(stands).collect()
+    }
+
+    /// The strings at these places.
+    fn strings_at(&self, places: &[u32]) -> Bits {
+        let mut found = Bits::none(self.len());
+        for place in places {
+            found.set(self.index_at(*place as usize) as u32, true);
+        }
+        found
     }
 
     /// The strings that end so; the text is not empty.
