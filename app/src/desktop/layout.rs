@@ -44,7 +44,7 @@ impl App {
             .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model.processes, picked, commands));
         self.settings.processes_width = Some(shown.response.rect.width());
         // In a narrow window the methods need the room more.
-        let wide = ui.available_width() > 640.0;
+        let wide = ui.available_width() > 700.0;
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
             let shown = Panel::right("detail")
                 .resizable(true)
