@@ -56,6 +56,9 @@ fn suppress_type(import: &Import, emitter: &Emitter) -> Result<u32, ClrError> {
     emitter.type_ref(scope, SUPPRESS_NAME)
 }
 
+/// Signatures made in one go: the CLR compares each with all that the module has, some 30 µs in a core library. Bodies
+/// past it call the leaf; those without variables, the small ones, all share one signature.
+const MAX_NEW_SIGS: usize = 512;
 /// Most local variables a body may have to get one more: the JIT's own limit is 65,535 with its temporaries.
 const MAX_LOCALS: u32 = 60_000;
 
@@ -80,11 +83,12 @@ impl LocalSigs {
     }
 }
 
-/// Makes what is missing of these originals in `module`.
+/// Makes what is missing of these originals in `module`, as far as [`MAX_NEW_SIGS`] goes.
 pub fn add_local_sigs(agent: &Agent, module: &Module, originals: BTreeSet<u32>) {
     let missing: Vec<u32> = {
         let known = lock(&module.local_sigs);
-        originals.into_iter().filter(|original| !known.0.contains_key(original)).collect()
+        let unknown = |original: &u32| !known.0.contains_key(original);
+        originals.into_iter().filter(unknown).take(MAX_NEW_SIGS).collect()
     };
     if missing.is_empty() {
         return;
