@@ -47,6 +47,11 @@ pub fn table() -> Option<usize> {
     the_table().map(|table| table.regions.as_ptr().addr())
 }
 
+/// Bytes it uses at least, once it is there.
+pub fn touched_bytes() -> usize {
+    TABLE.get().map_or(0, |_| (REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())
+}
+
 fn the_table() -> Option<&'static Table> {
     let make = || {
         let first = reserve((REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())?;

@@ -6,7 +6,7 @@ use crate::catalogue::Module;
 use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
 use crate::il;
 use crate::planner::Orders;
-use crate::probes::tokens;
+use crate::probes::{stacks, tokens};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
@@ -120,6 +120,10 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
 
 /// Makes the signatures that bodies with a variable of ours need, module by module.
 fn add_local_sigs(agent: &Agent, copies: &[(RowId, Arc<Module>, u32)]) {
+    // Made here, not by a thread of the host that asks for a body.
+    if stacks::table().is_none() {
+        return;
+    }
     for of_module in copies.chunk_by(|(_, a, _), (_, b, _)| Arc::ptr_eq(a, b)) {
         let Some((_, module, _)) = of_module.first() else { continue };
         let originals = of_module.iter().filter_map(|(_, module, token)| {
