@@ -10,11 +10,10 @@ use crate::clr::bindings::{
 };
 use crate::clr::function_control::set_body;
 use crate::clr::{ClrError, ProfilerInfo};
-use crate::il;
+use crate::il::{self, Prologue};
 use crate::inlining::Inlining;
 use crate::planner::Orders;
-use crate::probes::form::{CountForm, PROLOGUE_STACK};
-use crate::probes::leaf;
+use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use crate::rejit::ledger::Verdict;
 use crate::rejit::thread::Worker;
 use crate::rejit::{Gate, Inbox, Job, Ledger};
@@ -63,7 +62,7 @@ pub struct Agent {
     pub server: Server,
     patterns: Mutex<Arc<[Arc<Pattern>]>>,
     any_pattern: AtomicBool,
-    count_form: OnceLock<CountForm>,
+    call_form: OnceLock<CallForm>,
     /// First turns at module load that took longer than a host thread may wait.
     pub missed_deadlines: AtomicU64,
     rejit_errors: AtomicU64,
@@ -136,7 +135,7 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         server: Server::default(),
         patterns: Mutex::new(Arc::from([])),
         any_pattern: AtomicBool::new(false),
-        count_form: OnceLock::new(),
+        call_form: OnceLock::new(),
         missed_deadlines: AtomicU64::new(0),
         rejit_errors: AtomicU64::new(0),
         stopped: AtomicBool::new(false),
@@ -194,11 +193,11 @@ impl Agent {
     pub fn module_loaded(&self, id: usize) {
         let Some(module) = self.modules.load(&self.info, id) else { return };
         if self.is_core_library(&module) {
-            self.choose_count_form(&module);
+            self.choose_call_form(&module);
         }
         if self.runtime.opens_metadata_at_load() && !module.dynamic && !module.collectible {
             // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
-            let _ = self.call_site(&module);
+            let _ = self.call_sites(&module);
         }
         // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
         // ReJIT thread that hangs inside the runtime.
@@ -262,13 +261,20 @@ impl Agent {
 
     fn instrument(&self, module_id: usize, token: u32, slot_offset: usize) -> Result<il::Rewritten, Reason> {
         let module = self.modules.get(module_id).ok_or(Reason::Unloaded)?;
-        let call_site = match module.call_site.get() {
-            Some(Ok(token)) => *token,
+        let sites = match module.call_sites.get() {
+            Some(Ok(sites)) => *sites,
             _ => return Err(Reason::Metadata),
         };
-        let original = self.info.il_body(module_id, token).map_err(|_| Reason::NoBody)?;
-        let prologue = CountForm::prologue(leaf::address(), slot_offset, call_site);
-        il::with_prologue(&original, &prologue, PROLOGUE_STACK).map_err(|_| Reason::CannotInsert)
+        let rewrite = |original: &[u8]| {
+            let own = il::local_sig(original)?;
+            let with_local = lock(&module.local_sigs).get(own);
+            let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
+            let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
+            let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
+            il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
+        };
+        let rewritten = self.info.il_body(module_id, token, rewrite).map_err(|_| Reason::NoBody)?;
+        rewritten.map_err(|_| Reason::CannotInsert)
     }
 
     /// `ReJITCompilationStarted`.
@@ -331,23 +337,23 @@ impl Agent {
         patterns.iter().any(|pattern| pattern.matches_assembly(assembly))
     }
 
-    /// The count form: by whether the core library has the type that the cheap one needs.
-    pub fn count_form(&self) -> CountForm {
-        self.count_form.get().copied().unwrap_or(CountForm::Transition)
+    /// How leaves are called: by whether the core library has the type that the cheap form needs.
+    pub fn call_form(&self) -> CallForm {
+        self.call_form.get().copied().unwrap_or(CallForm::Transition)
     }
 
-    fn choose_count_form(&self, core_library: &Module) {
+    fn choose_call_form(&self, core_library: &Module) {
         let suppress = core_library.with_metadata(&self.info, |import| {
             import.find_type_def(crate::probes::form::SUPPRESS_NAME).is_some()
         });
-        let form = if suppress == Some(true) { CountForm::Suppressed } else { CountForm::Transition };
+        let form = if suppress == Some(true) { CallForm::Suppressed } else { CallForm::Transition };
         // A second core library (none is known) changes nothing.
-        let _ = self.count_form.set(form);
+        let _ = self.call_form.set(form);
     }
 
-    /// The probe's call-site token in a module, made at its first dial.
-    pub fn call_site(&self, module: &Module) -> Result<u32, ClrError> {
-        *module.call_site.get_or_init(|| crate::probes::tokens::call_site(self, module))
+    /// The probe's call sites in a module, made at its first dial.
+    pub fn call_sites(&self, module: &Module) -> Result<CallSites, ClrError> {
+        *module.call_sites.get_or_init(|| crate::probes::tokens::call_sites(self, module))
     }
 
     /// Every dial off, waiting at most `longest` for the ReJIT thread. Answers reverted and remaining.

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::{verify, verify_structure};
-use redial_agent::il::{Edit, Insn, Label, Landing, Opcode, decode, encode, with_prologue};
+use redial_agent::il::{Edit, Insn, Label, Landing, Opcode, Prologue, decode, encode, with_prologue};
 
 /// What the count probe inserts: an argument, a leaf's address, an indirect call.
 const PROLOGUE: [Insn; 4] =
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     let twice = encode(&again).expect("what was written once can be written again");
     assert_eq!(twice.bytes, written.bytes);
 
-    let edited = with_prologue(data, &PROLOGUE, 2).expect("what was read takes a prologue");
+    let edited = with_prologue(data, Prologue::new(PROLOGUE, 2)).expect("what was read takes a prologue");
     let decoded = decode(&edited.body).expect("the edited body can be read");
     assert_eq!(decoded.instructions.len(), body.instructions.len() + PROLOGUE.len());
     if verify_structure(&written.bytes).is_ok() {
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     if verify(&written.bytes, &TokenShapes).is_ok() {
         // The probe's call has no shape of its own here, so this prologue has none.
         let balanced = [Insn::LdcI8(1), Insn::Pop];
-        let edited = with_prologue(&written.bytes, &balanced, 1).expect("what was written takes a prologue");
+        let edited = with_prologue(&written.bytes, Prologue::new(balanced, 1)).expect("what was written takes a prologue");
         verify(&edited.body, &TokenShapes).expect("a prologue keeps the stack as it was");
     }
 

@@ -12,9 +12,10 @@ use anyhow::{Context, Result, ensure};
 use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::verify;
 use redial_agent::il::{
-    Body, Clause, ClauseKind, Edit, Insn, Instruction, Label, Landing, Opcode, Operand, decode, encode,
-    with_prologue,
+    Body, Clause, ClauseKind, Edit, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue, decode,
+    encode, with_prologue,
 };
+use redial_agent::probes::form::{self, CallSites};
 use redial_agent::signature::{
     Method, TypeNames, canonical_parameters, parse_locals, parse_method, write_locals, write_method,
 };
@@ -164,28 +165,35 @@ fn unedited(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Resul
 }
 
 fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Result<()> {
-    const PROBE_CALL: u32 = AssemblyShapes::PROBE;
-    let probe = [
-        Insn::LdcI4(0x1_0000),
-        Insn::LdcI8(0x7FFF_0000_1234_5678),
-        Insn::ConvI,
-        Insn::Calli(PROBE_CALL),
-        Insn::Brfalse(5),
-        Insn::LdcI4(1),
-        Insn::LdcI8(0x7FFF_0000_8765_4321),
-        Insn::ConvI,
-        Insn::Calli(PROBE_CALL),
-        Insn::Pop,
-    ];
-    let rewritten = with_prologue(bytes, &probe, 2)?;
-    let prologue = 5 + 9 + 1 + 5 + 2 + 1 + 9 + 1 + 5 + 1;
+    let sites = CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE };
+    for (probe, local_sig) in [
+        (form::calling(0x1_0000, sites), None),
+        (form::inline(0x1_0000, sites, 3).context("no table")?, Some(0x1100_0001)),
+        (form::inline(0x1_0000, sites, 300).context("no table")?, Some(0x1100_0001)),
+    ] {
+        let prologue = Prologue { code: probe, stack: form::PROLOGUE_STACK, local_sig };
+        probed(bytes, original, shapes, prologue)?;
+    }
+    Ok(())
+}
+
+fn probed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, prologue: Prologue) -> Result<()> {
+    let (probe, local_sig) = (prologue.code.clone(), prologue.local_sig);
+    let rewritten = with_prologue(bytes, prologue)?;
     let probed = verify(&rewritten.body, shapes)?;
-    ensure!(rewritten.map.first() == Some(&(0, prologue)), "the map is {:?}", rewritten.map);
+    let first = probed.instructions.get(probe.len()).and_then(|first| first.old_offset);
+    ensure!(
+        rewritten.map.first() == first.map(|first| (0, first)).as_ref(),
+        "the map is {:?}",
+        rewritten.map
+    );
+    ensure!(probed.local_sig == local_sig.unwrap_or(original.local_sig), "the locals' signature");
     let offsets = original.instructions.iter().zip(&probed.instructions[probe.len()..]);
     let offsets = offsets.map(|(old, new)| (old.old_offset, new.old_offset));
     ensure!(offsets.eq(rewritten.map.iter().map(|(old, new)| (Some(*old), Some(*new)))), "the map is wrong");
     let moved = |label: Label| Label(label.0 + probe.len() as u32);
-    same_program(original, &probed, &probed.instructions[probe.len()..], &moved)
+    let original = Body { local_sig: probed.local_sig, ..original.clone() };
+    same_program(&original, &probed, &probed.instructions[probe.len()..], &moved)
 }
 
 /// Inserts before many instructions; says how many branches grew.
@@ -264,7 +272,7 @@ fn same_program(old: &Body, new: &Body, kept: &[Instruction], moved: &dyn Fn(Lab
     Ok(())
 }
 
-/// Call shapes from the assembly's metadata; the probe's own call is `int32(int32)`.
+/// Call shapes from the assembly's metadata; the probe's own call is `void(native int, native int)`.
 struct AssemblyShapes<'a> {
     assembly: &'a Assembly,
     own: Method,
@@ -278,7 +286,7 @@ impl AssemblyShapes<'_> {
 impl Shapes for AssemblyShapes<'_> {
     fn call(&self, opcode: Opcode, token: u32) -> Option<CallShape> {
         if token == Self::PROBE {
-            return Some(CallShape { pops: 2, pushes: 1 });
+            return Some(CallShape { pops: 3, pushes: 0 });
         }
         let method = parse_method(self.assembly.signature(token).ok()?).ok()?;
         let arguments = method.argument_count() as u16;

@@ -3,6 +3,8 @@
 
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
+use crate::probes::form::CallSites;
+use crate::probes::tokens::LocalSigs;
 use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
@@ -32,8 +34,10 @@ pub struct Module {
     pub dynamic: bool,
     /// Can be unloaded alone; ReJIT does nothing there, or hangs the caller.
     pub collectible: bool,
-    /// StandAloneSig token of the probe's call site; set by the ReJIT thread before the first request.
-    pub call_site: OnceLock<Result<u32, ClrError>>,
+    /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
+    pub call_sites: OnceLock<Result<CallSites, ClrError>>,
+    /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
+    pub local_sigs: Mutex<LocalSigs>,
     /// Set before the module unloads: from then on nobody begins to read it, and who reads stops.
     gone: AtomicBool,
     /// Read-locked by readers of its metadata; write-locked once to wait for them.
@@ -115,7 +119,8 @@ impl Modules {
             domain,
             dynamic: facts.dynamic,
             collectible: facts.collectible,
-            call_site: OnceLock::new(),
+            call_sites: OnceLock::new(),
+            local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),
             readers: RwLock::new(()),
         });

@@ -141,6 +141,19 @@ impl Import {
         Ok((scope, text(&buffer, written)))
     }
 
+    /// `GetSigFromToken`: a copy of the blob of a StandAloneSig.
+    pub fn stand_alone_sig(&self, token: u32) -> Result<Vec<u8>, ClrError> {
+        let (mut blob, mut size) = (std::ptr::null_mut(), 0u32);
+        // SAFETY: out pointers are live locals; the blob stays valid as long as the module and is copied here.
+        unsafe {
+            check("GetSigFromToken", self.import.GetSigFromToken(token, &mut blob, &mut size))?;
+            if blob.is_null() {
+                return Ok(Vec::new());
+            }
+            Ok(std::slice::from_raw_parts(blob, size as usize).to_vec())
+        }
+    }
+
     /// A MethodDef's row.
     pub fn method(&self, token: u32) -> Result<MethodDef, ClrError> {
         let mut buffer = self.buffer.borrow_mut();

@@ -197,8 +197,13 @@ impl ProfilerInfo {
         Ok((module, token))
     }
 
-    /// `GetILFunctionBody`: a copy of the original body, header and data sections included.
-    pub fn il_body(&self, module_id: usize, token: u32) -> Result<Vec<u8>, ClrError> {
+    /// `GetILFunctionBody`: reads the original body, header and data sections included.
+    pub fn il_body<T>(
+        &self,
+        module_id: usize,
+        token: u32,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, ClrError> {
         let (mut header, mut size) = (std::ptr::null_mut::<u8>(), 0u32);
         // SAFETY: out pointers are live locals. The bytes belong to the loaded image and stay as long as the module,
         // which the caller keeps from unloading.
@@ -210,9 +215,9 @@ impl ProfilerInfo {
             if header.is_null() {
                 return Err(ClrError { call: "GetILFunctionBody", hresult: HRESULT(0x8000_4003_u32 as i32) });
             }
-            std::slice::from_raw_parts(header, size as usize).to_vec()
+            std::slice::from_raw_parts(header, size as usize)
         };
-        Ok(bytes)
+        Ok(read(bytes))
     }
 
     /// Read-only metadata of a module. Fails on resource modules and on those being torn down.

@@ -1,5 +1,7 @@
 //! Code that runs once before a method's own first instruction.
 
+use super::bytes::Bytes;
+use super::header::Header;
 use super::{Edit, IlError, Instruction, Label, Landing, Opcode, Operand, decode, encode};
 
 /// An instruction to insert.
@@ -80,6 +82,24 @@ fn ldc_i4(value: i32) -> (Opcode, Operand) {
     (opcode, Operand::None)
 }
 
+/// What runs before a method's own first instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prologue {
+    /// The instructions. They must leave the stack as they find it, empty.
+    pub code: Vec<Insn>,
+    /// The most they put on the stack in between.
+    pub stack: u16,
+    /// StandAloneSig token of the locals, in place of the body's own; it must begin with the body's own locals.
+    pub local_sig: Option<u32>,
+}
+
+impl Prologue {
+    /// Code that needs no local variable.
+    pub fn new(code: impl Into<Vec<Insn>>, stack: u16) -> Prologue {
+        Prologue { code: code.into(), stack, local_sig: None }
+    }
+}
+
 /// A method body with a prologue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
@@ -89,18 +109,26 @@ pub struct Rewritten {
     pub map: Vec<(u32, u32)>,
 }
 
+/// The StandAloneSig token of a body's locals, from its header; 0 where there are none.
+///
+/// # Errors
+/// A header that [`decode`] refuses.
+pub fn local_sig(original: &[u8]) -> Result<u32, IlError> {
+    Ok(Header::read(&mut Bytes::new(original))?.local_sig)
+}
+
 /// Puts a prologue before everything: a branch back to the start of the method does not run it again, and it is in no
-/// try region, not even one that starts at the first instruction. It must leave the stack as it finds it, empty;
-/// `prologue_stack` is the most it puts there in between.
+/// try region, not even one that starts at the first instruction.
 ///
 /// # Errors
 /// A body that [`decode`] refuses, or that would become too large.
-pub fn with_prologue(original: &[u8], prologue: &[Insn], prologue_stack: u16) -> Result<Rewritten, IlError> {
+pub fn with_prologue(original: &[u8], prologue: Prologue) -> Result<Rewritten, IlError> {
     let mut body = decode(original)?;
     let mut edit = Edit::new();
-    edit.insert_before(Label(0), Landing::Original, prologue.to_vec());
+    edit.insert_before(Label(0), Landing::Original, prologue.code);
     edit.apply(&mut body)?;
-    body.max_stack = body.max_stack.max(prologue_stack);
+    body.max_stack = body.max_stack.max(prologue.stack);
+    body.local_sig = prologue.local_sig.unwrap_or(body.local_sig);
     let encoded = encode(&body)?;
     Ok(Rewritten { body: encoded.bytes, map: encoded.map })
 }

@@ -5,6 +5,8 @@
 //!
 //! Claiming a block takes no lock: blocks form a list that only grows, and a flag says whether one is owned.
 
+use super::reserve::{release, reserve};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Index of a dialled copy's counter in every block.
@@ -17,7 +19,7 @@ pub const MAX_SLOTS: u32 = if cfg!(windows) { 1 << 16 } else { 1 << 18 };
 
 /// One thread's counters.
 pub struct Block {
-    counters: *mut AtomicU64,
+    counters: NonNull<AtomicU64>,
     owned: AtomicBool,
     next: *const Block,
 }
@@ -29,7 +31,7 @@ static SHARED: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
 
 impl Block {
     /// Address of the first counter, for the leaf.
-    pub fn base(&self) -> *mut AtomicU64 {
+    pub fn base(&self) -> NonNull<AtomicU64> {
         self.counters
     }
 
@@ -58,7 +60,7 @@ pub fn acquire() -> Option<&'static Block> {
     if let Some(block) = all().find(|block| block.claim()) {
         return Some(block);
     }
-    let counters = reserve()?;
+    let counters = reserve(RESERVATION)?.cast();
     let block = Box::leak(Box::new(Block { counters, owned: AtomicBool::new(true), next: std::ptr::null() }));
     loop {
         let head = HEAD.load(Ordering::Acquire);
@@ -74,11 +76,13 @@ pub fn acquire() -> Option<&'static Block> {
 pub fn add_shared(slot: Slot) {
     let mut base = SHARED.load(Ordering::Acquire);
     if base.is_null() {
-        let Some(fresh) = reserve() else { return };
-        match SHARED.compare_exchange(std::ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => base = fresh,
+        let Some(fresh) = reserve(RESERVATION) else { return };
+        let counters = fresh.cast().as_ptr();
+        match SHARED.compare_exchange(std::ptr::null_mut(), counters, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => base = counters,
             Err(other) => {
-                release_reservation(fresh);
+                // SAFETY: it was reserved just above and was not published.
+                unsafe { release(fresh, RESERVATION) };
                 base = other;
             }
         }
@@ -95,7 +99,7 @@ pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {
     sums.clear();
     sums.resize(slots.len(), 0);
     let shared = SHARED.load(Ordering::Acquire);
-    let bases = all().map(|b| b.counters).chain((!shared.is_null()).then_some(shared));
+    let bases = all().map(|b| b.counters.as_ptr()).chain((!shared.is_null()).then_some(shared));
     for base in bases {
         for (slot, sum) in slots.iter().zip(sums.iter_mut()) {
             if slot.0 < MAX_SLOTS {
@@ -118,50 +122,3 @@ pub fn touched_bytes(slots: u64) -> usize {
 }
 
 const RESERVATION: usize = MAX_SLOTS as usize * size_of::<AtomicU64>();
-
-#[cfg(unix)]
-fn reserve() -> Option<*mut AtomicU64> {
-    // SAFETY: an anonymous private mapping at an address of the system's choosing; zero-filled on first touch.
-    let address = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            RESERVATION,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if address == libc::MAP_FAILED {
-        return None;
-    }
-    // Transparent huge pages would make every thread's first count cost 2 MiB. Advice that is refused does no harm.
-    #[cfg(target_os = "linux")]
-    // SAFETY: the range was mapped just above.
-    unsafe {
-        libc::madvise(address, RESERVATION, libc::MADV_NOHUGEPAGE);
-    }
-    Some(address.cast())
-}
-
-#[cfg(unix)]
-fn release_reservation(base: *mut AtomicU64) {
-    // SAFETY: `base` came from `reserve` and was never published.
-    unsafe { libc::munmap(base.cast(), RESERVATION) };
-}
-
-#[cfg(windows)]
-fn reserve() -> Option<*mut AtomicU64> {
-    use windows_sys::Win32::System::Memory::{MEM_COMMIT, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc};
-    // SAFETY: a fresh committed region; Windows backs its pages on first touch and zero-fills them.
-    let address =
-        unsafe { VirtualAlloc(std::ptr::null(), RESERVATION, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE) };
-    (!address.is_null()).then_some(address.cast())
-}
-
-#[cfg(windows)]
-fn release_reservation(base: *mut AtomicU64) {
-    use windows_sys::Win32::System::Memory::{MEM_RELEASE, VirtualFree};
-    // SAFETY: `base` came from `reserve` and was never published.
-    unsafe { VirtualFree(base.cast(), 0, MEM_RELEASE) };
-}

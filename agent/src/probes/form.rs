@@ -1,14 +1,18 @@
-//! Which form the count probe takes on this runtime, by capability, and the IL and signature for it.
+//! Which form the count probe takes, by capability, and the IL and signatures for it.
 //!
-//! All forms end in the same leaf. They differ in how the thread enters native code, which decides both the cost
-//! and whether a thread that spends its life in the probe can still be stopped for a garbage collection.
+//! Where a body has a local variable of ours, it counts without a call: the variable's address tells the stack's page,
+//! the page leads to the thread's block (`stacks`). Everything else calls a leaf. The calls differ in how the thread
+//! enters native code, which decides both the cost and whether a thread that spends its life in the probe can still be
+//! stopped for a garbage collection.
 #![forbid(unsafe_code)]
 
-use crate::il::Insn;
+use super::leaf;
+use super::stacks::{self, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
+use crate::il::{Insn, Opcode, Operand};
 
-/// How an instrumented body calls the leaf.
+/// How an instrumented body calls a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CountForm {
+pub enum CallForm {
     /// Unmanaged `calli` with a `CallConvSuppressGCTransition` modifier: no transition (.NET 6 and later, where
     /// the type exists). The JIT adds a poll, so the collector is not kept waiting.
     Suppressed,
@@ -16,12 +20,14 @@ pub enum CountForm {
     Transition,
 }
 
-/// Full name of the type whose presence in the core library tells [`CountForm::Suppressed`] apart.
+/// Full name of the type whose presence in the core library tells [`CallForm::Suppressed`] apart.
 pub const SUPPRESS_NAME: &str = "System.Runtime.CompilerServices.CallConvSuppressGCTransition";
 
-/// IL stack slots the prologue needs.
-pub const PROLOGUE_STACK: u16 = 2;
+/// IL stack slots a prologue needs.
+pub const PROLOGUE_STACK: u16 = 3;
 
+/// `calli` calling convention of managed static methods (ECMA-335 II.23.2.3).
+const CALL_DEFAULT: u8 = 0x00;
 /// `calli` calling convention `unmanaged cdecl` (ECMA-335 II.23.2.3).
 const CALL_CDECL: u8 = 0x01;
 /// `IMAGE_CEE_CS_CALLCONV_UNMANAGED`: convention encoded in modifiers of the return type.
@@ -30,29 +36,89 @@ const ELEMENT_TYPE_VOID: u8 = 0x01;
 const ELEMENT_TYPE_I: u8 = 0x18;
 const ELEMENT_TYPE_CMOD_OPT: u8 = 0x20;
 
-impl CountForm {
-    /// The StandAloneSig blob of the call: `void (native int)`. `suppress` is the TypeDef or TypeRef of
-    /// [`SUPPRESS_NAME`] in that module, used by [`CountForm::Suppressed`] only.
+/// The call sites of a module, StandAloneSig tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallSites {
+    /// In [`CallForm`]: for bodies that call at every turn.
+    pub always: u32,
+    /// As if the leaf were managed code: for the call that a body makes once in a while. It needs no frame in the
+    /// method's prolog, which plain unmanaged calls do before .NET 5, made or not; the collector waits for the leaf.
+    pub seldom: u32,
+}
+
+/// The StandAloneSig blob of [`CallSites::seldom`]: `void (native int, native int)`, managed.
+pub const SELDOM_SIGNATURE: [u8; 5] = [CALL_DEFAULT, 2, ELEMENT_TYPE_VOID, ELEMENT_TYPE_I, ELEMENT_TYPE_I];
+
+impl CallForm {
+    /// The StandAloneSig blob of [`CallSites::always`]: `void (native int, native int)`. `suppress` is the TypeDef or TypeRef of
+    /// [`SUPPRESS_NAME`] in that module, used by [`CallForm::Suppressed`] only.
     pub fn signature(self, suppress: u32) -> Vec<u8> {
-        match self {
-            CountForm::Transition => vec![CALL_CDECL, 1, ELEMENT_TYPE_VOID, ELEMENT_TYPE_I],
-            CountForm::Suppressed => {
-                let mut blob = vec![CALL_UNMANAGED, 1, ELEMENT_TYPE_CMOD_OPT];
+        let mut blob = match self {
+            CallForm::Transition => vec![CALL_CDECL, 2],
+            CallForm::Suppressed => {
+                let mut blob = vec![CALL_UNMANAGED, 2, ELEMENT_TYPE_CMOD_OPT];
                 crate::signature::write_type_token(&mut blob, suppress);
-                blob.extend([ELEMENT_TYPE_VOID, ELEMENT_TYPE_I]);
                 blob
             }
-        }
+        };
+        blob.extend([ELEMENT_TYPE_VOID, ELEMENT_TYPE_I, ELEMENT_TYPE_I]);
+        blob
     }
+}
 
-    /// The instructions before everything else in the body: count one call in the slot at `slot_offset`.
-    pub fn prologue(leaf: usize, slot_offset: usize, call_site: u32) -> [Insn; 5] {
-        [
-            Insn::LdcI4(slot_offset as i32),
-            Insn::ConvI,
-            Insn::LdcI8(leaf as i64),
-            Insn::ConvI,
-            Insn::Calli(call_site),
-        ]
+/// The instructions before everything else in a body: count one call in the slot at `slot_offset`, through the leaf.
+pub fn calling(slot_offset: usize, sites: CallSites) -> Vec<Insn> {
+    let mut code = native(slot_offset);
+    code.extend([Insn::LdcI4(0), Insn::ConvI]);
+    code.extend(call(leaf::address(), sites.always));
+    code
+}
+
+/// The same without a call, by the address of a local variable of ours; None when there is no table of stacks.
+pub fn inline(slot_offset: usize, sites: CallSites, local: u16) -> Option<Vec<Insn>> {
+    let here = || [local_address(local), Insn::ConvU];
+    let plain = |opcode| Insn::Any(opcode, Operand::None);
+    // Entry of a table of pointers: the bits from `low` on that `mask` leaves.
+    let entry = |low: u32, mask: usize| {
+        let mut code = vec![Insn::LdcI4(low as i32), plain(Opcode::SHR_UN)];
+        code.extend([Insn::LdcI4(mask as i32), Insn::ConvI, plain(Opcode::AND)]);
+        code.extend([Insn::LdcI4(3), plain(Opcode::SHL), plain(Opcode::ADD), plain(Opcode::LDIND_I)]);
+        code
+    };
+    let mut code = vec![Insn::LdcI8(stacks::table()? as i64), Insn::ConvI];
+    code.extend(here());
+    code.extend(entry(REGION_BITS, REGION_MASK));
+    code.extend(here());
+    code.extend(entry(PAGE_BITS, PAGE_MASK));
+
+    let mut fast = native(slot_offset);
+    fast.extend([plain(Opcode::ADD), Insn::Dup, plain(Opcode::LDIND_I8)]);
+    fast.extend([Insn::LdcI4(1), plain(Opcode::CONV_I8), plain(Opcode::ADD), plain(Opcode::STIND_I8)]);
+
+    let mut slow = vec![Insn::Pop];
+    slow.extend(native(slot_offset));
+    slow.extend(here());
+    slow.extend(call(leaf::address_here(), sites.seldom));
+    slow.push(Insn::Br(fast.len()));
+
+    code.extend([Insn::Dup, Insn::Brtrue(slow.len())]);
+    code.extend(slow);
+    code.extend(fast);
+    Some(code)
+}
+
+/// Pushes a slot's offset.
+fn native(slot_offset: usize) -> Vec<Insn> {
+    vec![Insn::LdcI4(slot_offset as i32), Insn::ConvI]
+}
+
+fn call(leaf: usize, call_site: u32) -> [Insn; 3] {
+    [Insn::LdcI8(leaf as i64), Insn::ConvI, Insn::Calli(call_site)]
+}
+
+fn local_address(local: u16) -> Insn {
+    match u8::try_from(local) {
+        Ok(short) => Insn::Any(Opcode::LDLOCA_S, Operand::U8(short)),
+        Err(_) => Insn::Any(Opcode::LDLOCA, Operand::U16(local)),
     }
 }

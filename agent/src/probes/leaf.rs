@@ -1,21 +1,42 @@
-//! The native leaf that a counting body calls: `redial_count(slot_offset)`, C calling convention, one native
-//! integer (the slot's byte offset in a block), no result. It never blocks and takes no lock; the first call on a
-//! thread claims a block.
+//! The native leaves that a counting body calls, C calling convention, two native integers (the slot's byte offset in
+//! a block, an address on the caller's stack), no result. They never block and take no lock; the first call on a thread
+//! claims a block. [`address`] is called every time and does not look at the stack; [`address_here`] only where the
+//! page of the stack does not lead to the thread's block yet, which it changes.
 //!
 //! On x86-64 Linux with glibc it is assembly with initial-exec thread-local storage (one load through `fs`), since
 //! `thread_local!` in a library loaded at run time goes through `__tls_get_addr` and a state check. (musl's loader
 //! refuses such storage in a library loaded at run time.)
 
 use super::blocks::{self, Block, Slot};
+use super::stacks::Pages;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Gives the thread's block back when the thread dies.
-struct Owner(&'static Block);
+struct Owner {
+    block: &'static Block,
+    /// Taken out first: nothing may lead to a block that serves another.
+    pages: Option<Pages>,
+}
+
+impl Owner {
+    fn new(block: &'static Block) -> Owner {
+        set_base(block.base().as_ptr());
+        Owner { block, pages: Some(Pages::new(block.base())) }
+    }
+
+    /// One more call, by the thread itself.
+    fn count(&self, slot: Slot) {
+        // SAFETY: the block is this thread's own and holds MAX_SLOTS counters; callers checked the slot.
+        let counter = unsafe { self.block.base().add(slot.0 as usize).as_ref() };
+        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        self.pages = None;
         set_base(std::ptr::null_mut());
-        self.0.release();
+        self.block.release();
     }
 }
 
@@ -23,28 +44,40 @@ thread_local! {
     static OWNER: std::cell::OnceCell<Option<Owner>> = const { std::cell::OnceCell::new() };
 }
 
-/// Address of the leaf, for the IL.
+/// Address of the leaf that counts, for the IL.
 pub fn address() -> usize {
     redial_count as *const () as usize
+}
+
+/// Address of the leaf that counts and makes the stack's page lead to the thread's block.
+pub fn address_here() -> usize {
+    redial_count_here as *const () as usize
 }
 
 /// The first count of a thread, and every count of one that cannot own a block.
 #[unsafe(no_mangle)]
 extern "C" fn redial_count_slow(slot_offset: usize) {
+    count(slot_offset, None);
+}
+
+extern "C" fn redial_count_here(slot_offset: usize, address: usize) {
+    count(slot_offset, Some(address));
+}
+
+fn count(slot_offset: usize, here: Option<usize>) {
     crate::guard::guard_always((), || {
         let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
-        let base = OWNER
-            .try_with(|owner| owner.get_or_init(|| blocks::acquire().map(Owner)).as_ref().map(|o| o.0.base()))
-            .ok()
-            .flatten();
-        match base {
-            Some(base) if slot.0 < blocks::MAX_SLOTS => {
-                set_base(base);
-                // SAFETY: the block is this thread's own and holds MAX_SLOTS counters.
-                let counter = unsafe { &*base.add(slot.0 as usize) };
-                counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let counted = OWNER.try_with(|owner| {
+            let owner = owner.get_or_init(|| blocks::acquire().map(Owner::new)).as_ref();
+            let Some(owner) = owner.filter(|_| slot.0 < blocks::MAX_SLOTS) else { return false };
+            owner.count(slot);
+            if let (Some(address), Some(pages)) = (here, &owner.pages) {
+                pages.enter(address);
             }
-            _ => blocks::add_shared(slot),
+            true
+        });
+        if !counted.unwrap_or(false) {
+            blocks::add_shared(slot);
         }
     });
 }

@@ -4,4 +4,6 @@
 pub mod blocks;
 pub mod form;
 pub mod leaf;
+mod reserve;
+pub mod stacks;
 pub mod tokens;

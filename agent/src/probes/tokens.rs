@@ -1,33 +1,39 @@
-//! Metadata the probe needs in a module: one StandAloneSig for the call site, and for the cheap form the type that
-//! asks for it. Made once a module, at its first dial, by the ReJIT thread.
+//! Metadata the probe needs in a module, made by the ReJIT thread before it asks for bodies: one StandAloneSig for the
+//! call site (with the type that asks for the cheap call), and one for each set of local variables that gets ours.
 #![forbid(unsafe_code)]
 
-use super::form::{CountForm, SUPPRESS_NAME};
+use super::form::{CallForm, CallSites, SELDOM_SIGNATURE, SUPPRESS_NAME};
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::ClrError;
 use crate::clr::emit::Emitter;
 use crate::clr::hresult::E_FAIL;
 use crate::clr::metadata::Import;
+use crate::signature::{Type, append_locals};
+use crate::sync::lock;
+use std::collections::{BTreeSet, HashMap};
 
-/// The call-site token in `module`.
+/// The call sites' tokens in `module`.
 ///
 /// # Errors
 /// When the module is gone or its metadata cannot be extended.
-pub fn call_site(agent: &Agent, module: &Module) -> Result<u32, ClrError> {
+pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError> {
     let gone = ClrError { call: "GetModuleMetaData", hresult: E_FAIL };
     module
         .while_loaded(|| {
             let import = agent.info.import(module.id())?;
             let emitter = agent.info.emitter(module.id())?;
-            let form = agent.count_form();
+            let form = agent.call_form();
             let suppress = match form {
-                CountForm::Suppressed => suppress_type(&import, &emitter)?,
-                CountForm::Transition => 0,
+                CallForm::Suppressed => suppress_type(&import, &emitter)?,
+                CallForm::Transition => 0,
             };
-            let token = emitter.stand_alone_sig(&form.signature(suppress))?;
+            let sites = CallSites {
+                always: emitter.stand_alone_sig(&form.signature(suppress))?,
+                seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
+            };
             agent.info.apply_metadata(module.id())?;
-            Ok(token)
+            Ok(sites)
         })
         .unwrap_or(Err(gone))
 }
@@ -48,4 +54,61 @@ fn suppress_type(import: &Import, emitter: &Emitter) -> Result<u32, ClrError> {
     }
     let scope = scope.ok_or(ClrError { call: "the module references no System.Object", hresult: E_FAIL })?;
     emitter.type_ref(scope, SUPPRESS_NAME)
+}
+
+/// Signatures made in one go: the CLR compares each with all that the module has, some 30 µs in a core library. Bodies
+/// past it call the leaf; those without variables, the small ones, all share one signature.
+const MAX_NEW_SIGS: usize = 512;
+/// Most local variables a body may have to get one more: the JIT's own limit is 65,535 with its temporaries.
+const MAX_LOCALS: u32 = 60_000;
+
+/// Local-variable signatures of a module with a variable of ours at the end, by the StandAloneSig token of the original
+/// (0 for bodies without variables).
+#[derive(Debug, Default)]
+pub struct LocalSigs(HashMap<u32, Option<WithLocal>>);
+
+/// A signature with our variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithLocal {
+    /// StandAloneSig token.
+    pub token: u32,
+    /// Number of our variable.
+    pub local: u16,
+}
+
+impl LocalSigs {
+    /// The signature that takes the place of `original`; None when it has none, then the body calls the leaf.
+    pub fn get(&self, original: u32) -> Option<WithLocal> {
+        self.0.get(&original).copied().flatten()
+    }
+}
+
+/// Makes what is missing of these originals in `module`, as far as [`MAX_NEW_SIGS`] goes.
+pub fn add_local_sigs(agent: &Agent, module: &Module, originals: BTreeSet<u32>) {
+    let missing: Vec<u32> = {
+        let known = lock(&module.local_sigs);
+        let unknown = |original: &u32| !known.0.contains_key(original);
+        originals.into_iter().filter(unknown).take(MAX_NEW_SIGS).collect()
+    };
+    if missing.is_empty() {
+        return;
+    }
+    let made = module.while_loaded(|| -> Result<Vec<(u32, Option<WithLocal>)>, ClrError> {
+        let import = agent.info.import(module.id())?;
+        let emitter = agent.info.emitter(module.id())?;
+        let made =
+            missing.iter().map(|original| (*original, with_local(&import, &emitter, *original))).collect();
+        agent.info.apply_metadata(module.id())?;
+        Ok(made)
+    });
+    if let Some(Ok(made)) = made {
+        lock(&module.local_sigs).0.extend(made);
+    }
+}
+
+fn with_local(import: &Import, emitter: &Emitter, original: u32) -> Option<WithLocal> {
+    let blob = if original == 0 { Vec::new() } else { import.stand_alone_sig(original).ok()? };
+    let (blob, local) = append_locals(&blob, &[Type::I]).ok().filter(|(_, local)| *local < MAX_LOCALS)?;
+    let token = emitter.stand_alone_sig(&blob).ok()?;
+    Some(WithLocal { token, local: u16::try_from(local).ok()? })
 }

@@ -4,7 +4,9 @@
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
+use crate::il;
 use crate::planner::Orders;
+use crate::probes::{stacks, tokens};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
@@ -83,7 +85,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
             .collect()
     };
     // A module's token is made outside the lock: that is a call into the CLR.
-    let with_site = copies.into_iter().filter(|(id, module, _)| match agent.call_site(module) {
+    let with_site = copies.into_iter().filter(|(id, module, _)| match agent.call_sites(module) {
         Ok(_) => true,
         Err(e) => {
             refused(agent, *id, Reason::Metadata, e.hresult.0 as u32);
@@ -91,6 +93,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
         }
     });
     let copies: Vec<_> = with_site.collect();
+    add_local_sigs(agent, &copies);
     let mut inlined = agent.inlining.veto(copies.iter().map(|(_, module, token)| (module.id(), *token)));
     for ((_, module, token), inlined) in copies.iter().zip(&mut inlined) {
         *inlined = *inlined || agent.info.has_precompiled_inliners(module.id(), *token);
@@ -113,6 +116,21 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
     });
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
     ready
+}
+
+/// Makes the signatures that bodies with a variable of ours need, module by module.
+fn add_local_sigs(agent: &Agent, copies: &[(RowId, Arc<Module>, u32)]) {
+    // Made here, not by a thread of the host that asks for a body.
+    if stacks::table().is_none() {
+        return;
+    }
+    for of_module in copies.chunk_by(|(_, a, _), (_, b, _)| Arc::ptr_eq(a, b)) {
+        let Some((_, module, _)) = of_module.first() else { continue };
+        let originals = of_module.iter().filter_map(|(_, module, token)| {
+            agent.info.il_body(module.id(), *token, il::local_sig).ok()?.ok()
+        });
+        tokens::add_local_sigs(agent, module, originals.collect());
+    }
 }
 
 fn accepted(agent: &Agent, rows: &[RowId]) {

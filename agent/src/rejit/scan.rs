@@ -140,9 +140,9 @@ fn refuse(agent: &Agent, module: &Module, method: &Found) -> Option<Reason> {
     if let Err(reason) = eligibility::check(&facts) {
         return Some(reason);
     }
-    match agent.info.il_body(module.id(), method.token) {
+    match agent.info.il_body(module.id(), method.token, |body| il::decode(body).is_ok()) {
         Err(_) => Some(Reason::NoBody),
-        Ok(body) if il::decode(&body).is_err() => Some(Reason::BadIl),
-        Ok(_) => None,
+        Ok(false) => Some(Reason::BadIl),
+        Ok(true) => None,
     }
 }

@@ -7,7 +7,7 @@ use super::turns::{off, reply_frame};
 use super::{pages, rows};
 use crate::agent::HANGS;
 use crate::planner::SessionId;
-use crate::probes::blocks;
+use crate::probes::{blocks, stacks};
 use crate::rejit::Job;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
@@ -132,8 +132,10 @@ impl Session {
             control: agent.server.control.holder(),
             held,
             kept,
-            memory_bytes: (book.bytes() + agent.inlining.bytes() + blocks::touched_bytes(book.slots_used()))
-                as u64,
+            memory_bytes: (book.bytes()
+                + agent.inlining.bytes()
+                + blocks::touched_bytes(book.slots_used())
+                + stacks::touched_bytes()) as u64,
             budgets: vec![
                 budget("dialled methods", book.slots_used(), u64::from(blocks::MAX_SLOTS)),
                 budget("ledger rows", book.rows().len() as u64, crate::rejit::ledger::MAX_ROWS as u64),

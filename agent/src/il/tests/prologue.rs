@@ -1,4 +1,4 @@
-use crate::il::{Insn, Rewritten, decode, with_prologue};
+use crate::il::{Insn, Prologue, Rewritten, decode, with_prologue};
 
 fn probe() -> Vec<Insn> {
     vec![Insn::LdcI4(1000), Insn::LdcI8(0x7FFF_1234_5678_9ABC), Insn::ConvI, Insn::Calli(0x1100_0001)]
@@ -9,7 +9,7 @@ const PROBE_BYTES: [u8; 20] =
 
 #[test]
 fn a_tiny_method_stays_tiny_while_it_fits() {
-    let Rewritten { body, map } = with_prologue(&[0x06, 0x2A], &probe(), 2).unwrap();
+    let Rewritten { body, map } = with_prologue(&[0x06, 0x2A], Prologue::new(probe(), 2)).unwrap();
     assert_eq!(body[0], (21 << 2) | 2);
     assert_eq!(body[1..21], PROBE_BYTES);
     assert_eq!(body[21..], [0x2A]);
@@ -21,18 +21,19 @@ fn a_tiny_method_becomes_fat_at_64_bytes() {
     let mut tiny = vec![(44 << 2) | 2];
     tiny.extend([0; 43]);
     tiny.push(0x2A);
-    let Rewritten { body, .. } = with_prologue(&tiny, &probe(), 2).unwrap();
+    let Rewritten { body, .. } = with_prologue(&tiny, Prologue::new(probe(), 2)).unwrap();
     assert_eq!(body[..12], [0x03, 0x30, 8, 0, 64, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(body.len(), 12 + 64);
     tiny.remove(1);
     tiny[0] = (43 << 2) | 2;
-    assert_eq!(with_prologue(&tiny, &probe(), 2).unwrap().body.len(), 1 + 63);
+    assert_eq!(with_prologue(&tiny, Prologue::new(probe(), 2)).unwrap().body.len(), 1 + 63);
 }
 
 #[test]
 fn the_stack_is_as_deep_as_the_deeper_of_the_two() {
-    let deep =
-        |stack| decode(&with_prologue(&[0x06, 0x2A], &probe(), stack).unwrap().body).unwrap().max_stack;
+    let deep = |stack| {
+        decode(&with_prologue(&[0x06, 0x2A], Prologue::new(probe(), stack)).unwrap().body).unwrap().max_stack
+    };
     assert_eq!(deep(2), 8);
     assert_eq!(deep(9), 9);
 }
@@ -40,7 +41,8 @@ fn the_stack_is_as_deep_as_the_deeper_of_the_two() {
 #[test]
 fn a_loop_to_the_start_does_not_run_the_prologue_again() {
     // nop; br.s -3 (to the nop)
-    let Rewritten { body, .. } = with_prologue(&[(3 << 2) | 2, 0x00, 0x2B, 0xFD], &probe(), 2).unwrap();
+    let Rewritten { body, .. } =
+        with_prologue(&[(3 << 2) | 2, 0x00, 0x2B, 0xFD], Prologue::new(probe(), 2)).unwrap();
     assert_eq!(body[21..], [0x00, 0x2B, 0xFD]);
 }
 
@@ -56,7 +58,7 @@ fn the_trap_form_skips_its_second_call() {
         Insn::ConvI,
         Insn::Calli(0x1100_0002),
     ];
-    let Rewritten { body, map } = with_prologue(&[0x06, 0x2A], &trap, 2).unwrap();
+    let Rewritten { body, map } = with_prologue(&[0x06, 0x2A], Prologue::new(trap, 2)).unwrap();
     let expected = [
         &[0x1B, 0x21, 1, 0, 0, 0, 0, 0, 0, 0, 0xD3, 0x29, 1, 0, 0, 0x11][..],
         &[0x2C, 15],
@@ -70,7 +72,7 @@ fn the_trap_form_skips_its_second_call() {
 
 #[test]
 fn a_skip_past_the_prologue_is_refused() {
-    let result = with_prologue(&[0x06, 0x2A], &[Insn::Brfalse(1)], 2);
+    let result = with_prologue(&[0x06, 0x2A], Prologue::new([Insn::Brfalse(1)], 2));
     assert_eq!(
         result.unwrap_err().to_string(),
         "an inserted branch refers to instruction 0, past the end of the code"
@@ -88,7 +90,7 @@ fn a_try_region_from_the_start_does_not_take_the_prologue_in() {
         &[2, 0, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0],
     ]
     .concat();
-    let Rewritten { body, map } = with_prologue(&original, &probe(), 2).unwrap();
+    let Rewritten { body, map } = with_prologue(&original, Prologue::new(probe(), 2)).unwrap();
     let expected = [
         &[0x1B, 0x30, 2, 0, 25, 0, 0, 0, 0, 0, 0, 0][..],
         &PROBE_BYTES,

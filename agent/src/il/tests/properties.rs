@@ -7,8 +7,8 @@ use super::support::VOID;
 use crate::il::opcodes::{ALL, OperandKind};
 use crate::il::verify::{verify, verify_structure};
 use crate::il::{
-    Body, Clause, ClauseKind, Edit, Insn, Instruction, Label, Landing, Opcode, Operand, decode, encode,
-    with_prologue,
+    Body, Clause, ClauseKind, Edit, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue, decode,
+    encode, with_prologue,
 };
 
 fn label(end: u32, inclusive: bool) -> impl Strategy<Value = Label> {
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in vec(any::<u8>(), 0..300)) {
         let _ = verify(&bytes, &VOID);
-        let _ = with_prologue(&bytes, &[Insn::LdcI4(1), Insn::Brtrue(1), Insn::Pop], 2);
+        let _ = with_prologue(&bytes, Prologue::new([Insn::LdcI4(1), Insn::Brtrue(1), Insn::Pop], 2));
     }
 
     #[test]
@@ -162,7 +162,7 @@ proptest! {
     fn a_prologue_moves_everything_and_changes_nothing(body in body(), prologue in 1_usize..40) {
         let original = encode(&body).unwrap();
         let prologue: Vec<_> = (0..prologue).flat_map(|_| [Insn::LdcI8(7), Insn::Pop]).collect();
-        let rewritten = with_prologue(&original.bytes, &prologue, 1).unwrap();
+        let rewritten = with_prologue(&original.bytes, Prologue::new(prologue.clone(), 1)).unwrap();
         let before = decode(&original.bytes).unwrap();
         let after = decode(&rewritten.body).unwrap();
         let moved = prologue.len() as u32;
