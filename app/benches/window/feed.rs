@@ -103,7 +103,7 @@ pub fn connect(size: Size, to: &SyncSender<Update>) -> Builder {
 /// Adds rows for some of a page's methods, evenly; the number of methods seen by then.
 fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, page: &MethodPage) -> usize {
     let every = size.methods / size.dialled;
-    for at in (0..page.token.len()).filter(|at| (seen + at) % every == 0) {
+    for at in (0..page.token.len()).filter(|at| (seen + at).is_multiple_of(every)) {
         let id = ((seen + at) / every) as u32;
         let owner = page.type_names.get(page.type_index[at] as usize).unwrap_or_default();
         rows.push(StatusRow {
@@ -114,7 +114,7 @@ fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, 
             module: module.name.clone(),
             domain: "clrhost".to_owned(),
             wanted: Level::Count,
-            state: if id % 5 == 0 { State::Asked } else { State::Live },
+            state: if id.is_multiple_of(5) { State::Asked } else { State::Live },
             version: Some(1),
             instances: Vec::new(),
             note: None,

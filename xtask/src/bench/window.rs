@@ -34,7 +34,8 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
 
 /// What the benchmark of the program's own says.
 fn frames(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut arguments = vec!["bench", "--quiet", "--package", "redial", "--bench", "window", "--", "--tabs"];
+    let mut arguments =
+        vec!["run", "--release", "--quiet", "--package", "redial-window-bench", "--", "--tabs"];
     if bench.quick {
         arguments.push("--quick");
     }

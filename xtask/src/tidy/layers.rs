@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("redial-protocol", &[]),
     ("redial-agent", &["redial-protocol"]),
     ("redial", &["redial-protocol"]),
+    ("redial-window-bench", &["redial-protocol", "redial"]),
     ("redial-testbed", &["redial-protocol", "redial-agent", "redial"]),
     ("xtask", &["redial-testbed"]),
 ];
