@@ -19,8 +19,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Events told at once.
+/// Events told at once, and rows in them: the window takes an update in as a whole, within a frame.
 const BATCH: usize = 256;
+const ROWS: usize = 2048;
 
 /// What the thread can be told.
 pub enum Order {
@@ -262,13 +263,24 @@ impl Link {
         if !told.is_empty() {
             deadline = Some(Instant::now());
         }
+        let mut rows = 0;
         for _ in 0..BATCH {
+            if rows >= ROWS {
+                break;
+            }
             let Some(event) = session.hear(deadline)? else { return Ok(()) };
             talk.heard(Instant::now());
             match event {
                 Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
                 Event::Methods { .. } | Event::Rows { id: Some(_), .. } => {}
-                event => told.push(Told::Event(event)),
+                event => {
+                    rows += match &event {
+                        Event::Rows { rows, .. } => rows.len(),
+                        Event::Counters { delta, .. } => delta.rows.len(),
+                        _ => 0,
+                    };
+                    told.push(Told::Event(event));
+                }
             }
             deadline = Some(Instant::now());
         }
