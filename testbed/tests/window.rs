@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use eframe::egui::accesskit::Role;
-use eframe::egui::{Key, vec2};
+use eframe::egui::{Key, Modifiers, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial::desktop::{App, Options};
@@ -231,6 +231,34 @@ fn socket_of(pid: u32) -> Result<std::path::PathBuf> {
     let path =
         sockets.lines().filter_map(|line| line.split_whitespace().nth(7)).find(|path| path.ends_with(&name));
     path.map(Into::into).with_context(|| format!("{name} is not among the sockets of this machine"))
+}
+
+/// The framework and all: first the question, answered by a key; then everything on, and off again by one key.
+#[test]
+fn a_whole_program_is_asked_about_then_turned() -> Result<()> {
+    let mut shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.0.get_by_label("hide framework").click();
+    window.until("the framework", |window| window.says(" methods"))?;
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    window.0.run_steps(3);
+    window.0.key_press(Key::Space);
+    window.until("the question", |window| window.says("dials to count?") && window.says("other modules"))?;
+    window.0.key_press(Key::Escape);
+    window.until("no question", |window| !window.says("dials to count?"))?;
+    ensure!(!window.says("accepted"), "something was turned");
+    window.0.key_press(Key::Space);
+    window.until("the question again", |window| window.says("dials to count?"))?;
+    window.0.key_press(Key::Enter);
+    window.until("the answer", |window| window.says("accepted") && window.says("without a body"))?;
+    shop.rounds(5)?;
+    window.0.key_press(Key::F9);
+    window.until("all off", |window| window.says("every dial is off"))?;
+    let left: Vec<_> =
+        shop.status()?.into_iter().filter(|(_, counted)| counted.state.contains("live")).collect();
+    ensure!(left.is_empty(), "{left:?}");
+    shop.exit().map(drop)
 }
 
 /// A method that cannot be dialled says why, in the log and at the method.

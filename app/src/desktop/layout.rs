@@ -144,14 +144,16 @@ impl App {
         self.toast(&context, situation, commands);
     }
 
-    /// The newest refusal, where it cannot be overlooked, for a while.
+    /// The newest refusal, or that all is off, where it cannot be overlooked, for a while.
     fn toast(
         &mut self,
         context: &egui::Context,
         situation: &crate::commands::Situation,
         commands: &mut Vec<Command>,
     ) {
-        let Some(entry) = self.model.log.newest(Kind::Refusal) else { return };
+        let log = &self.model.log;
+        let newest = [log.newest(Kind::Refusal), log.newest(Kind::AllOff)];
+        let Some(entry) = newest.into_iter().flatten().max_by_key(|entry| entry.serial) else { return };
         if entry.serial != self.toast.0 {
             self.toast = (entry.serial, Some(Instant::now() + TOAST));
         }
@@ -167,7 +169,8 @@ impl App {
         egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, vec2(0.0, -56.0)).show(
             context,
             |ui| {
-                let stroke = egui::Stroke::new(1.5, colours.bad);
+                let good = entry.kind == Kind::AllOff;
+                let stroke = egui::Stroke::new(1.5, if good { colours.live } else { colours.bad });
                 Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
                     ui,
                     |ui| {

@@ -242,8 +242,8 @@ fn all_off_marks_what_is_on_and_tells_the_outcome() {
     let rows = vec![row(&connection, 0, add, State::Live)];
     connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
     for (result, kind, part) in [
-        (Ok((0, 0)), Kind::Answer, "no dial was on"),
-        (Ok((1, 0)), Kind::Answer, "every dial is off, 1 reverted"),
+        (Ok((0, 0)), Kind::AllOff, "no dial was on"),
+        (Ok((1, 0)), Kind::AllOff, "every dial is off, 1 reverted"),
         (Ok((1, 2)), Kind::Refusal, "2 not"),
         (Err("no process 7".to_owned()), Kind::Refusal, "all off failed: no process 7"),
     ] {

@@ -14,6 +14,8 @@ pub enum Kind {
     Request,
     /// The agent answered that it was done.
     Answer,
+    /// The agent confirmed that every dial is off.
+    AllOff,
     /// The agent, or the window itself, said no; the text says why.
     Refusal,
     /// A method went from one state to another.

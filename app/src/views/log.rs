@@ -170,6 +170,7 @@ fn word(kind: Kind) -> &'static str {
     match kind {
         Kind::Request => "asked",
         Kind::Answer => "answer",
+        Kind::AllOff => "all off",
         Kind::Refusal => "refused",
         Kind::Transition => "state",
         Kind::Connection => "link",
@@ -180,7 +181,7 @@ fn word(kind: Kind) -> &'static str {
 fn colour(kind: Kind, palette: &Palette) -> Color32 {
     match kind {
         Kind::Request => palette.accent,
-        Kind::Answer | Kind::Transition => palette.live,
+        Kind::Answer | Kind::AllOff | Kind::Transition => palette.live,
         Kind::Connection => palette.weak,
         Kind::Notice => palette.asked,
         Kind::Refusal => palette.bad,

@@ -223,10 +223,8 @@ fn all_off_works_while_the_session_hangs() {
             let Model { connections, log, .. } = &mut window.model;
             let ticket = connections.values_mut().next().expect("one connection").all_off(log, now);
             window.tell(agent::Order::AllOff(ticket));
-            let said = window.until("that all is off", |model| {
-                let answer = model.log.newest(Kind::Answer)?;
-                answer.text.starts_with("all off").then(|| answer.text.clone())
-            });
+            let said =
+                window.until("that all is off", |model| Some(model.log.newest(Kind::AllOff)?.text.clone()));
             assert_eq!(said, "all off: every dial is off, 2 reverted to the original IL");
             drop(release);
             window.agent = None;

@@ -172,9 +172,9 @@ impl Connection {
             Ok((reverted, remaining)) => {
                 self.turns.accepted(ticket, now);
                 match (reverted, remaining) {
-                    (0, 0) => (Kind::Answer, "all off: no dial was on".to_owned()),
+                    (0, 0) => (Kind::AllOff, "all off: no dial was on".to_owned()),
                     (reverted, 0) => (
-                        Kind::Answer,
+                        Kind::AllOff,
                         format!("all off: every dial is off, {reverted} reverted to the original IL"),
                     ),
                     (reverted, remaining) => (
