@@ -6,7 +6,7 @@ use crate::link::session::Session;
 use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::Told;
-use redial_protocol::message::{Command, DialReport, Event, Reply};
+use redial_protocol::message::{AgentStatus, Command, DialReport, Event, Reply};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ pub struct Talk {
     /// The account that was asked for: its id and when.
     status: Option<(u32, Instant)>,
     status_due: Option<Instant>,
+    account: Account,
     /// When something was heard last.
     heard: Option<Instant>,
     turns: Vec<Turning>,
@@ -36,6 +37,38 @@ pub struct Talk {
     silent: bool,
     /// The last word of a silence that goes on: told before the next thing that is news.
     silence: Option<Told>,
+}
+
+/// How long a round trip that is much like the last told is kept back.
+const LATENCY_STAYS: Duration = Duration::from_secs(15);
+
+/// What was told of the agent's account last. The same again is not told: it would draw the window for nothing.
+#[derive(Default)]
+struct Account {
+    status: Option<AgentStatus>,
+    latency: Option<(Duration, Instant)>,
+}
+
+impl Account {
+    fn status(&mut self, status: AgentStatus) -> Option<Told> {
+        if self.status.as_ref() == Some(&status) {
+            return None;
+        }
+        self.status = Some(status.clone());
+        Some(Told::AgentStatus(Box::new(status)))
+    }
+
+    fn latency(&mut self, latency: Duration, now: Instant) -> Option<Told> {
+        if let Some((before, at)) = self.latency {
+            let much = Duration::from_millis(2).max(before);
+            let alike = latency.abs_diff(before) < much;
+            if alike && now.saturating_duration_since(at) < LATENCY_STAYS {
+                return None;
+            }
+        }
+        self.latency = Some((latency, now));
+        Some(Told::Latency(latency))
+    }
 }
 
 /// A turn under way.
@@ -142,14 +175,14 @@ impl Talk {
             }
         } else if self.status.is_some_and(|(of, _)| of == id) {
             if let Some((_, asked)) = self.status.take() {
-                told.push(Told::Latency(asked.elapsed()));
+                told.extend(self.account.latency(asked.elapsed(), Instant::now()));
             }
             if let Reply::AgentStatus(status) = reply {
                 // Control is for whoever has dials on.
                 if status.held == 0 && self.turns.is_empty() && std::mem::take(&mut self.turned) {
                     session.send(Command::ReleaseControl)?;
                 }
-                told.push(Told::AgentStatus(Box::new(status)));
+                told.extend(self.account.status(status));
             }
         } else if let Some(at) = self.turns.iter().position(|turn| turn.sent.is_some_and(|(of, _)| of == id))
         {
@@ -260,5 +293,32 @@ mod tests {
         assert_eq!(heard(vec![counters(1250, &[])]), [0u64; 0]);
         assert_eq!(heard(vec![counters(1500, &[3])]), [1250, 1500]);
         assert_eq!(heard(vec![counters(1750, &[])]), [1750]);
+    }
+
+    #[test]
+    fn an_account_is_told_when_it_says_something_new() {
+        let mut account = Account::default();
+        let status = AgentStatus {
+            control: None,
+            held: 0,
+            kept: 0,
+            memory_bytes: 1,
+            budgets: Vec::new(),
+            clr_kept_bytes: 0,
+            missed_deadlines: 0,
+            guard_trips: 0,
+            audit: Vec::new(),
+            remains: Vec::new(),
+        };
+        assert!(account.status(status.clone()).is_some());
+        assert!(account.status(status.clone()).is_none());
+        assert!(account.status(AgentStatus { kept: 1, ..status.clone() }).is_some());
+        assert!(account.status(status).is_some(), "back again is news too");
+        let (began, ms) = (Instant::now(), Duration::from_millis);
+        assert!(account.latency(ms(1), began).is_some());
+        assert!(account.latency(ms(2), began).is_none());
+        assert!(account.latency(ms(9), began).is_some());
+        assert!(account.latency(ms(8), began).is_none());
+        assert!(account.latency(ms(8), began + LATENCY_STAYS).is_some());
     }
 }
