@@ -8,6 +8,7 @@ mod doctor;
 mod methods;
 mod modules;
 mod off;
+mod order;
 mod ps;
 mod run;
 mod status;

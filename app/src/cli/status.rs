@@ -1,6 +1,6 @@
 //! `redial status`: every copy that is or was dialled, and with `--agent` the agent's account of itself.
 
-use super::arguments;
+use super::{arguments, order};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::session::{Page, Session};
@@ -80,7 +80,7 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> 
         let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE"), wide("METHOD")];
         headings.extend(noted.then(|| wide("REASON")));
         let mut table = Table::new(&headings);
-        for dial in dials.screen(usize::MAX) {
+        for dial in order::by_calls(dials) {
             let row = &dial.row;
             table.row(vec![
                 words::grouped(row.calls),

@@ -149,22 +149,6 @@ impl Dials {
     pub fn missed_deadlines(&self) -> u64 {
         self.missed_deadlines
     }
-
-    /// At most `most` rows for a screen, ordered by module and method: all of them if they fit, else those with
-    /// the most calls.
-    pub fn screen(&self, most: usize) -> Vec<&Dial> {
-        let mut shown: Vec<&Dial> = self.rows.values().collect();
-        if shown.len() > most {
-            shown.sort_by(|a, b| b.row.calls.cmp(&a.row.calls).then(a.row.row.cmp(&b.row.row)));
-            shown.truncate(most);
-        }
-        shown.sort_by(|a, b| name(a).cmp(&name(b)));
-        shown
-    }
-}
-
-fn name(dial: &Dial) -> (&str, &str, &str, RowId) {
-    (&dial.row.module, &dial.row.method, &dial.row.signature, dial.row.row)
 }
 
 /// Tests, and rows for others.
@@ -199,7 +183,8 @@ pub mod tests {
         }
     }
 
-    fn counters(t_ms: u64, rows: &[(u32, u64)]) -> Event {
+    /// A fold at `t_ms` with the calls of rows.
+    pub fn counters(t_ms: u64, rows: &[(u32, u64)]) -> Event {
         Event::Counters {
             delta: CounterDelta {
                 t_ms,
@@ -293,16 +278,6 @@ pub mod tests {
         dials.apply(Event::Counters { delta, dropped: 3 });
         assert_eq!(numbers(&dials), [(u64::MAX, None)]);
         assert_eq!(dials.dropped(), 3);
-    }
-
-    #[test]
-    fn a_small_screen_shows_the_busiest_in_name_order() {
-        let dials = table(vec![row(0, "C", 1), row(1, "B", 30), row(2, "A", 20)]);
-        let names =
-            |most| -> Vec<String> { dials.screen(most).iter().map(|dial| dial.row.method.clone()).collect() };
-        assert_eq!(names(3), ["A", "B", "C"]);
-        assert_eq!(names(2), ["A", "B"]);
-        assert_eq!(names(1), ["B"]);
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! `redial watch`: the numbers as they change. It reads only; ending it changes no dial.
+
+mod screen;
+
+use super::arguments;
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::link::error::LinkError;
+use crate::link::session::Session;
+use crate::model::dials::{Change, Dials};
+use crate::signals::Interrupts;
+use redial_protocol::message::{Command, Event};
+use screen::Screen;
+use std::time::{Duration, Instant};
+
+/// Watches until Ctrl-C, `--count`, a closed pipe, or the end of the process.
+pub fn run(arguments: &arguments::Watch) -> Result<Exit, Failure> {
+    if let Some(pattern) = &arguments.pattern {
+        arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    }
+    let interrupts = Interrupts::catch().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    let mut session = connect::open(arguments.pid, "redial watch")?;
+    interrupts.deliver_to(session.interrupter());
+    match watch(&mut session, arguments) {
+        Err(Stop::Link(LinkError::Interrupted)) | Ok(()) => Ok(Exit::Done),
+        Err(Stop::Link(error)) => Err(error.into()),
+        Err(Stop::Output(failure)) => Err(failure),
+    }
+}
+
+/// Why the watch stopped before its count.
+enum Stop {
+    Link(LinkError),
+    Output(Failure),
+}
+
+impl From<LinkError> for Stop {
+    fn from(error: LinkError) -> Self {
+        Stop::Link(error)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Output(failure)
+    }
+}
+
+fn watch(session: &mut Session, arguments: &arguments::Watch) -> Result<(), Stop> {
+    let interval = Duration::from_millis(arguments.interval.into());
+    let mut dials = Dials::default();
+    session
+        .tell(Command::Subscribe { pattern: arguments.pattern.clone(), interval_ms: arguments.interval })?;
+    while let Some(event) = session.next(Some(Instant::now()))? {
+        dials.apply(event);
+    }
+    let mut screen = Screen::new(arguments);
+    let mut pace = Pace::new(interval);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    loop {
+        screen.show(&dials)?;
+        left -= 1;
+        if left == 0 {
+            return Ok(());
+        }
+        match next_fold(session, &mut dials, &mut pace) {
+            Ok(()) => {}
+            // The last numbers came with the goodbye, or never will.
+            Err(error @ LinkError::Ended(_)) => {
+                screen.show(&dials)?;
+                return Err(error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Takes events in until the counters were folded, or should have been.
+fn next_fold(session: &mut Session, dials: &mut Dials, pace: &mut Pace) -> Result<(), LinkError> {
+    loop {
+        match session.next(Some(pace.deadline))? {
+            Some(event) => match pace.apply(dials, event) {
+                Change::Fold => {
+                    pace.folded();
+                    return Ok(());
+                }
+                Change::Ended => return Err(LinkError::Ended(session.pid())),
+                Change::Rows | Change::None => {}
+            },
+            None => {
+                dials.silence(pace.silent());
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// When the next fold is overdue.
+struct Pace {
+    interval: Duration,
+    /// The time up to which numbers are accounted for.
+    known: Instant,
+    deadline: Instant,
+}
+
+impl Pace {
+    fn new(interval: Duration) -> Pace {
+        let now = Instant::now();
+        Pace { interval, known: now, deadline: now + interval + interval / 2 }
+    }
+
+    fn apply(&self, dials: &mut Dials, event: Event) -> Change {
+        dials.first_fold_covers(self.known.elapsed().as_millis() as u64);
+        dials.apply(event)
+    }
+
+    fn folded(&mut self) {
+        *self = Pace::new(self.interval);
+    }
+
+    /// Notes that the deadline passed; the milliseconds without a fold that are now accounted for. The first
+    /// deadline has half an interval of grace, so that a late fold is not taken for silence.
+    fn silent(&mut self) -> u64 {
+        let passed = self.deadline.saturating_duration_since(self.known);
+        self.known = self.deadline;
+        self.deadline += self.interval;
+        passed.as_millis() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_accounted_for_once() {
+        let mut pace = Pace::new(Duration::from_millis(200));
+        assert_eq!([pace.silent(), pace.silent(), pace.silent()], [300, 200, 200]);
+        pace.folded();
+        assert_eq!(pace.silent(), 300);
+    }
+}

@@ -1,0 +1,262 @@
+//! What `redial watch` shows: a table drawn over itself on a terminal, else lines of what changed, or JSON.
+
+use super::super::order::ByRate;
+use super::super::{arguments, status};
+use crate::exit::Failure;
+use crate::model::dials::{Dial, Dials};
+use crate::output::json::{DialJson, WatchJson};
+use crate::output::table::{Table, cut_middle, number, printable, text, wide};
+use crate::output::{Out, terminal, words};
+use redial_protocol::ids::RowId;
+use redial_protocol::state::State;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// Before a number that leaves calls out.
+const AT_LEAST: char = '≥';
+const EXPLAINED: &str = "≥ calls from callers it was inlined into before are not counted";
+
+/// The output of one watch.
+pub struct Screen {
+    out: Out,
+    pid: u32,
+    json: bool,
+    began: Instant,
+    /// Lines of the table on the terminal.
+    drawn: usize,
+    order: ByRate,
+    plain: Plain,
+}
+
+impl Screen {
+    /// The output that was asked for.
+    pub fn new(arguments: &arguments::Watch) -> Screen {
+        Screen {
+            out: Out::new(),
+            pid: arguments.pid,
+            json: arguments.json,
+            began: Instant::now(),
+            drawn: 0,
+            order: ByRate::default(),
+            plain: Plain::default(),
+        }
+    }
+
+    /// Shows the numbers of a fold.
+    pub fn show(&mut self, dials: &Dials) -> Result<(), Failure> {
+        let t_ms = self.began.elapsed().as_millis() as u64;
+        if self.json {
+            let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
+            self.out.json(&WatchJson { pid: self.pid, t_ms, dials: rows, dropped: dials.dropped() })?;
+            return self.out.flush();
+        }
+        let ordered = self.order.order(dials);
+        if let Some((columns, rows)) = terminal() {
+            let lines = table(self.pid, dials.dropped(), &ordered, columns, rows);
+            // Up to the first line of the old table, and clear from there (ECMA-48 CUU, ED).
+            if self.drawn > 0 {
+                self.out.text(&format!("\x1b[{}A\x1b[J", self.drawn))?;
+            }
+            self.drawn = lines.len();
+            for line in lines {
+                self.out.line(&line)?;
+            }
+        } else {
+            for line in self.plain.lines(t_ms, &ordered) {
+                self.out.line(&line)?;
+            }
+        }
+        self.out.flush()
+    }
+}
+
+/// The table for a terminal, never larger than it.
+fn table(pid: u32, dropped: u64, ordered: &[&Dial], columns: usize, rows: usize) -> Vec<String> {
+    let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
+    let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
+    let mut head = format!("process {pid}: {}", words::count(ordered.len() as u64, "dial", "dials"));
+    if dropped > 0 {
+        head.push_str(&format!(", {} dropped", words::count(dropped, "update", "updates")));
+    }
+    let mut lines = vec![head];
+    let mut table = Table::new(&[number("CALLS"), number("PER SECOND"), text("STATE"), wide("METHOD")]);
+    for dial in ordered.iter().take(most) {
+        table.row(vec![calls(dial), rate(dial), status::state(dial), status::name(dial)]);
+    }
+    lines.extend(table.lines(Some(columns)));
+    if ordered.len() > most {
+        lines.push(format!("… and {} called less often", words::grouped((ordered.len() - most) as u64)));
+    }
+    lines.extend(explained.then(|| EXPLAINED.to_owned()));
+    lines.iter().map(|line| cut_middle(line, columns)).collect()
+}
+
+/// Lines for a file or another program: headings, every dial once, and from then on what changed.
+#[derive(Default)]
+struct Plain {
+    began: bool,
+    explained: bool,
+    said: HashMap<RowId, Said>,
+}
+
+/// What of a dial was printed last.
+#[derive(PartialEq)]
+struct Said {
+    calls: u64,
+    called: bool,
+    state: State,
+    version: Option<u32>,
+    leaves_out: bool,
+}
+
+impl Said {
+    fn of(dial: &Dial) -> Said {
+        Said {
+            calls: dial.row.calls,
+            called: dial.rate.is_some_and(|rate| rate > 0.0),
+            state: dial.row.state,
+            version: dial.row.version,
+            leaves_out: leaves_out(dial),
+        }
+    }
+}
+
+impl Plain {
+    fn lines(&mut self, t_ms: u64, ordered: &[&Dial]) -> Vec<String> {
+        let time = format!("{:.3} s", t_ms as f64 / 1000.0);
+        let columns = |time: &str, calls: &str, rate: &str, state: &str, method: &str| {
+            format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<9}  {method}")
+        };
+        let mut lines = Vec::new();
+        let begins = !std::mem::replace(&mut self.began, true);
+        if begins {
+            lines.push(columns("TIME", "CALLS", "PER SECOND", "STATE", "METHOD"));
+        }
+        if begins && ordered.is_empty() {
+            lines.push(format!("{time:>11}  no method is dialled"));
+        }
+        let marked = ordered.iter().any(|dial| leaves_out(dial));
+        if marked && !std::mem::replace(&mut self.explained, true) {
+            lines.push(EXPLAINED.to_owned());
+        }
+        for dial in ordered {
+            let now = Said::of(dial);
+            if self.said.get(&dial.row.row) != Some(&now) {
+                let (state, name) = (status::state(dial), printable(&status::name(dial)));
+                lines.push(columns(&time, &calls(dial), &rate(dial), &state, &name));
+                self.said.insert(dial.row.row, now);
+            }
+        }
+        lines
+    }
+}
+
+/// Whether the number of calls is known to leave some out. A dial that is not on has a note for another reason.
+fn leaves_out(dial: &Dial) -> bool {
+    dial.row.note.is_some() && matches!(dial.row.state, State::Asked | State::Live)
+}
+
+fn calls(dial: &Dial) -> String {
+    let calls = words::grouped(dial.row.calls);
+    if leaves_out(dial) { format!("{AT_LEAST}{calls}") } else { calls }
+}
+
+fn rate(dial: &Dial) -> String {
+    dial.rate.map_or_else(|| "-".to_owned(), words::rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dials::tests::{counters, row};
+
+    fn dials(count: u32) -> Dials {
+        let mut dials = Dials::default();
+        dials.rows(
+            (0..count)
+                .map(|index| row(index, &format!("Shop.Cart.Method{index:03}"), u64::from(index)))
+                .collect(),
+        );
+        dials
+    }
+
+    fn inlined(index: u32, state: State) -> redial_protocol::message::StatusRow {
+        let note = Some("already inlined into compiled callers".to_owned());
+        redial_protocol::message::StatusRow { note, state, ..row(index, "Shop.Cart.Inlined", 1_500) }
+    }
+
+    fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
+        table(42, 0, &ByRate::default().order(dials), columns, rows)
+    }
+
+    #[test]
+    fn the_table_never_leaves_the_terminal() {
+        let mut marked = dials(100);
+        marked.rows(vec![inlined(100, State::Live)]);
+        for (columns, rows) in [(80, 24), (40, 8), (20, 5), (200, 60)] {
+            for dials in [&dials(100), &marked] {
+                let lines = drawn(dials, columns, rows);
+                assert!(lines.len() < rows, "{} lines on {rows}", lines.len());
+                assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
+            }
+        }
+        let lines = drawn(&dials(100), 80, 24);
+        assert!(lines[0].contains("100 dials"));
+        assert!(lines[2].ends_with("Method099()"), "the most called is first: {lines:#?}");
+        assert!(lines[lines.len() - 1].contains("and 80 called less often"), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_number_that_leaves_calls_out_says_so() {
+        let mut dials = dials(1);
+        dials.rows(vec![inlined(1, State::Live), inlined(2, State::Refused)]);
+        let lines = drawn(&dials, 80, 24);
+        assert!(lines[2].starts_with("≥1,500 ") || lines[3].starts_with("≥1,500 "), "{lines:#?}");
+        assert_eq!(lines.iter().filter(|line| line.contains("≥1,500")).count(), 1, "{lines:#?}");
+        assert_eq!(lines[lines.len() - 1], EXPLAINED);
+        let mut plain = Plain::default();
+        let lines = plain.lines(0, &ByRate::default().order(&dials));
+        assert_eq!(lines.iter().filter(|line| **line == EXPLAINED).count(), 1, "{lines:#?}");
+        assert_eq!(plain.lines(0, &ByRate::default().order(&dials)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_file_gets_headings_once_and_then_what_changed() {
+        let mut plain = Plain::default();
+        let lines = plain.lines(1500, &[]);
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].ends_with("METHOD") && lines[1] == "    1.500 s  no method is dialled",
+            "{lines:#?}"
+        );
+        assert!(plain.lines(2500, &[]).is_empty());
+
+        let mut dials = dials(100);
+        let (mut plain, mut order) = (Plain::default(), ByRate::default());
+        assert_eq!(plain.lines(0, &order.order(&dials)).len(), 101);
+        assert!(plain.lines(1_000, &order.order(&dials)).is_empty(), "nothing changed");
+        dials.first_fold_covers(1_000);
+        dials.apply(counters(1_000, &[(7, 2)]));
+        let lines = plain.lines(61_000, &order.order(&dials));
+        assert_eq!(
+            lines,
+            ["   61.000 s                9           2.0  asked      Shop!Shop.Cart.Method007()"]
+        );
+        dials.apply(counters(2_000, &[]));
+        let lines = plain.lines(62_000, &order.order(&dials));
+        assert_eq!(lines.len(), 1, "that it came to rest is told, once: {lines:#?}");
+        assert!(lines[0].contains(" 0.0 "), "{lines:#?}");
+        dials.apply(counters(3_000, &[]));
+        assert!(plain.lines(63_000, &order.order(&dials)).is_empty());
+    }
+
+    #[test]
+    fn a_json_line_has_the_documented_fields() {
+        let dials = dials(1);
+        let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
+        let line =
+            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0 }).expect("JSON");
+        assert_eq!((&line["pid"], &line["t_ms"], &line["dropped"]), (&42.into(), &5.into(), &0.into()));
+        assert_eq!(line["dials"][0]["method"], "Shop.Cart.Method000");
+    }
+}
