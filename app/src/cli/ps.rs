@@ -6,6 +6,7 @@ use crate::link::connect;
 use crate::link::discover::runtime::{self, Runtime};
 use crate::link::discover::{self, Found, Process};
 use crate::link::error::LinkError;
+use crate::model::processes::program_name;
 use crate::output::json::{ControlJson, ProcessJson, RuntimeJson};
 use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns};
@@ -95,7 +96,7 @@ fn row(process: Process, facts: Option<Result<AgentFacts, LinkError>>) -> Proces
     let facts = facts.and_then(Result::ok);
     ProcessJson {
         pid: process.pid,
-        name: process.name,
+        name: program_name(&process.name, process.command.as_deref()),
         group: process.group,
         user: process.user,
         runtime: runtime_json(&process.runtime, facts.as_ref()),
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(
             row,
             json!({
-                "pid": 42, "name": "dotnet", "group": null, "user": "www",
+                "pid": 42, "name": "shop.dll", "group": null, "user": "www",
                 "runtime": {"kind": "coreclr", "version": "8.0.31", "tested": true},
                 "agent": "loaded", "control": {"pid": 7, "program": "redial dial"}, "kept": 2, "reason": null,
                 "command": "dotnet shop.dll",

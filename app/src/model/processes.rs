@@ -198,6 +198,19 @@ impl Processes {
     }
 }
 
+/// What a process is called, from the file name of its program and its command line: what `dotnet` runs is called by its
+/// own name.
+pub fn program_name(file: &str, command: Option<&str>) -> String {
+    let host = matches!(file, "dotnet" | "dotnet.exe");
+    command.filter(|_| host).and_then(program).unwrap_or_else(|| file.to_owned())
+}
+
+/// The program that a command line of `dotnet` runs: `Shop.dll`.
+pub fn program(command: &str) -> Option<String> {
+    let path = command.split_whitespace().skip(1).find(|word| word.to_ascii_lowercase().ends_with(".dll"))?;
+    path.rsplit(['/', '\\']).next().map(str::to_owned)
+}
+
 fn concerns(row: &ProcessRow) -> bool {
     row.runtime.is_some() || !matches!(row.agent, AgentState::None(_) | AgentState::Unknown)
 }
@@ -294,5 +307,18 @@ mod tests {
         }
         processes.set_filter("");
         assert_eq!(pids(&processes).len(), 2);
+    }
+
+    #[test]
+    fn what_dotnet_runs_is_called_by_its_own_name() {
+        for (file, command, name) in [
+            ("dotnet", Some("/usr/bin/dotnet /opt/shop/Shop.dll --live"), "Shop.dll"),
+            ("dotnet.exe", Some(r"dotnet.exe C:\shop\Shop.DLL"), "Shop.DLL"),
+            ("dotnet", Some("dotnet build"), "dotnet"),
+            ("dotnet", None, "dotnet"),
+            ("shop", Some("/opt/shop x.dll"), "shop"),
+        ] {
+            assert_eq!(program_name(file, command), name);
+        }
     }
 }

@@ -59,7 +59,7 @@ pub struct RuntimeJson {
 pub struct ProcessJson {
     /// Process id.
     pub pid: u32,
-    /// File name of the program.
+    /// File name of the program; of what `dotnet` runs, that file's.
     pub name: String,
     /// The service, container or pool it belongs to.
     pub group: Option<String>,

@@ -1,7 +1,9 @@
 //! The processes on the left: which there are, their runtime, whether the agent is in them, what can be done.
 
+pub use crate::model::processes::program;
+
 use crate::commands::Command;
-use crate::model::processes::{AgentState, ProcessRow, Processes};
+use crate::model::processes::{AgentState, ProcessRow, Processes, program_name};
 use crate::ui::list::Scroll;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
@@ -28,15 +30,7 @@ impl State {
 
 /// What a process is called: of a program that `dotnet` runs, the program.
 pub fn title(row: &ProcessRow) -> String {
-    let host = matches!(row.name.as_str(), "dotnet" | "dotnet.exe");
-    let program = row.command.as_deref().filter(|_| host).and_then(program);
-    program.unwrap_or_else(|| row.name.clone())
-}
-
-/// The program that a command line of `dotnet` runs: `Shop.dll`.
-pub fn program(command: &str) -> Option<String> {
-    let path = command.split_whitespace().skip(1).find(|word| word.to_ascii_lowercase().ends_with(".dll"))?;
-    path.rsplit(['/', '\\']).next().map(str::to_owned)
+    program_name(&row.name, row.command.as_deref())
 }
 
 /// Shows the panel. `picked` is the process looked at.
@@ -216,33 +210,6 @@ fn explain(ui: &mut Ui, row: &ProcessRow) {
         ui.weak(format!("agent {}, {live} live", facts.agent_version));
         if let Some(holder) = &facts.holder {
             ui.weak(format!("controlled by {} (pid {})", holder.program, holder.pid));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_dotnet_runs_is_called_by_its_own_name() {
-        let row = |name: &str, command: Option<&str>| ProcessRow {
-            key: ProcessKey { pid: 1, start: 1 },
-            name: name.into(),
-            user: None,
-            group: None,
-            command: command.map(str::to_owned),
-            runtime: None,
-            agent: AgentState::Unknown,
-        };
-        for (name, command, title_is) in [
-            ("dotnet", Some("/usr/bin/dotnet /opt/shop/Shop.dll --live"), "Shop.dll"),
-            ("dotnet.exe", Some(r"dotnet.exe C:\shop\Shop.DLL"), "Shop.DLL"),
-            ("dotnet", Some("dotnet build"), "dotnet"),
-            ("dotnet", None, "dotnet"),
-            ("shop", Some("/opt/shop x.dll"), "shop"),
-        ] {
-            assert_eq!(title(&row(name, command)), title_is);
         }
     }
 }
