@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
+use crate::model::dials::{Change, Dials};
 use crate::output::json::DialledJson;
 use crate::output::table::printable;
 use crate::output::{Out, sentence, words};
@@ -12,6 +13,7 @@ use crate::signals::Interrupts;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Command, DialReport, Event, Reply};
 use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
 
 const PROGRAM: &str = "redial dial";
 /// Milliseconds between folds that nobody looks at.
@@ -131,6 +133,7 @@ fn hold(mut session: Session, interrupts: &Interrupts, pattern: &str, exit: Exit
     session.keep_alive(PING_EVERY)?;
     // Only for the words about control and the end of the process: the numbers are `watch`'s.
     session.tell(Command::Subscribe { pattern: Some(pattern.to_owned()), interval_ms: HOLD_INTERVAL_MS })?;
+    let mut held = Held::default();
     loop {
         match session.next(None) {
             Ok(Some(Event::Control(Some(holder)))) => {
@@ -140,10 +143,38 @@ fn hold(mut session: Session, interrupts: &Interrupts, pattern: &str, exit: Exit
                 ));
             }
             Ok(Some(Event::Goodbye { .. })) => return Err(LinkError::Ended(session.pid()).into()),
-            Ok(_) => {}
+            Ok(Some(event)) => {
+                if held.apply(event) {
+                    sentence(format!(
+                        "someone else turned '{pattern}' off: nothing is held any more, and Ctrl-C ends this command"
+                    ));
+                }
+            }
+            Ok(None) => {}
             Err(LinkError::Interrupted) => return Ok(exit),
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+/// The rows of what is held, to notice when others turn all of it off.
+#[derive(Default)]
+struct Held {
+    dials: Dials,
+    any: bool,
+}
+
+impl Held {
+    /// Takes an event in; whether with it the last dial was turned off.
+    fn apply(&mut self, event: Event) -> bool {
+        if self.dials.apply(event) != Change::Rows {
+            return false;
+        }
+        // What was unloaded was turned off by nobody.
+        let mut loaded = self.dials.iter().filter(|dial| dial.row.state != State::Lost).peekable();
+        let all_lost = loaded.peek().is_none();
+        let any = loaded.any(|dial| dial.row.wanted > Level::Off);
+        std::mem::replace(&mut self.any, any) && !any && !all_lost
     }
 }
 
@@ -208,6 +239,41 @@ mod tests {
                 }],
             })
         );
+    }
+
+    #[test]
+    fn the_last_dial_that_others_turn_off_is_noticed_once() {
+        use redial_protocol::ids::RowId;
+        use redial_protocol::message::Transition;
+        let turn = |row, wanted, state| {
+            let (version, instances, note) = (None, vec![], None);
+            Event::Transition(Transition {
+                row: RowId(row),
+                t_ms: 1,
+                wanted,
+                state,
+                version,
+                instances,
+                note,
+            })
+        };
+        let rows = || Event::Rows {
+            id: None,
+            rows: [0, 1].map(|index| crate::model::dials::tests::row(index, "Shop.Cart.Add", 0)).to_vec(),
+        };
+        let mut held = Held::default();
+        assert!(!held.apply(rows()));
+        assert!(!held.apply(turn(0, Level::Count, State::Live)));
+        assert!(!held.apply(turn(0, Level::Off, State::Off)), "one is left");
+        assert!(held.apply(turn(1, Level::Off, State::Off)));
+        assert!(!held.apply(turn(1, Level::Off, State::Off)), "it is said once");
+        assert!(!held.apply(turn(1, Level::Count, State::Asked)));
+        assert!(held.apply(turn(1, Level::Off, State::Off)), "and again after another turn");
+
+        let mut unloaded = Held::default();
+        assert!(!unloaded.apply(rows()));
+        assert!(!unloaded.apply(turn(0, Level::Off, State::Lost)));
+        assert!(!unloaded.apply(turn(1, Level::Off, State::Lost)), "what is unloaded was not turned off");
     }
 
     #[test]
