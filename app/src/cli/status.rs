@@ -45,9 +45,27 @@ fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
 }
 
 fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
+    let dials = ask_rows(session, arguments.pattern.clone())?;
+    let unmatched = match &arguments.pattern {
+        Some(pattern) if dials.is_empty() => Some(unmatched(pattern, ask_rows(session, None)?.len() as u64)),
+        _ => None,
+    };
+    if arguments.json {
+        let rows: Vec<DialJson<'_>> = dials.iter().map(|dial| DialJson::new(arguments.pid, dial)).collect();
+        out.json(&rows)?;
+    } else if unmatched.is_none() {
+        let status = ask_agent(session)?;
+        for line in copies_lines(&dials, &status, terminal_columns()) {
+            out.line(&line)?;
+        }
+    }
+    out.flush()?;
+    unmatched.map_or(Ok(Exit::Done), |why| Err(Failure::new(Exit::NothingMatched, why)))
+}
+
+fn ask_rows(session: &mut Session, pattern: Option<String>) -> Result<Dials, Failure> {
     let mut dials = Dials::default();
-    let command = Command::Status { pattern: arguments.pattern.clone() };
-    let reply = session.ask(command, &mut |page| {
+    let reply = session.ask(Command::Status { pattern }, &mut |page| {
         if let Page::Rows(rows) = page {
             dials.rows(rows);
         }
@@ -55,21 +73,15 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
     if !matches!(reply, Reply::Status { .. }) {
         return Err(session.wrong_reply().into());
     }
-    if arguments.json {
-        let rows: Vec<DialJson<'_>> = dials.iter().map(|dial| DialJson::new(arguments.pid, dial)).collect();
-        out.json(&rows)?;
-    } else {
-        let status = ask_agent(session)?;
-        for line in copies_lines(&dials, &status, terminal_columns()) {
-            out.line(&line)?;
-        }
-    }
-    match &arguments.pattern {
-        Some(pattern) if dials.is_empty() => {
-            out.flush()?;
-            Err(Failure::new(Exit::NothingMatched, format!("no dialled method matches '{pattern}'")))
-        }
-        _ => Ok(Exit::Done),
+    Ok(dials)
+}
+
+/// The sentence for a pattern that none of `dialled` copies matches.
+fn unmatched(pattern: &str, dialled: u64) -> String {
+    match dialled {
+        0 => format!("no dialled method matches '{pattern}': none is or was dialled"),
+        1 => format!("the one dialled method does not match '{pattern}'"),
+        many => format!("none of the {} dialled methods matches '{pattern}'", words::grouped(many)),
     }
 }
 
@@ -237,6 +249,13 @@ mod tests {
         );
         let narrow = copies_lines(&dials(), &agent_status(), Some(60));
         assert!(narrow[..3].iter().all(|line| line.chars().count() <= 60), "{narrow:#?}");
+    }
+
+    #[test]
+    fn a_pattern_without_a_match_hears_of_how_many() {
+        assert_eq!(unmatched("Nope.*", 1_174), "none of the 1,174 dialled methods matches 'Nope.*'");
+        assert_eq!(unmatched("Nope.*", 1), "the one dialled method does not match 'Nope.*'");
+        assert_eq!(unmatched("Nope.*", 0), "no dialled method matches 'Nope.*': none is or was dialled");
     }
 
     #[test]
