@@ -26,7 +26,7 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Option<Command>,
     /// Open the window on this process
-    #[arg(long, value_parser = pid())]
+    #[arg(long, value_parser = pid)]
     pub pid: Option<u32>,
     /// Begin with its dialled methods, the most called first
     #[arg(long, requires = "pid")]
@@ -91,7 +91,7 @@ pub struct Run {
 #[derive(Debug, Args)]
 pub struct Modules {
     /// Process id
-    #[arg(value_parser = pid())]
+    #[arg(value_parser = pid)]
     pub pid: u32,
     /// One JSON object
     #[arg(long)]
@@ -102,7 +102,7 @@ pub struct Modules {
 #[derive(Debug, Args)]
 pub struct Methods {
     /// Process id
-    #[arg(value_parser = pid())]
+    #[arg(value_parser = pid)]
     pub pid: u32,
     /// Only methods that match
     pub pattern: Option<String>,
@@ -118,7 +118,7 @@ pub struct Methods {
 #[derive(Debug, Args)]
 pub struct Dial {
     /// Process id
-    #[arg(value_parser = pid())]
+    #[arg(value_parser = pid)]
     pub pid: u32,
     /// Which methods
     pub pattern: String,
@@ -143,7 +143,7 @@ pub struct Dial {
 #[derive(Debug, Args)]
 pub struct Status {
     /// Process id
-    #[arg(value_parser = pid())]
+    #[arg(value_parser = pid)]
     pub pid: u32,
     /// Only methods that match
     #[arg(conflicts_with = "agent")]
@@ -160,7 +160,7 @@ pub struct Status {
 #[derive(Debug, Args)]
 pub struct Watch {
     /// Process id
-    #[arg(value_parser = pid())]
+    #[arg(value_parser = pid)]
     pub pid: u32,
     /// Only methods that match
     pub pattern: Option<String>,
@@ -179,7 +179,7 @@ pub struct Watch {
 #[derive(Debug, Args)]
 pub struct Off {
     /// Process id
-    #[arg(value_parser = pid())]
+    #[arg(value_parser = pid)]
     pub pid: u32,
     /// One JSON object
     #[arg(long)]
@@ -194,8 +194,9 @@ pub struct Doctor {
     pub json: bool,
 }
 
-fn pid() -> clap::builder::RangedU64ValueParser<u32> {
-    clap::builder::RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
+fn pid(word: &str) -> Result<u32, String> {
+    let number = word.parse().ok().filter(|pid| *pid > 0);
+    number.ok_or_else(|| "a process id is a number from 1 on; `redial ps` lists them".to_owned())
 }
 
 fn level(word: &str) -> Result<Level, String> {
@@ -264,6 +265,22 @@ mod tests {
             assert_eq!(parse(line).err(), Some(clap::error::ErrorKind::ValueValidation), "{line}");
         }
         assert!(parse("status 1 A.B --agent").is_err(), "the agent's account has no pattern");
+    }
+
+    #[test]
+    fn a_process_id_is_a_number() {
+        for (word, good) in
+            [("1", true), ("4294967295", true), ("abc", false), ("0", false), ("4294967296", false)]
+        {
+            let parsed = Arguments::try_parse_from(["redial", "dial", word, "A.B", "off"]);
+            match parsed {
+                Ok(_) => assert!(good, "{word}"),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!good && text.contains("a process id is a number"), "{word}: {text}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -35,7 +35,10 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
             Some(why) => LinkError::Unsuitable { pid, name, why: why.to_owned() },
         },
         Found::None => LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() },
-        Found::Unknown { why, .. } => LinkError::NotAllowed { pid, why },
+        Found::Unknown { why, likely: true } => LinkError::NotAllowed { pid, why },
+        Found::Unknown { why, likely: false } => {
+            LinkError::Unsuitable { pid, name, why: format!("nothing speaks for .NET in it, and {why}") }
+        }
     }
 }
 
@@ -56,7 +59,7 @@ mod tests {
 
     #[test]
     fn each_process_without_an_agent_has_its_sentence_and_code() {
-        let unreadable = Found::Unknown { why: "its memory map cannot be read".into(), likely: false };
+        let unreadable = |likely| Found::Unknown { why: "its memory map cannot be read".into(), likely };
         let cases = [
             (None, Exit::NoProcess, "no process 7"),
             (process(Found::None), Exit::NoProcess, "not a .NET process"),
@@ -64,7 +67,12 @@ mod tests {
             (process(found(Kind::Mono)), Exit::NoProcess, "Mono"),
             (process(found(Kind::CoreClr)), Exit::NoAgent, "redial run"),
             (process(found(Kind::Framework)), Exit::NoAgent, "redial run"),
-            (process(unreadable), Exit::Failed, "memory map"),
+            (process(unreadable(true)), Exit::Failed, "may not be dialled by this user"),
+            (
+                process(unreadable(false)),
+                Exit::NoProcess,
+                "nothing speaks for .NET in it, and its memory map",
+            ),
         ];
         for (process, exit, part) in cases {
             let error = without_agent(7, process);

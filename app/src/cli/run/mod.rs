@@ -10,6 +10,7 @@ use crate::link::library;
 use crate::output::{sentence, words};
 use crate::signals::Forwarding;
 use collect::{Collected, Collector};
+use redial_protocol::dialset::DialProblem;
 use redial_protocol::level::Level;
 use redial_protocol::message::Order;
 use redial_protocol::{dialset, process};
@@ -91,7 +92,7 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
 fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
     let order = |dial: &String| {
         let bad = |why: String| Failed::own(format!("bad --dial '{dial}': {why}"));
-        let order = dialset::parse_dial_option(dial).map_err(|error| bad(error.to_string()))?;
+        let order = dialset::parse_dial_option(dial).map_err(|problem| bad(words_for_option(&problem)))?;
         if order.level > Level::OFFERED {
             let level = order.level;
             return Err(bad(format!(
@@ -105,6 +106,14 @@ fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
         }
     };
     dials.iter().map(order).collect()
+}
+
+/// What is wrong with a `--dial`, which is one dial and no line of a file.
+fn words_for_option(problem: &DialProblem) -> String {
+    match problem {
+        DialProblem::NoLevel { .. } => "a dial is PATTERN=LEVEL, for example 'Shop.Cart.*=count'".to_owned(),
+        problem => problem.to_string(),
+    }
 }
 
 fn not_started(program: &str, error: &io::Error) -> Failed {
@@ -171,6 +180,8 @@ mod tests {
             assert_eq!(code, 125, "{text}");
             assert!(text.contains('\''), "the sentence quotes it: {text}");
         }
+        let Err(Failed(_, text)) = dials(&["Shop"]) else { panic!("it has no level") };
+        assert_eq!(text, "bad --dial 'Shop': a dial is PATTERN=LEVEL, for example 'Shop.Cart.*=count'");
     }
 
     #[test]
