@@ -331,6 +331,32 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     Ok(())
 }
 
+/// Shop, started as the launch dialog starts programs, ends at the end of its input: that is not before the window's.
+#[test]
+fn a_launched_program_has_an_input_as_long_as_the_window() -> Result<()> {
+    let command = programs::shop()?.command(Runtime::V8_0)?;
+    let spec = LaunchSpec {
+        program: command.get_program().to_owned(),
+        arguments: command.get_args().map(ToOwned::to_owned).collect(),
+        environment: command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect(),
+        ..LaunchSpec::default()
+    };
+    let mut window = Window::open()?;
+    let ticket = window.model.begin_launch("Shop", window.now());
+    window.worker.send(Command::Launch(ticket, spec));
+    // It says so some seconds after it began to read its input.
+    let ended = window.until("the load", |model| {
+        let ended = model.launched.get(&ticket)?.ended.clone();
+        let open = model.output.lines().iter().any(|line| line.written.text.contains("Plugin.dll is loaded"));
+        (open || ended.is_some()).then_some(ended)
+    })?;
+    ensure!(ended.is_none(), "it ended at once: {ended:?}");
+    Ok(())
+}
+
 /// A program that writes without end is never kept waiting by a window that takes nothing in; what is lost is counted.
 #[test]
 #[cfg(target_os = "linux")]

@@ -81,8 +81,6 @@ fn plan(dll: &Path, dotnet: Option<PathBuf>) -> Option<Plan> {
         folder: None,
         environment,
         orders: Vec::new(),
-        // It ends at the end of its input: nothing of a demo stays behind.
-        tied: true,
     })
 }
 

@@ -102,7 +102,6 @@ impl Workers {
                 .collect(),
             orders: plan.orders,
             children: false,
-            tied: plan.tied,
         };
         self.send(Command::Launch(ticket, spec));
     }

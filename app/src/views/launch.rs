@@ -22,8 +22,6 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Dials set before its first instruction.
     pub orders: Vec<Order>,
-    /// Whether its input ends when this program does.
-    pub tied: bool,
 }
 
 /// Shows it; true when it is to be closed.
@@ -52,7 +50,7 @@ fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool
     let mut entered = false;
     Grid::new("launch").num_columns(2).spacing(vec2(12.0, 8.0)).show(ui, |ui| {
         let program = field(ui, "Program", &mut launch.program, "dotnet", 1);
-        let arguments = field(ui, "Arguments", &mut launch.arguments, "Shop.dll --live \"two words\"", 1);
+        let arguments = field(ui, "Arguments", &mut launch.arguments, "Shop.dll --forever; quotes hold \"two words\" together", 1);
         let folder = field(ui, "Folder", &mut launch.folder, "where redial was started", 1);
         let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
         entered = enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
@@ -60,7 +58,7 @@ fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool
         if ui.memory(|memory| memory.focused().is_none()) {
             program.request_focus();
         }
-        field(ui, "Environment", &mut launch.environment, "NAME=VALUE, one a line", 2);
+        field(ui, "Environment", &mut launch.environment, "DOTNET_ROLL_FORWARD=Major, one a line", 2);
         field(
             ui,
             "Dials",
@@ -78,7 +76,7 @@ fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool
         let chosen = response.clicked() || entered && plan.is_ok();
         match &plan {
             Ok(_) => {
-                let text = "its output stands below; it keeps running when this window closes";
+                let text = "its output stands below; it keeps running when this window closes, unless it ends at the end of its input";
                 ui.add(egui::Label::new(RichText::new(text).color(palette.weak)).wrap());
             }
             Err(why) if launch.program.trim().is_empty() => drop(ui.weak(why)),
@@ -120,7 +118,6 @@ pub fn plan(launch: &Launch) -> Result<Plan, String> {
         folder,
         environment: lines(&launch.environment).map(variable).collect::<Result<_, _>>()?,
         orders: lines(&launch.dials).map(order).collect::<Result<_, _>>()?,
-        tied: false,
     })
 }
 

@@ -33,12 +33,10 @@ pub struct LaunchSpec {
     pub orders: Vec<Order>,
     /// Whether programs that it starts get the agent too.
     pub children: bool,
-    /// Whether its input is open for as long as this program lives; else it is empty from the start.
-    pub tied: bool,
 }
 
-/// Starts a program in a thread of its own. The program outlives this one, unless it ends at the end of its input and
-/// that is tied to this one. What it writes is told, and never makes it wait: what comes faster than it is told is left
+/// Starts a program in a thread of its own. Its input stays open, with nothing in it, for as long as this program lives:
+/// it outlives this one unless it ends at the end of its input. What it writes is told, and never makes it wait: what comes faster than it is told is left
 /// out. Once this program is gone nobody reads it, which a .NET program does not mind.
 pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) {
     let tell = move |launch| drop(outlet.send(Update::Launch(ticket, launch)));
@@ -68,8 +66,7 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tai
     }
     let mut command = Command::new(&spec.program);
     // Nobody writes to the pipe: `follow` holds its end until the program or this one ends.
-    let input = if spec.tied { Stdio::piped() } else { Stdio::null() };
-    command.args(&spec.arguments).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(&spec.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(folder) = &spec.folder {
         command.current_dir(folder);
     }
