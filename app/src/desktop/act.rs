@@ -226,7 +226,7 @@ impl App {
     /// What is remembered of the methods' form, for the process looked at.
     fn follow_settings(&mut self) {
         let (hide_framework, tree) = (self.settings.hide_framework, self.settings.tree);
-        self.methods.follow = true;
+        self.methods.find_again = true;
         self.change(|connection| {
             let filter = crate::model::list::Filter { hide_framework, ..connection.list.filter().clone() };
             connection.set_filter(filter);
@@ -327,7 +327,7 @@ impl App {
 
     fn clear_filter(&mut self) {
         self.methods.text.clear();
-        self.methods.follow = true;
+        self.methods.find_again = true;
         self.change(|connection| {
             let filter = connection.list.filter().clone();
             connection.set_filter(crate::model::list::Filter { text: String::new(), ..filter });

@@ -216,6 +216,10 @@ impl eframe::App for App {
         let more = self.drain();
         self.await_processes();
         let more = self.unfold() || more;
+        let still = self.methods.is_still(context);
+        if let Some(connection) = self.model.current_mut() {
+            connection.list.set_still(still);
+        }
         let now = self.now();
         self.model.settle(now);
         if more {

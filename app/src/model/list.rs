@@ -61,6 +61,7 @@ pub struct List {
     query: Query,
     sort: Sort,
     hold: bool,
+    still: bool,
     searcher: Searcher,
     /// What the words leave.
     matching: Bits,
@@ -126,6 +127,12 @@ impl List {
         self.hold = hold;
     }
 
+    /// While it is still, every row keeps its place: also those whose dial is turned for the first time. It is meant
+    /// for moments; what the filter shows changes all the same.
+    pub fn set_still(&mut self, still: bool) {
+        self.still = still;
+    }
+
     /// Brings it up to date; whether anything it shows changed its place.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         let matched = (catalogue.edition(), &self.filter.text);
@@ -177,6 +184,9 @@ impl List {
         });
         let same_order = before.is_some_and(|before| before.sort == self.sort);
         if same_rows && same_order && (self.hold || before == Some(now)) {
+            return false;
+        }
+        if self.still && same_order && before.is_some_and(|before| before.edition == self.edition) {
             return false;
         }
         if !same_rows {

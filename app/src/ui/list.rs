@@ -59,6 +59,11 @@ impl Scroll {
         top >= self.offset && top + f64::from(row_height) <= self.offset + self.height
     }
 
+    /// Whether the first row was in view, all but a little, when the list was last shown.
+    pub fn is_at_top(&self, row_height: f32) -> bool {
+        self.offset < f64::from(row_height) / 2.0
+    }
+
     /// Rows that fit.
     pub fn page(&self, row_height: f32) -> usize {
         ((self.height / f64::from(row_height)) as usize).max(1)

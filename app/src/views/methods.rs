@@ -10,7 +10,8 @@ use crate::output::words;
 use crate::ui::list::Scroll;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, ROW};
-use eframe::egui::{self, Align, Align2, FontId, Id, Layout, Rect, Sense, TextEdit, Ui, pos2, vec2};
+use eframe::egui::{self, Align, Align2, FontId, Id, Layout, Popup, Rect, Sense, TextEdit, Ui, pos2, vec2};
+use std::time::Duration;
 
 /// What the view itself remembers.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub struct State {
     pub focus_filter: bool,
     /// The focused row is to be brought into view.
     pub follow: bool,
+    /// The same, unless it is the first rows that are looked at because of their numbers.
+    pub find_again: bool,
     /// The first row is to be brought into view.
     pub to_top: bool,
     /// The groups of the tree that stand alone were opened.
@@ -29,6 +32,34 @@ pub struct State {
     pub page: usize,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
+    /// Until when the rows keep their places, seconds on the toolkit's clock.
+    still_until: f64,
+}
+
+/// How long rows keep their places after the pointer did something among the dials, seconds: a second click must not
+/// meet the dial of another method.
+const STILL: f64 = 2.0;
+
+impl State {
+    /// Whether rows are to keep their places.
+    pub fn is_still(&self, context: &egui::Context) -> bool {
+        context.input(|input| input.time) < self.still_until
+    }
+
+    /// Notes what the pointer does among the dials.
+    fn note_pointer(&mut self, ui: &Ui, dials: Rect) {
+        let (time, busy) = ui.input(|input| {
+            let pointer = &input.pointer;
+            let acts = pointer.delta() != egui::Vec2::ZERO || pointer.any_down() || pointer.any_released();
+            (input.time, acts && pointer.latest_pos().is_some_and(|at| dials.contains(at)))
+        });
+        if busy && !Popup::is_any_open(ui.ctx()) {
+            self.still_until = time + STILL;
+        }
+        if time < self.still_until {
+            ui.ctx().request_repaint_after(Duration::from_secs_f64(self.still_until - time));
+        }
+    }
 }
 
 /// The id of the filter's field.
@@ -103,24 +134,33 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     let window = state.scroll.show(ui, "methods", count, ROW);
     state.page = state.scroll.page(ROW);
     let columns = Columns::of(window.rect);
+    state.note_pointer(ui, Rect::from_x_y_ranges(columns.knob, window.rect.y_range()));
     heads(ui, head, &columns, connection, commands);
     let painter = ui.painter_at(window.rect);
     rows::show(ui, &painter, &window, &columns, connection, commands);
 }
 
 /// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the
-/// keyboard moved it.
+/// keyboard moved it. Who looks at the first rows because of their numbers is shown the first rows.
 fn keep_focus(state: &mut State, connection: &Connection) {
     // Of several selected rows none is the one that is looked at.
     let one = connection.selection.len() <= 1;
-    let now = connection.selection.focus().filter(|_| one || state.follow).zip(connection.focus_place());
+    let now = connection
+        .selection
+        .focus()
+        .filter(|_| one || state.follow || state.find_again)
+        .zip(connection.focus_place());
+    let by_number = connection.shape == Shape::List && connection.list.sort().key != Key::Name;
+    let first = by_number && state.scroll.is_at_top(ROW);
     if let (Some((before, from)), Some((node, to))) = (state.focus, now)
+        && !first
         && before == node
         && from != to
         && state.scroll.shows(from, ROW)
     {
         state.scroll.shift(to as f64 - from as f64, ROW);
     }
+    state.follow |= std::mem::take(&mut state.find_again) && !first;
     if let Some((_, place)) = now.filter(|_| std::mem::take(&mut state.follow)) {
         state.scroll.bring_into_view(place);
     }

@@ -188,6 +188,9 @@ impl Row<'_> {
         let knob = Knob::new(face.knob(self.connection, &label), KNOB).wheel(wheel).enabled(enabled);
         let turned = knob.show_at(ui, self.id(ui, "dial"), place);
         if let Some(level) = turned.to {
+            if !self.connection.selection.contains(self.node) {
+                commands.push(Command::Pick(self.node, Mode::Replace));
+            }
             commands.push(Command::Turn { methods: self.connection.targets_of(self.node), level });
         }
         commands.extend(turned.refused.map(Command::NotOffered));

@@ -3,5 +3,6 @@
 pub mod stage;
 
 mod gestures;
+mod order;
 mod settings;
 mod snapshots;
