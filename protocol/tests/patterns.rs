@@ -321,7 +321,14 @@ fn no_match_suggests_the_nearest() {
     check_suggestions("Shopp!Shop.Cart.Add", &["Shop!Shop.Cart.Add"]);
     check_suggestions("Shop.box<T>.Put<U,V>", &["Shop.Box<T>.Put"]);
     check_suggestions("Shop.Cart..Ctor", &["Shop.Cart..ctor"]);
+    check_suggestions("Shop.Cart.Nope", &["Shop.Cart.*"]);
+    check_suggestions("Shop!Shop.Cart.Nope", &["Shop!Shop.Cart.*"]);
+    check_suggestions("Cart.Nope", &["Shop.Cart.*"]);
+    check_suggestions("Shop.Box<T>.Nope", &["Shop.Box<T>.*"]);
+    check_suggestions("Shop.Cart.Adding", &["Shop.Cart.Add"]);
     check_suggestions("Zebra.Quagga", &[]);
+    check_suggestions("Zebra.Quagga.Nope", &[]);
+    check_suggestions("*.Quagga", &[]);
     check_suggestions("Shop!0x06000012", &[]);
 }
 

@@ -8,6 +8,10 @@ use crate::limits::MAX_SUGGESTIONS;
 
 /// Names longer than this are not compared letter by letter.
 const MAX_COMPARED: usize = 128;
+/// How far names are that resemble what was wanted in half of their letters only: behind every typing mistake.
+const RESEMBLES: u32 = 16;
+/// How far everything of a type is that was named rightly.
+const WHOLE_TYPE: u32 = RESEMBLES + MAX_COMPARED as u32;
 
 /// Patterns near one that matched nothing, the nearest first, at most [`MAX_SUGGESTIONS`]. `names` are assembly
 /// (simple name), type (metadata form) and method (metadata name); methods of one type should follow each other.
@@ -25,6 +29,13 @@ pub fn suggestions<'a>(
         if last.as_ref().is_none_or(|(seen, _)| *seen != type_name) {
             last = Some((type_name, wanted.type_half.as_ref().and_then(|half| half.near(type_name))));
             wanted.as_type(away, &prefix, type_name, &mut nearest);
+            if let (Some(half), Some((_, Some(near)))) = (&wanted.type_half, &last)
+                && half.means(near)
+            {
+                let distance = away + near.distance + WHOLE_TYPE;
+                nearest
+                    .offer(distance, || format!("{}{}.*", prefix(), near.type_text(&half.text, type_name)));
+            }
             if pattern.assembly.is_none() && assembly.eq_ignore_ascii_case(body) {
                 nearest.offer(2, || format!("{assembly}!*"));
             }
@@ -41,12 +52,11 @@ pub fn suggestions<'a>(
                 if !nearest.wants(away + near_type.distance) {
                     continue;
                 }
-                let Some(near) = wanted.method.near(method) else { continue };
+                let near = wanted.method.near(method);
+                let near = near.or_else(|| wanted.method.resembles(method).filter(|_| half.means(near_type)));
+                let Some(near) = near else { continue };
                 nearest.offer(away + near_type.distance + near.distance, || {
-                    let type_name = match near_type.kept {
-                        Kept::Actual => csharp_type(type_name),
-                        _ => near_type.text(&half.text, type_name),
-                    };
+                    let type_name = near_type.type_text(&half.text, type_name);
                     format!("{}{type_name}.{}", prefix(), near.text(&wanted.method.text, method))
                 });
             }
@@ -85,12 +95,14 @@ impl Wanted {
         if type_name.strip_prefix(whole.as_str()).is_some_and(|rest| rest.starts_with('.')) {
             nearest.offer(away + 1, || format!("{}{}.*.*", prefix(), show(whole)));
         }
-        // With a dot it was a method's name first.
-        let later = if self.type_half.is_some() && self.whole.text != type_name { 2 } else { 0 };
-        if let Some(near) = self.whole.near(type_name) {
-            nearest
-                .offer(away + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
-        }
+        let Some(near) = self.whole.near(type_name) else { return };
+        // With a dot it was a method's name first, and rather of a type that is there than a type's with many mistakes.
+        let later = match self.type_half {
+            Some(_) if near.distance > 5 => 2 * WHOLE_TYPE,
+            Some(_) if self.whole.text != type_name => 2,
+            _ => 0,
+        };
+        nearest.offer(away + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
     }
 }
 
@@ -165,6 +177,14 @@ enum Kept {
 }
 
 impl Near {
+    /// As `text`, for a type.
+    fn type_text(&self, wanted: &str, actual: &str) -> String {
+        match self.kept {
+            Kept::Actual => csharp_type(actual),
+            _ => self.text(wanted, actual),
+        }
+    }
+
     fn text(&self, wanted: &str, actual: &str) -> String {
         match self.kept {
             Kept::Wanted => show(wanted),
@@ -209,6 +229,21 @@ impl Half {
         }
         let typos = edits(wanted, actual, (wanted.len() / 3).clamp(1, 4))?;
         Some(Near { distance: 3 + typos, kept })
+    }
+
+    /// Whether a name so near is the one that was wanted, but for case and what stands before it.
+    fn means(&self, near: &Near) -> bool {
+        near.distance <= 2 && !self.glob.has_wildcard()
+    }
+
+    /// A name that shares half of its letters at least with what was wanted.
+    fn resembles(&self, actual: &str) -> Option<Near> {
+        if self.glob.has_wildcard() {
+            return None;
+        }
+        let most = self.text.len().max(actual.len()).min(MAX_COMPARED) / 2;
+        let typos = edits(&self.text, actual, most)?;
+        Some(Near { distance: RESEMBLES + typos, kept: Kept::Actual })
     }
 
     fn near_with_wildcards(&self, actual: &str) -> Option<Near> {
