@@ -14,6 +14,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{Command, DialReport, Event, Reply};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
+use std::time::Instant;
 
 const PROGRAM: &str = "redial dial";
 /// Milliseconds between folds that nobody looks at.
@@ -133,24 +134,22 @@ fn hold(mut session: Session, interrupts: &Interrupts, pattern: &str, exit: Exit
     session.keep_alive(PING_EVERY)?;
     // Only for the words about control and the end of the process: the numbers are `watch`'s.
     session.tell(Command::Subscribe { pattern: Some(pattern.to_owned()), interval_ms: HOLD_INTERVAL_MS })?;
-    let mut held = Held::default();
+    let mut held = Held { dials: Dials::default(), on: true, news: true };
     loop {
-        match session.next(None) {
+        // Judged when all is heard for now: turning many dials off takes many events.
+        match session.next(held.news.then(Instant::now)) {
             Ok(Some(Event::Control(Some(holder)))) => {
                 sentence(format!(
                     "{} (pid {}) took control; the dials stay held until this command ends",
                     holder.program, holder.pid
                 ));
             }
-            Ok(Some(Event::Goodbye { .. })) => return Err(LinkError::Ended(session.pid()).into()),
-            Ok(Some(event)) => {
-                if held.apply(event) {
-                    sentence(format!(
-                        "someone else turned '{pattern}' off: nothing is held any more, and Ctrl-C ends this command"
-                    ));
-                }
+            Ok(Some(Event::Goodbye { .. })) => {
+                held.judge(pattern);
+                return Err(LinkError::Ended(session.pid()).into());
             }
-            Ok(None) => {}
+            Ok(Some(event)) => held.apply(event),
+            Ok(None) => held.judge(pattern),
             Err(LinkError::Interrupted) => return Ok(exit),
             Err(error) => return Err(error.into()),
         }
@@ -158,23 +157,36 @@ fn hold(mut session: Session, interrupts: &Interrupts, pattern: &str, exit: Exit
 }
 
 /// The rows of what is held, to notice when others turn all of it off.
-#[derive(Default)]
 struct Held {
     dials: Dials,
-    any: bool,
+    /// Whether any was on when it was judged last.
+    on: bool,
+    news: bool,
 }
 
 impl Held {
-    /// Takes an event in; whether with it the last dial was turned off.
-    fn apply(&mut self, event: Event) -> bool {
-        if self.dials.apply(event) != Change::Rows {
-            return false;
-        }
+    fn apply(&mut self, event: Event) {
+        self.news |= self.dials.apply(event) == Change::Rows;
+    }
+
+    /// Whether all of it was turned off since this was asked last.
+    fn went_off(&mut self) -> bool {
+        self.news = false;
         // What was unloaded was turned off by nobody.
         let mut loaded = self.dials.iter().filter(|dial| dial.row.state != State::Lost).peekable();
-        let all_lost = loaded.peek().is_none();
-        let any = loaded.any(|dial| dial.row.wanted > Level::Off);
-        std::mem::replace(&mut self.any, any) && !any && !all_lost
+        if loaded.peek().is_none() {
+            return false;
+        }
+        let on = loaded.any(|dial| dial.row.wanted > Level::Off);
+        std::mem::replace(&mut self.on, on) && !on
+    }
+
+    fn judge(&mut self, pattern: &str) {
+        if self.went_off() {
+            sentence(format!(
+                "someone else turned '{pattern}' off: nothing is held any more, and Ctrl-C ends this command"
+            ));
+        }
     }
 }
 
@@ -261,19 +273,24 @@ mod tests {
             id: None,
             rows: [0, 1].map(|index| crate::model::dials::tests::row(index, "Shop.Cart.Add", 0)).to_vec(),
         };
-        let mut held = Held::default();
-        assert!(!held.apply(rows()));
-        assert!(!held.apply(turn(0, Level::Count, State::Live)));
-        assert!(!held.apply(turn(0, Level::Off, State::Off)), "one is left");
-        assert!(held.apply(turn(1, Level::Off, State::Off)));
-        assert!(!held.apply(turn(1, Level::Off, State::Off)), "it is said once");
-        assert!(!held.apply(turn(1, Level::Count, State::Asked)));
-        assert!(held.apply(turn(1, Level::Off, State::Off)), "and again after another turn");
-
-        let mut unloaded = Held::default();
-        assert!(!unloaded.apply(rows()));
-        assert!(!unloaded.apply(turn(0, Level::Off, State::Lost)));
-        assert!(!unloaded.apply(turn(1, Level::Off, State::Lost)), "what is unloaded was not turned off");
+        let held = || Held { dials: Dials::default(), on: true, news: true };
+        let gone = |held: &mut Held, events: Vec<Event>| {
+            events.into_iter().for_each(|event| held.apply(event));
+            held.went_off()
+        };
+        let (off, lost) = (State::Off, State::Lost);
+        let mut all = held();
+        assert!(!gone(&mut all, vec![]), "nothing is known yet");
+        assert!(!gone(&mut all, vec![rows()]));
+        assert!(!gone(&mut all, vec![turn(0, Level::Off, off)]), "one is left");
+        assert!(gone(&mut all, vec![turn(1, Level::Off, off)]));
+        assert!(!gone(&mut all, vec![turn(1, Level::Off, off)]), "it is said once");
+        assert!(!gone(&mut all, vec![turn(1, Level::Count, State::Asked)]));
+        assert!(gone(&mut all, vec![turn(1, Level::Off, off)]), "and again after another turn");
+        let first = vec![rows(), turn(0, Level::Off, off), turn(1, Level::Off, off)];
+        assert!(gone(&mut held(), first), "it may be off before it is looked at");
+        let unloaded = vec![rows(), turn(0, Level::Count, lost), turn(1, Level::Off, lost)];
+        assert!(!gone(&mut held(), unloaded), "what is unloaded was not turned off");
     }
 
     #[test]
