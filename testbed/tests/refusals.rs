@@ -61,6 +61,15 @@ fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
 }
 
 #[test]
+fn a_process_id_is_a_number() -> Result<()> {
+    each_command("Shop", |outcome| {
+        ensure!(outcome.code()? == 2, "{}", outcome.said());
+        ensure!(outcome.stderr.contains("a process id is a number"), "{}", outcome.said());
+        Ok(())
+    })
+}
+
+#[test]
 fn a_pid_that_nobody_has() -> Result<()> {
     each_command(NO_PID, |outcome| ensure_said(outcome, 3, &["no process 4194305"]))
 }
@@ -87,6 +96,9 @@ fn a_process_without_the_agent(runtime: Runtime) -> Result<()> {
     let mut host = Host::start(programs::named("child")?.command(runtime)?)?;
     let pid = host.wait_for("ready")?;
     each_command(&pid, |outcome| ensure_said(outcome, 4, &["runs without the agent", "redial run"]))?;
+    let listed = host::run(host::redial(&["ps", "--json"])?)?.ok()?.json()?;
+    let row = listed.as_array().into_iter().flatten().find(|row| row["pid"].to_string() == pid);
+    ensure!(row.is_some_and(|row| row["name"] == "child.dll"), "{row:?}");
     host.ask("call 2", "called 2")?;
     host.close_input();
     ensure!(host.finish()?.code()? == 0);
@@ -99,6 +111,7 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(command)?;
     let dial = |pattern| live.redial("dial", &[pattern, "count"]);
     ensure_said(&dial("Shop.Cart.Ad")?, 6, &["nothing matched; did you mean 'Shop.Cart.Add'"])?;
+    ensure_said(&dial("Shop.Cart.Nope")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
     ensure_said(&dial("Add")?, 6, &["nothing matched; did you mean", "'*.Add'"])?;
     ensure_said(&dial("Shop.Cart.Add(string)")?, 6, &["nothing matched"])?;
     // Tokens beyond the end of the table.
@@ -108,13 +121,18 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     ensure_said(
         &live.redial("status", &["Shop.Cart.Add"])?,
         6,
-        &["no dialled method matches 'Shop.Cart.Add'"],
+        &["no dialled method matches 'Shop.Cart.Add': none is or was dialled"],
     )?;
     ensure_said(&live.redial("methods", &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
     ensure_said(&live.redial("dial", &["Shop.Cart.*", "time"])?, 1, &["level time is not offered"])?;
     ensure!(live.rows("*")?.is_empty(), "what was refused left rows behind");
     let later = live.redial("dial", &["Shop.Cart.Ad", "count", "--later"])?;
     ensure_said(&later, 0, &[])?;
+    ensure_said(&dial("Shop.Cart.*")?, 0, &[])?;
+    let dialled = live.rows("*")?.len();
+    let outcome = live.redial("status", &["Nope.*"])?;
+    ensure_said(&outcome, 6, &[&format!("none of the {dialled} dialled methods matches 'Nope.*'")])?;
+    ensure!(outcome.stdout.is_empty(), "{}", outcome.said());
     Ok(())
 }
 
@@ -160,6 +178,7 @@ fn run_ends_with_125_126_or_127_for_failures_of_its_own() -> Result<()> {
     let run = |options: &[&str], program: &str| host::run(host::redial_run(options, &Command::new(program))?);
     ensure_said(&run(&[], "/nonexistent/program")?, 127, &["/nonexistent/program: command not found"])?;
     ensure_said(&run(&[], "/")?, 126, &["cannot be executed"])?;
+    ensure_said(&run(&["--dial", "Shop"], "true")?, 125, &["bad --dial 'Shop': a dial is PATTERN=LEVEL"])?;
     for dial in ["Shop.Cart.*", "=count", "Shop.Cart.*=loud", "Shop.Cart.Add(=count"] {
         ensure_said(&run(&["--dial", dial], "true")?, 125, &["bad --dial", dial])?;
     }
