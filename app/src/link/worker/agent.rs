@@ -15,6 +15,7 @@ use crate::model::update::{Refused, Told};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::Event;
 use redial_protocol::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,6 +36,7 @@ pub enum Order {
     Retry,
 }
 
+/// Wakes a session that waits for news.
 type Waker = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
 
 /// The thread; dropping it ends the connection.
@@ -58,6 +60,7 @@ impl Agent {
             loaded,
             loader: None,
             met: false,
+            all_is_off: Arc::default(),
         };
         let outlet = link.outlet.clone();
         if let Err(error) = std::thread::Builder::new().name("agent".into()).spawn(move || link.run()) {
@@ -100,6 +103,8 @@ struct Link {
     loader: Option<Loader>,
     /// Whether the agent answered before: then it is in the process, whatever hides it now.
     met: bool,
+    /// Set when "all off" was answered, so that this session may hold nothing any more.
+    all_is_off: Arc<AtomicBool>,
 }
 
 /// Why a session ended.
@@ -207,9 +212,14 @@ impl Link {
     fn all_off(&self, ticket: Ticket) {
         let (connection, outlet, pid) = (self.connection, self.outlet.clone(), self.process.pid);
         let failed = outlet.clone();
+        let (done, waker) = (Arc::clone(&self.all_is_off), Arc::clone(&self.waker));
         let thread = std::thread::Builder::new().name("all off".into()).spawn(move || {
             let result = connect::open(pid, PROGRAM).and_then(|mut session| session.all_off());
             let result = result.map_err(|error| error.to_string());
+            done.store(true, Ordering::SeqCst);
+            if let Some(wake) = &*lock(&waker) {
+                wake();
+            }
             drop(outlet.tell(connection, vec![Told::AllOff(ticket, result)]));
         });
         if let Err(error) = thread {
@@ -246,6 +256,9 @@ impl Link {
                 }
             }
             let now = Instant::now();
+            if self.all_is_off.swap(false, Ordering::SeqCst) {
+                talk.want_status(now);
+            }
             talk.ask_status(session, now)?;
             let mut told = talk.overdue(session.pid(), now);
             let heard = self.listen(session, &mut talk, &mut told);

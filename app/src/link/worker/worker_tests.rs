@@ -13,13 +13,25 @@ use redial_protocol::message::{AgentStatus, Command as Wire, DialReport, Event, 
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::process;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers everything as an agent with one module of two methods, until `ends` says so of a request, or the other
 /// side is gone.
-fn talk(mut end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool) {
+fn talk(end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool) {
+    talk_of_dials(end, seen, None, ends);
+}
+
+/// The same, with the dials that are held counted in `held`, if it is told to.
+fn talk_of_dials(
+    mut end: AgentEnd,
+    seen: &Mutex<Vec<Wire>>,
+    held: Option<&AtomicU64>,
+    ends: impl Fn(&Wire) -> bool,
+) {
+    let hold = |number: u64| held.map_or(0, |held| held.swap(number, Ordering::SeqCst));
     loop {
         let request = match end.receive() {
             Some(FromController::Hello(_)) => {
@@ -27,6 +39,7 @@ fn talk(mut end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool
                 continue;
             }
             Some(FromController::AllOff) => {
+                hold(0);
                 end.offer(&FromAgent::AllOffDone { reverted: 2, remaining: 0 });
                 continue;
             }
@@ -52,9 +65,13 @@ fn talk(mut end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool
             }
             Wire::RequestReJit { orders, .. } => {
                 let matched = orders.len() as u64;
+                hold(matched);
                 Reply::Dialled(DialReport { matched, accepted: matched, ..DialReport::default() })
             }
-            Wire::AgentStatus => Reply::AgentStatus(status()),
+            Wire::AgentStatus => Reply::AgentStatus(AgentStatus {
+                held: held.map_or(0, |held| held.load(Ordering::SeqCst)),
+                ..status()
+            }),
             _ => Reply::Done,
         };
         end.offer(&FromAgent::Event(Event::Reply { id: request.id, reply }));
@@ -246,4 +263,29 @@ fn another_process_of_that_pid_is_not_the_one_meant() {
         panic!("{:?}", model.current().map(|one| &one.status))
     };
     assert!(why.contains("has ended"), "{why}");
+}
+
+/// The agent says of its own accord nothing that would show that nothing is held: it is asked when all is off.
+#[test]
+fn control_is_given_back_when_all_is_off() {
+    let (seen, held) = (Mutex::default(), AtomicU64::new(0));
+    serve_many(
+        |_, end| talk_of_dials(end, &seen, Some(&held), |_| false),
+        |pid| {
+            let mut window = Window::open(pid);
+            window.until_live();
+            window.turn(&MethodSet::one(MethodIx(0)), true);
+            window.until("that it holds one", |model| {
+                model.current()?.agent.as_ref().filter(|agent| agent.held == 1).map(drop)
+            });
+            assert_eq!(count(&seen, |command| matches!(command, Wire::ReleaseControl)), 0);
+            window.tell(agent::Order::AllOff(Ticket(77)));
+            window.until("that it holds none", |model| {
+                model.current()?.agent.as_ref().filter(|agent| agent.held == 0).map(drop)
+            });
+            // The request was sent before the account was told, and is seen before the end of the connection.
+            window.agent = None;
+        },
+    );
+    assert_eq!(count(&seen, |command| matches!(command, Wire::ReleaseControl)), 1);
 }
