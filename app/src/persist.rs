@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The version this program writes.
@@ -110,7 +110,11 @@ pub fn glance(path: &Path) -> Option<Settings> {
 /// Reads the settings; with a sentence for the user when the file was set aside.
 pub fn load(path: &Path) -> (Settings, Option<String>) {
     let text = match std::fs::read(path) {
-        Ok(text) => text,
+        Ok(text) => {
+            // An earlier version let others read it; where that cannot be changed it can still be used.
+            let _ = make_private(path);
+            text
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return (Settings::default(), None),
         Err(error) => {
             let notice = format!("{} cannot be read ({error}); starting with the defaults", path.display());
@@ -139,8 +143,24 @@ pub fn save(path: &Path, settings: &Settings) -> io::Result<()> {
     }
     let text = serde_json::to_vec_pretty(settings).map_err(io::Error::other)?;
     let fresh = path.with_extension(format!("json.{}", std::process::id()));
-    std::fs::write(&fresh, text)?;
-    std::fs::rename(&fresh, path)
+    // The environment of the launch dialog may hold what is nobody else's business.
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&fresh).and_then(|mut file| {
+        make_private(&fresh)?;
+        file.write_all(&text)
+    });
+    written.and_then(|()| std::fs::rename(&fresh, path)).inspect_err(|_| drop(std::fs::remove_file(&fresh)))
+}
+
+/// Lets only this user read a file, where the system has such a thing as a mode.
+fn make_private(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let _ = path;
+    Ok(())
 }
 
 /// Numbers that cannot be meant are replaced: a window of no size would never be found again.
@@ -205,6 +225,23 @@ mod tests {
         save(&folder.file(), &settings).expect("saved");
         assert_eq!(load(&folder.file()), (settings, None));
         assert_eq!(std::fs::read_dir(&folder.0).expect("folder").count(), 1, "no half-written file stays");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn nobody_else_reads_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new("private");
+        let mode = || folder.file().metadata().expect("there").permissions().mode() & 0o777;
+        let open = std::fs::Permissions::from_mode(0o644);
+        save(&folder.file(), &Settings::default()).expect("saved");
+        assert_eq!(mode(), 0o600);
+        std::fs::set_permissions(folder.file(), open.clone()).expect("opened");
+        assert_eq!(load(&folder.file()).1, None);
+        assert_eq!(mode(), 0o600, "an open one is closed when it is read");
+        std::fs::set_permissions(folder.file(), open).expect("opened");
+        save(&folder.file(), &Settings::default()).expect("saved");
+        assert_eq!(mode(), 0o600);
     }
 
     #[test]
