@@ -50,7 +50,13 @@ fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool
     let mut entered = false;
     Grid::new("launch").num_columns(2).spacing(vec2(12.0, 8.0)).show(ui, |ui| {
         let program = field(ui, "Program", &mut launch.program, "dotnet", 1);
-        let arguments = field(ui, "Arguments", &mut launch.arguments, "Shop.dll --forever; quotes hold \"two words\" together", 1);
+        let arguments = field(
+            ui,
+            "Arguments",
+            &mut launch.arguments,
+            "Shop.dll --forever; quotes hold \"two words\" together",
+            1,
+        );
         let folder = field(ui, "Folder", &mut launch.folder, "where redial was started", 1);
         let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
         entered = enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
