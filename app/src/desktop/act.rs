@@ -152,7 +152,13 @@ impl App {
             return;
         }
         let targets = connection.targets();
-        let levels = targets.iter().map(|method| connection.dial(method).wanted);
+        // Methods that cannot be on do not make a selection mixed, unless there are no others.
+        let wanted = |able: bool| {
+            let these = targets.iter().filter(move |method| !able || !connection.is_unable(*method));
+            these.map(|method| connection.dial(method).wanted)
+        };
+        let some_able = how == Move::Toggle && wanted(true).next().is_some();
+        let levels = wanted(some_able);
         let (lowest, highest) =
             levels.fold((Level::Trace, Level::Off), |(low, high), level| (low.min(level), high.max(level)));
         let offered = connection.offered();

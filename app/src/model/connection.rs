@@ -4,6 +4,7 @@ mod feed;
 mod turning;
 
 use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
 use super::ids::{ConnectionId, MethodIx, Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::{Live, LiveRow, Sums};
@@ -68,7 +69,7 @@ pub struct Dial<'a> {
 pub struct GroupDial {
     /// Methods of the group that are shown.
     pub methods: u32,
-    /// What all of them want; absent: they differ.
+    /// What all of them want that can be on; absent: they differ.
     pub wanted: Option<Level>,
     /// Whether a turn that concerns some of them is not answered yet.
     pub pending: bool,
@@ -115,6 +116,9 @@ pub struct Connection {
     pub turns: Turns,
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
+    /// Methods that were asked to be on and cannot be, and what that was found from.
+    unable: Bits,
+    unable_at: (u64, u64, u64),
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
 }
@@ -140,6 +144,8 @@ impl Connection {
             selection: Selection::default(),
             turns: Turns::default(),
             arrivals: VecDeque::new(),
+            unable: Bits::default(),
+            unable_at: (0, 0, 0),
             tickets: 0,
             refused: None,
         }
@@ -149,11 +155,35 @@ impl Connection {
     pub fn settle(&mut self, now: Now) {
         self.turns.settle(now);
         self.forget_arrivals(now);
+        self.settle_unable();
         self.list.settle(&self.catalogue, &self.live);
         if self.shape == Shape::Tree {
             let text = &self.list.filter().text;
             self.tree.settle(&self.catalogue, self.list.visible(), self.list.edition(), text);
         }
+    }
+
+    fn settle_unable(&mut self) {
+        let now = (self.turns.edition(), self.live.rows_edition(), self.live.states_edition());
+        if self.unable_at == now {
+            return;
+        }
+        self.unable_at = now;
+        // Without a body there is no row; a refused one that nobody wants any more still is refused.
+        let mut able = self.live.known().clone();
+        if let (Some(refused), Some(off)) = (self.live.in_state(State::Refused), self.live.wanted(Level::Off))
+        {
+            let mut refused = refused.clone();
+            refused.intersect(off);
+            able.subtract(&refused);
+        }
+        self.unable.clone_from(self.turns.tried());
+        self.unable.subtract(&able);
+    }
+
+    /// Whether a method is off because it was asked to be on and cannot be.
+    pub fn is_unable(&self, method: MethodIx) -> bool {
+        self.unable.get(method.0)
     }
 
     /// Messages a second that arrived of late.
@@ -175,7 +205,12 @@ impl Connection {
     /// A click on a row.
     pub fn click(&mut self, node: Node, mode: Mode) {
         match self.shape {
-            Shape::List => self.selection.click(&list_rows(&self.list, &self.catalogue), node, mode),
+            Shape::List => {
+                if mode == Mode::Toggle {
+                    self.selection.dissolve_groups(&self.catalogue);
+                }
+                self.selection.click(&list_rows(&self.list, &self.catalogue), node, mode);
+            }
             Shape::Tree => self.selection.click(&tree_rows(&self.tree, &self.catalogue), node, mode),
         }
     }
@@ -251,7 +286,8 @@ impl Connection {
     fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
         let visible = self.list.visible();
         let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
-        self.summed(ranges, methods, self.live.sums(ranges, Some(visible)), || {
+        let unable = ranges.iter().map(|range| visible.count_both(&self.unable, range.clone())).sum();
+        self.summed(ranges, (methods, unable), self.live.sums(ranges, Some(visible)), || {
             self.turns.whole(&self.shown_in(ranges).ranges().collect::<Vec<_>>())
         })
     }
@@ -260,20 +296,27 @@ impl Connection {
     pub fn group_of_set(&self, set: &MethodSet) -> GroupDial {
         let ranges: Vec<Range<u32>> = set.ranges().collect();
         let methods = u32::try_from(set.len()).unwrap_or(u32::MAX);
-        self.summed(&ranges, methods, self.live.sums(&ranges, None), || self.turns.whole(&ranges))
+        let unable = ranges.iter().map(|range| self.unable.count_in(range.clone())).sum();
+        self.summed(&ranges, (methods, unable), self.live.sums(&ranges, None), || self.turns.whole(&ranges))
     }
 
-    /// `asked` is the level that a turn under way asks for all of them.
+    /// `methods` are all, and those of them that cannot be on; `asked` is the level that a turn under way asks for all
+    /// of them.
     fn summed(
         &self,
         ranges: &[Range<u32>],
-        methods: u32,
+        (methods, unable): (u32, u32),
         sums: Sums,
         asked: impl FnOnce() -> Option<Level>,
     ) -> GroupDial {
         let mut by_level = sums.wanted;
         by_level[Level::Off as usize] += methods.saturating_sub(sums.known);
-        let mut levels = Level::ALL.into_iter().filter(|level| by_level[*level as usize] > 0);
+        // Those that cannot be on make no difference, so that a second turn is back to off.
+        let off = by_level[Level::Off as usize];
+        let some_on = by_level.iter().skip(1).any(|number| *number > 0);
+        let able_off = if some_on { off.saturating_sub(unable) } else { off };
+        let number = |level: Level| if level == Level::Off { able_off } else { by_level[level as usize] };
+        let mut levels = Level::ALL.into_iter().filter(|level| number(*level) > 0);
         let wanted = levels.next().filter(|_| levels.next().is_none());
         let pending = self.turns.touches(ranges);
         let wanted = if pending { asked().or(wanted) } else { wanted };
@@ -309,7 +352,7 @@ impl Connection {
 
     fn shown_in(&self, ranges: &[Range<u32>]) -> MethodSet {
         let visible = self.list.visible();
-        let mut bits = super::catalogue::bits::Bits::none(visible.len());
+        let mut bits = Bits::none(visible.len());
         for range in ranges {
             bits.set_range(range.clone(), true);
         }

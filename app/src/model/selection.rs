@@ -165,6 +165,25 @@ impl Selection {
         MethodSet::from_bits(&targets)
     }
 
+    /// The methods that the groups selected stand for.
+    pub fn below_groups(&self, catalogue: &Catalogue) -> MethodSet {
+        let mut below = MethodSet::default();
+        self.groups
+            .iter()
+            .flat_map(|group| catalogue.methods_below(*group))
+            .for_each(|range| below.insert(range));
+        below
+    }
+
+    /// Selects the methods themselves in place of the groups that stand for them.
+    pub fn dissolve_groups(&mut self, catalogue: &Catalogue) {
+        for range in self.below_groups(catalogue).ranges() {
+            self.methods.grow(range.end as usize);
+            self.methods.set_range(range, true);
+        }
+        self.groups.clear();
+    }
+
     fn mark(&mut self, node: Node, on: bool) {
         match node {
             Node::Method(method) => {

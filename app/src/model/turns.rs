@@ -71,6 +71,8 @@ pub struct Turns {
     pending: Vec<Pending>,
     undo: Vec<Change>,
     redo: Vec<Change>,
+    /// Methods that turns which were accepted asked to be on.
+    tried: Bits,
     edition: u64,
 }
 
@@ -111,6 +113,11 @@ impl Turns {
     pub fn accepted(&mut self, ticket: Ticket, now: Now) -> Option<&Pending> {
         let pending = self.pending.iter_mut().find(|pending| pending.ticket == ticket)?;
         pending.accepted = Some(now);
+        let on = pending.wishes.iter().filter(|(level, _)| *level != Level::Off);
+        for range in on.flat_map(|(_, set)| set.ranges()) {
+            self.tried.grow(range.end as usize);
+            self.tried.set_range(range, true);
+        }
         if let Some(change) = pending.change.take() {
             match change.direction {
                 Direction::Do => {
@@ -158,6 +165,7 @@ impl Turns {
         self.edition += 1;
         self.undo.clear();
         self.redo.clear();
+        self.tried = Bits::default();
         std::mem::take(&mut self.pending)
     }
 
@@ -188,6 +196,11 @@ impl Turns {
         let waiting = self.pending.iter().rev().filter(|pending| pending.accepted.is_none());
         let mut wishes = waiting.flat_map(|pending| &pending.wishes);
         wishes.find(|(_, set)| ranges.iter().all(|range| set.contains_all(range))).map(|(level, _)| *level)
+    }
+
+    /// Methods that were asked to be on in this session, by turns the agent has accepted, whatever became of them.
+    pub fn tried(&self) -> &Bits {
+        &self.tried
     }
 
     /// Turns that are not over, oldest first.

@@ -82,9 +82,9 @@ impl Paint<'_> {
         self.painter.text(at, Align2::LEFT_CENTER, &face.says, FontId::proportional(13.0), colour);
     }
 
-    /// Calls, and calls a second where they are known.
-    pub fn counted(&self, rect: Rect, calls: u64, rate: Option<f64>) {
-        self.number(rect, self.columns.calls, &words::grouped(calls));
+    /// Calls behind a mark, and calls a second where they are known.
+    pub fn counted(&self, rect: Rect, mark: &str, calls: u64, rate: Option<f64>) {
+        self.number(rect, self.columns.calls, &format!("{mark}{}", words::grouped(calls)));
         if let Some(rate) = rate {
             self.number(rect, self.columns.rate, &numbers::rate(rate));
         }

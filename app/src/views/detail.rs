@@ -51,7 +51,8 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     }
     knob(ui, connection, &face, MethodSet::one(method), commands);
     if let Some(row) = dial.row {
-        figure(ui, "calls", &words::grouped(row.calls));
+        let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
+        figure(ui, "calls", &format!("{least}{}", words::grouped(row.calls)));
         let rate = row.rate.filter(|_| connected).map_or("–".to_owned(), |rate| numbers::rate(rate.into()));
         figure(ui, "now", &rate);
         if let Some(series) = &row.series {

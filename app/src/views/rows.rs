@@ -6,6 +6,7 @@ use super::face::Face;
 use crate::commands::{Command, Form};
 use crate::model::connection::{Connection, Shape};
 use crate::model::ids::{MethodIx, Node};
+use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::selection::Mode;
 use crate::output::words;
@@ -15,6 +16,7 @@ use crate::ui::list::Window;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Popup, Rect, Response, Sense, Ui, pos2, vec2};
+use redial_protocol::state::State;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
@@ -32,6 +34,8 @@ struct Row<'a> {
     /// Where its name begins.
     left: f32,
     response: Response,
+    /// Selected itself, or by a group that has no row here.
+    selected: bool,
 }
 
 /// Draws the rows in view and takes clicks in.
@@ -43,6 +47,10 @@ pub fn show(
     connection: &Connection,
     commands: &mut Vec<Command>,
 ) {
+    let below = match connection.shape {
+        Shape::List => connection.selection.below_groups(&connection.catalogue),
+        Shape::Tree => MethodSet::default(),
+    };
     for place in window.rows.clone() {
         let Some(node) = connection.row_at(place) else { continue };
         let rect = window.row_rect(place);
@@ -60,6 +68,8 @@ pub fn show(
             clip,
             left: columns.name.min + 4.0 + f32::from(depth) * INDENT,
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
+            selected: connection.selection.contains(node)
+                || matches!(node, Node::Method(method) if below.contains(method)),
         };
         row.ground();
         let (face, name) = match node {
@@ -75,7 +85,7 @@ impl Row<'_> {
     fn ground(&self) {
         let Paint { painter, palette, .. } = self.paint;
         let selection = &self.connection.selection;
-        if selection.contains(self.node) {
+        if self.selected {
             painter.rect_filled(self.rect, 0.0, palette.selected);
         } else if self.response.hovered() {
             painter.rect_filled(self.rect, 0.0, palette.hover);
@@ -90,8 +100,7 @@ impl Row<'_> {
 
     /// Tells screen readers and tests what it is.
     fn tell(&self, ui: &Ui, name: &str, more: impl FnOnce(&mut egui::accesskit::Node)) {
-        let selected = self.connection.selection.contains(self.node);
-        self.response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Row, true, selected, name));
+        self.response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Row, true, self.selected, name));
         ui.ctx().accesskit_node_builder(self.response.id, more);
     }
 
@@ -104,7 +113,10 @@ impl Row<'_> {
         let full = connection.catalogue.full_name(method);
         self.tell(ui, &full.text, |node| {
             node.set_value(match dial.row {
-                Some(row) => format!("{}, {} calls", face.says, words::grouped(row.calls)),
+                Some(row) => {
+                    let least = if misses_calls(row) { "at least " } else { "" };
+                    format!("{}, {least}{} calls", face.says, words::grouped(row.calls))
+                }
                 None => "never dialled".to_owned(),
             });
         });
@@ -118,7 +130,8 @@ impl Row<'_> {
         paint.name(*rect, self.left, name);
         paint.state(*rect, &face);
         if let Some(row) = dial.row {
-            paint.counted(*rect, row.calls, row.rate.filter(|_| connected).map(f64::from));
+            let least = if misses_calls(row) { "≥ " } else { "" };
+            paint.counted(*rect, least, row.calls, row.rate.filter(|_| connected).map(f64::from));
             paint.curve(*rect, row, connection.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
@@ -167,7 +180,7 @@ impl Row<'_> {
         paint.name(*rect, self.left + 18.0, name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            paint.counted(*rect, group.sums.calls, Some(group.sums.rate));
+            paint.counted(*rect, "", group.sums.calls, Some(group.sums.rate));
         }
         (face, said)
     }
@@ -188,7 +201,7 @@ impl Row<'_> {
         let knob = Knob::new(face.knob(self.connection, &label), KNOB).wheel(wheel).enabled(enabled);
         let turned = knob.show_at(ui, self.id(ui, "dial"), place);
         if let Some(level) = turned.to {
-            if !self.connection.selection.contains(self.node) {
+            if !self.selected {
                 commands.push(Command::Pick(self.node, Mode::Replace));
             }
             commands.push(Command::Turn { methods: self.connection.targets_of(self.node), level });
@@ -197,7 +210,7 @@ impl Row<'_> {
     }
 
     fn clicks(&self, ui: &Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {
-        let selected = self.connection.selection.contains(self.node);
+        let selected = self.selected;
         if self.response.clicked() {
             let mode = ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
                 (true, _) => Mode::Extend,
@@ -241,6 +254,11 @@ impl Row<'_> {
             ui.close();
         }
     }
+}
+
+/// Whether a row that counts has a note: then some calls are not counted.
+pub fn misses_calls(row: &LiveRow) -> bool {
+    row.note.is_some() && matches!(row.state, State::Asked | State::Live)
 }
 
 fn remarks(connection: &Connection, node: Node) -> String {

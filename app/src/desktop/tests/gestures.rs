@@ -314,3 +314,66 @@ fn a_tree_opens_what_stands_alone() {
     harness.run_steps(6);
     assert!(harness.query_by_label("namespace Shop").is_none(), "closed by hand it stays closed");
 }
+
+#[test]
+fn what_a_group_stands_for_is_selected_in_the_table() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::Tree);
+    harness.run_steps(6);
+    harness.get_by_label("type Cart").click();
+    harness.run_steps(3);
+    act(&mut harness, Command::Tree);
+    let selected = |harness: &Harness<'static, App>, label: &str| {
+        harness.get_by_label(label).accesskit_node().toggled() == Some(accesskit::Toggled::True)
+    };
+    let cart = ["Add(int)", "Clear()", "TryTake(int, ref int)", "get_Total()"]
+        .map(|method| format!("Shop!Shop.Cart.{method}"));
+    assert!(cart.iter().all(|method| selected(&harness, method)));
+    assert!(!selected(&harness, "Shop!Shop.Catalog.Find(string)"));
+    let context = harness.ctx.clone();
+    let add = harness.state().model.current().and_then(|shop| {
+        (0..shop.row_count()).filter_map(|place| shop.row_at(place)).find(|node| match node {
+            crate::model::ids::Node::Method(method) => shop.catalogue.full_name(*method).text == ADD,
+            _ => false,
+        })
+    });
+    let pick = Command::Pick(add.expect("Add"), crate::model::selection::Mode::Toggle);
+    harness.state_mut().act(&context, pick);
+    harness.run_steps(3);
+    assert!(!selected(&harness, ADD), "one of them is taken out");
+    assert!(cart.iter().filter(|method| *method != ADD).all(|method| selected(&harness, method)));
+    harness.key_press(Key::Space);
+    harness.run_steps(3);
+    assert!(said(&harness, Kind::Request).starts_with("count on 3 methods"));
+}
+
+/// One has no body and gets no row, one is refused: neither keeps the others from being turned off.
+#[test]
+fn what_cannot_be_on_does_not_keep_the_toggle_from_turning_off() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::SelectAll);
+    let turned = |harness: &mut Harness<'static, App>| {
+        harness.key_press(Key::Space);
+        harness.run_steps(3);
+        said(harness, Kind::Request)
+    };
+    assert!(turned(&mut harness).starts_with("count on 9 methods"));
+    let answer = |harness: &mut Harness<'static, App>, rows: Vec<redial_protocol::message::StatusRow>| {
+        let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
+        tell(
+            harness,
+            vec![Told::Dialled(ticket, Ok(Default::default())), Told::Event(Event::Rows { id: None, rows })],
+        );
+        // The time after which the agent's word counts, and nothing else.
+        let now = crate::model::update::Now { mono: std::time::Duration::from_secs(600), unix_ms: 0 };
+        harness.state_mut().model.settle(now);
+        harness.run_steps(3);
+    };
+    let mut rows: Vec<_> = (0..7).map(|index| row(index, State::Live, Level::Count, 1, None)).collect();
+    rows.push(row(7, State::Refused, Level::Off, 0, Some("it is a P/Invoke")));
+    answer(&mut harness, rows);
+    assert_eq!(value(&harness, "dial of the selection"), "count, 7 of 7 live");
+    assert!(turned(&mut harness).starts_with("off on 9 methods"));
+    answer(&mut harness, (0..7).map(|index| row(index, State::Off, Level::Off, 1, None)).collect());
+    assert!(turned(&mut harness).starts_with("count on 9 methods"), "and on again");
+}
