@@ -69,13 +69,22 @@ impl<'a> Names<'a> {
 }
 
 fn print_lines(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
-    let mut shown = 0;
+    let (mut shown, mut escaped) = (0, false);
     for_each(pid, pages, names, |method| {
         shown += 1;
         let name = format!("{}!{}{}", method.module, method.method, method.signature);
+        escaped |= has_escaped_star(&name);
         out.line(&format!("{}  {}", method.token, crate::output::table::printable(&name)))
     })?;
+    if escaped {
+        out.flush()?;
+        sentence(r"'\*' is a pointer's star: the lines are patterns, in which '*' alone stands for anything");
+    }
     Ok(shown)
+}
+
+fn has_escaped_star(name: &str) -> bool {
+    name.contains(r"\*")
 }
 
 fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
@@ -139,6 +148,14 @@ mod tests {
                 "pid": 9, "module": "Shop", "module_id": "0x7f10", "token": "0x06000012",
                 "method": "Shop.Box<T>.Put<U>", "signature": "(T, U)",
             })
+        );
+    }
+
+    #[test]
+    fn a_pointer_is_told_from_an_array() {
+        assert!(
+            has_escaped_star(r"Shop!Shop.Raw.Fill(byte\*)")
+                && !has_escaped_star("Shop!Shop.Raw.Fill(byte[])")
         );
     }
 
