@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// Before a number that leaves calls out.
 const AT_LEAST: char = '≥';
-const EXPLAINED: &str = "≥ calls from callers it was inlined into before are not counted";
+const EXPLAINED: &str = "≥ at least: calls from code that it was inlined into before are not counted";
 
 /// The output of one watch.
 pub struct Screen {
