@@ -97,7 +97,8 @@ fn a_process_without_the_agent(runtime: Runtime) -> Result<()> {
     let pid = host.wait_for("ready")?;
     each_command(&pid, |outcome| ensure_said(outcome, 4, &["runs without the agent", "redial run"]))?;
     let listed = host::run(host::redial(&["ps", "--json"])?)?.ok()?.json()?;
-    let row = listed.as_array().into_iter().flatten().find(|row| row["pid"].to_string() == pid);
+    let number: u32 = pid.parse()?;
+    let row = listed.as_array().into_iter().flatten().find(|row| row["pid"] == number);
     ensure!(row.is_some_and(|row| row["name"] == "child.dll"), "{row:?}");
     host.ask("call 2", "called 2")?;
     host.close_input();
