@@ -33,7 +33,10 @@ impl App {
                 }
             }
             Command::NotOffered(level) => {
-                self.refuse(&Command::NotOffered(level), &format!("{level} is {}", views::face::NOT_OFFERED));
+                self.refuse(
+                    &Command::NotOffered(level),
+                    &format!("{level} is {}", crate::ui::knob::why_not(level, views::face::NOT_OFFERED)),
+                );
             }
             Command::Undo => self.undo(false),
             Command::Redo => self.undo(true),
@@ -49,7 +52,10 @@ impl App {
             Command::Disconnect => self.disconnect(),
             Command::Launch => self.launch = true,
             Command::StartLaunch => match views::launch::plan(&self.settings.launch) {
-                Ok(plan) => self.start(plan),
+                Ok(plan) => {
+                    self.start(plan);
+                    self.asked = self.launching;
+                }
                 Err(why) => self.refuse(&Command::StartLaunch, &why),
             },
             Command::StartDemo => {
@@ -288,9 +294,13 @@ impl App {
                         self.dialled_first();
                     }
                 }
-                None => self.refuse(&Command::Reconnect, &format!("there is no process {pid}")),
+                None => {
+                    let now = self.now();
+                    self.model.log.add(now, None, Kind::Refusal, format!("there is no process {pid}"));
+                }
             }
         }
+        self.await_start();
         let Some(launched) = self.launching.and_then(|ticket| self.model.launched.get(&ticket)) else {
             return;
         };
@@ -300,6 +310,19 @@ impl App {
         } else if launched.ended.is_some() {
             self.launching = None;
         }
+    }
+
+    /// Closes the launch dialog when its program runs; keeps it open, with the reason, when it cannot be started.
+    fn await_start(&mut self) {
+        let Some(launched) = self.asked.and_then(|ticket| self.model.launched.get(&ticket)) else { return };
+        if launched.pid.is_some() {
+            self.launch = false;
+        } else if let Some(why) = &launched.ended {
+            self.launch_trouble = Some((self.settings.launch.clone(), why.clone()));
+        } else {
+            return;
+        }
+        self.asked = None;
     }
 
     fn find_process(&mut self, text: &str) {

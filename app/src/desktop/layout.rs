@@ -2,13 +2,13 @@
 
 use super::{App, TOAST};
 use crate::commands::Command;
-use crate::model::connection::Status;
+use crate::model::connection::{Connection, Status};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::ui::theme::Palette;
 use crate::views::empty::Why;
 use crate::views::{
-    bar, confirm, detail, empty, keys, launch, log, loss, methods, palette, processes, strip,
+    bar, confirm, detail, empty, ended, keys, launch, log, loss, methods, palette, processes, strip,
 };
 use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, RichText, Ui, vec2};
 use std::time::Instant;
@@ -69,6 +69,12 @@ impl App {
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
         let mono = self.mono();
         let App { model, methods: state, .. } = self;
+        let ended = ended::of(model);
+        let unread = model.current().is_none_or(|connection| connection.catalogue.is_empty());
+        if let Some(launched) = ended.filter(|_| unread) {
+            ended::show(ui, launched, model, situation, commands);
+            return;
+        }
         let Some(connection) = model.current() else {
             let any = model.processes.shown().any(|row| row.agent.can_connect());
             empty::show(ui, &Why::NoProcess { any }, situation, commands);
@@ -105,11 +111,16 @@ impl App {
             ui.spacing_mut().item_spacing.y = 6.0;
             methods::toolbar(ui, state, connection, situation, commands);
         });
-        loss::show(ui, connection, mono, commands);
+        loss::show(ui, connection, ended.map(ended::title), mono, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();
             let why = if filter.only_dialled && filter.text.trim().is_empty() {
                 Why::NoDials
+            } else if filter.text.trim().is_empty()
+                && filter.hide_framework
+                && connection.catalogue.modules().iter().all(|module| module.framework)
+            {
+                Why::OnlyFramework
             } else {
                 let framework = connection.catalogue.modules().iter().filter(|module| module.framework);
                 let hidden: usize = framework.map(|module| module.methods.len()).sum();
@@ -138,7 +149,13 @@ impl App {
         if self.keys && keys::show(&context) {
             self.keys = false;
         }
-        if self.launch && launch::show(&context, &mut self.settings.launch, commands) {
+        let trouble = self.launch_trouble.as_ref().filter(|(of, _)| *of == self.settings.launch);
+        let progress = match (self.asked, trouble) {
+            (Some(_), _) => launch::Progress::Starting,
+            (None, Some((_, why))) => launch::Progress::Failed(why.clone()),
+            (None, None) => launch::Progress::None,
+        };
+        if self.launch && launch::show(&context, &mut self.settings.launch, &progress, commands) {
             self.launch = false;
         }
         self.toast(&context, situation, commands);
@@ -155,10 +172,14 @@ impl App {
         let newest = [log.newest(Kind::Refusal), log.newest(Kind::AllOff)];
         let Some(entry) = newest.into_iter().flatten().max_by_key(|entry| entry.serial) else { return };
         if entry.serial != self.toast.0 {
-            self.toast = (entry.serial, Some(Instant::now() + TOAST));
+            let long = if entry.kind == Kind::AllOff { TOAST / 2 } else { TOAST };
+            self.toast = (entry.serial, Some(Instant::now() + long));
         }
         let left = self.toast.1.map(|until| until.saturating_duration_since(Instant::now()));
         let Some(left) = left.filter(|left| !left.is_zero()) else { return };
+        if entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some) {
+            return;
+        }
         context.request_repaint_after(left);
         let colours = if context.theme() == egui::Theme::Dark {
             &crate::ui::theme::DARK

@@ -35,7 +35,7 @@ use workers::Workers;
 
 /// Time in which messages are taken in before a frame is drawn.
 const BUDGET: Duration = Duration::from_millis(4);
-/// How long a refusal stays in sight.
+/// How long a refusal stays in sight; that all is off, half as long.
 const TOAST: Duration = Duration::from_secs(8);
 
 /// The window's state.
@@ -54,6 +54,10 @@ pub struct App {
     confirm: Option<views::confirm::Bulk>,
     keys: bool,
     launch: bool,
+    /// The program that the launch dialog waits for, until it runs.
+    asked: Option<Ticket>,
+    /// Why what the launch dialog was filled with could not be started.
+    launch_trouble: Option<(crate::persist::Launch, String)>,
     demo: Option<views::launch::Plan>,
     /// A process to look at as soon as it is known to have the agent.
     awaited: Option<u32>,
@@ -104,6 +108,8 @@ impl App {
             confirm: None,
             keys: false,
             launch: false,
+            asked: None,
+            launch_trouble: None,
             // A window that looks for no process starts none either.
             demo: if options.scan { demo::find() } else { None },
             awaited: options.pid,

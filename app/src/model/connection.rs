@@ -14,6 +14,7 @@ use super::tree::{Tree, TreeRows};
 use super::turns::Turns;
 use super::update::{Now, Refused};
 use crate::model::live::TICK_MS;
+use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
@@ -328,6 +329,12 @@ impl Connection {
         self.facts.as_ref().map_or(&[Level::Off], |facts| facts.levels.as_slice())
     }
 
+    /// Whether any dial is meant to be on.
+    pub fn wants_some(&self) -> bool {
+        let on = Level::ALL.into_iter().filter(|level| *level != Level::Off);
+        on.filter_map(|level| self.live.wanted(level)).any(|methods| methods.count() > 0)
+    }
+
     /// Why dials cannot be turned right now, as a sentence; None when they can.
     pub fn obstacle(&self) -> Option<&str> {
         match &self.status {
@@ -372,6 +379,7 @@ impl Connection {
             (None, _) => "nothing".to_owned(),
             (Some(only), 1) => self.catalogue.full_name(only).text,
             (Some(first), number) => {
+                let number = words::grouped(number);
                 format!("{number} methods ({} and so on)", self.catalogue.full_name(first).text)
             }
         }

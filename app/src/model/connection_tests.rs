@@ -116,7 +116,11 @@ fn refusals_say_why() {
     let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
     let set = MethodSet::one(add);
     let why = connection.turn(&set, Level::Trace, false, &mut log, now(1)).expect_err("not offered");
-    assert!(why.contains("up to count (see REDIAL_MAX_LEVEL)"), "{why}");
+    assert_eq!(why, "trace is to come in a later version");
+    connection.facts.as_mut().expect("connected").levels = vec![Level::Off];
+    let why = connection.turn(&set, Level::Count, false, &mut log, now(1)).expect_err("capped");
+    assert!(why.contains("up to off (see REDIAL_MAX_LEVEL)"), "{why}");
+    connection.facts.as_mut().expect("connected").levels = vec![Level::Off, Level::Count];
     let why =
         connection.turn(&MethodSet::default(), Level::Count, false, &mut log, now(1)).expect_err("nothing");
     assert_eq!(why, "no method is selected");

@@ -240,7 +240,12 @@ impl<'a> Knob<'a> {
 
     fn in_words(&self, shown: Option<Level>) -> String {
         let wanted = shown.map_or("mixed", Level::word);
-        if self.face.says.is_empty() { wanted.to_owned() } else { format!("{wanted}, {}", self.face.says) }
+        // `off, off` says nothing more.
+        if self.face.says.is_empty() || self.face.says == wanted {
+            wanted.to_owned()
+        } else {
+            format!("{wanted}, {}", self.face.says)
+        }
     }
 
     fn explain(&self, ui: &mut Ui) {
@@ -250,10 +255,16 @@ impl<'a> Knob<'a> {
             if offered {
                 ui.label(format!("{}  {word}: {}", level as u8, meaning(level)));
             } else {
-                ui.weak(format!("{}  {word}: {}", level as u8, self.face.not_offered));
+                ui.weak(format!("{}  {word}: {}", level as u8, why_not(level, self.face.not_offered)));
             }
         }
-        ui.weak("Click or Space toggles. Drag, wheel, arrows, Home, End and 0–3 turn it. Right-click lists levels.");
+        let wheel = if self.wheel { ", the wheel" } else { "" };
+        ui.weak(format!(
+            "Click or Space toggles. Drag{wheel}, arrows, Home, End and 0–3 turn it. Right-click lists levels."
+        ));
+        if !self.wheel {
+            ui.weak("The wheel turns the dial of the row that was picked last.");
+        }
     }
 }
 
@@ -270,6 +281,11 @@ fn by_actions(ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
         }
         asked(accesskit::Action::Increment) - asked(accesskit::Action::Decrement)
     })
+}
+
+/// Why a level is not offered; `otherwise` is the reason for levels that this version has.
+pub fn why_not(level: Level, otherwise: &str) -> &str {
+    if level > Level::OFFERED { "to come in a later version" } else { otherwise }
 }
 
 /// What a level shows, in a few words.

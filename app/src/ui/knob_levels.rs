@@ -1,7 +1,7 @@
 //! Levels by their names: around a large knob, and in the menu of any knob. What is not offered stands there too, and
 //! says why.
 
-use super::knob::{Face, meaning};
+use super::knob::{Face, meaning, why_not};
 use super::knob_paint;
 use super::theme::Palette;
 use eframe::egui::text::LayoutJob;
@@ -54,7 +54,7 @@ pub fn around(ui: &mut Ui, id: Id, rect: Rect, face: &Face<'_>, enabled: bool) -
         if response.clicked() {
             clicked = Some(level);
         }
-        response.on_hover_text(if offered { meaning(level) } else { face.not_offered });
+        response.on_hover_text(if offered { meaning(level) } else { why_not(level, face.not_offered) });
     }
     clicked
 }
@@ -99,14 +99,18 @@ pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
             .selected(face.wanted == Some(level))
             .shortcut_text((level as u8).to_string())
             .min_size(vec2(ui.available_width(), 0.0));
-        let response = ui.add_enabled(offered, button).on_disabled_hover_text(face.not_offered);
+        let response =
+            ui.add_enabled(offered, button).on_disabled_hover_text(why_not(level, face.not_offered));
         if response.clicked() {
             picked = Some(level);
             ui.close();
         }
     }
-    if Level::ALL.iter().any(|level| !face.offered.contains(level)) {
-        ui.label(RichText::new(face.not_offered).small().color(palette.weak));
+    let missing = Level::ALL.into_iter().filter(|level| !face.offered.contains(level));
+    if let Some(lowest) = missing.clone().next() {
+        let which: Vec<&str> = missing.clone().map(Level::word).collect();
+        let text = format!("{}: {}", which.join(" and "), why_not(lowest, face.not_offered));
+        ui.label(RichText::new(text).small().color(palette.weak));
     }
     picked
 }

@@ -34,6 +34,8 @@ pub enum Why<'a> {
     NoDials,
     /// There are no methods at all.
     NoMethods,
+    /// There are no methods but the framework's yet, and those are hidden.
+    OnlyFramework,
 }
 
 /// Shows it in the middle of the rest of `ui`.
@@ -90,6 +92,14 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
             text(ui, "Find a method, and press Space on it to count its calls.");
             buttons(ui, now, &[Command::OnlyDialled], commands);
         }
+        Why::OnlyFramework => {
+            title(ui, "Only the framework is loaded yet");
+            text(
+                ui,
+                "The program's own methods appear as its modules load. Those of the framework are hidden.",
+            );
+            buttons(ui, now, &[Command::HideFramework], commands);
+        }
         Why::NoMethods => {
             title(ui, "No methods yet");
             text(ui, "The process has loaded no module. Methods appear here as modules load.");
@@ -137,7 +147,8 @@ fn text(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).color(weak));
 }
 
-fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut Vec<Command>) {
+/// Buttons under each other; those that are not possible say why.
+pub fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut Vec<Command>) {
     ui.add_space(8.0);
     for (place, command) in offered.iter().enumerate() {
         let enabled = command.enabled(now);

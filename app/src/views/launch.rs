@@ -24,10 +24,25 @@ pub struct Plan {
     pub orders: Vec<Order>,
 }
 
+/// What became of what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Nothing was.
+    None,
+    /// The program is being started.
+    Starting,
+    /// It could not be, as a sentence.
+    Failed(String),
+}
+
 /// Shows it; true when it is to be closed.
-pub fn show(context: &egui::Context, launch: &mut Launch, commands: &mut Vec<Command>) -> bool {
+pub fn show(
+    context: &egui::Context,
+    launch: &mut Launch,
+    progress: &Progress,
+    commands: &mut Vec<Command>,
+) -> bool {
     let mut open = true;
-    let mut done = false;
     egui::Window::new("Launch a program")
         .open(&mut open)
         .resizable(false)
@@ -38,12 +53,12 @@ pub fn show(context: &egui::Context, launch: &mut Launch, commands: &mut Vec<Com
             ui.set_width((room.x - 60.0).min(600.0));
             egui::ScrollArea::vertical()
                 .max_height(room.y - 90.0)
-                .show(ui, |ui| done = inside(ui, launch, commands));
+                .show(ui, |ui| inside(ui, launch, progress, commands));
         });
-    !open || done
+    !open
 }
 
-fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool {
+fn inside(ui: &mut Ui, launch: &mut Launch, progress: &Progress, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
     ui.label("The program starts with the agent in it, so that every call from the first on can be counted.");
     ui.add_space(4.0);
@@ -77,23 +92,26 @@ fn inside(ui: &mut Ui, launch: &mut Launch, commands: &mut Vec<Command>) -> bool
     ui.add_space(4.0);
     ui.horizontal(|ui| {
         let button = egui::Button::new("Launch").shortcut_text("Enter");
-        let response = ui.add_enabled(plan.is_ok(), button);
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, plan.is_ok(), "Launch"));
-        let chosen = response.clicked() || entered && plan.is_ok();
-        match &plan {
-            Ok(_) => {
+        let ready = plan.is_ok() && *progress != Progress::Starting;
+        let response = ui.add_enabled(ready, button);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, ready, "Launch"));
+        let chosen = response.clicked() || entered && ready;
+        match (&plan, progress) {
+            (Ok(_), Progress::Starting) => drop(ui.weak("it is being started…")),
+            (Ok(_), Progress::Failed(why)) => {
+                ui.add(egui::Label::new(RichText::new(why).color(palette.bad)).wrap());
+            }
+            (Ok(_), Progress::None) => {
                 let text = "its output stands below; it keeps running when this window closes, unless it ends at the end of its input";
                 ui.add(egui::Label::new(RichText::new(text).color(palette.weak)).wrap());
             }
-            Err(why) if launch.program.trim().is_empty() => drop(ui.weak(why)),
-            Err(why) => drop(ui.label(RichText::new(why).color(palette.bad))),
+            (Err(why), _) if launch.program.trim().is_empty() => drop(ui.weak(why)),
+            (Err(why), _) => drop(ui.label(RichText::new(why).color(palette.bad))),
         }
         if chosen {
             commands.push(Command::StartLaunch);
         }
-        chosen
-    })
-    .inner
+    });
 }
 
 fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) -> egui::Response {

@@ -7,9 +7,16 @@ use crate::ui::theme::Palette;
 use eframe::egui::{Frame, Margin, RichText, Ui};
 use std::time::Duration;
 
-/// Shows it while there is no session. `mono` is the time on the model's clock.
-pub fn show(ui: &mut Ui, connection: &Connection, mono: Duration, commands: &mut Vec<Command>) {
-    let Some(why) = connection.loss.as_deref() else { return };
+/// Shows it while there is no session. `ended` is how the program ended, where that is known; `mono` is the time on the model's clock.
+pub fn show(
+    ui: &mut Ui,
+    connection: &Connection,
+    ended: Option<String>,
+    mono: Duration,
+    commands: &mut Vec<Command>,
+) {
+    let Some(loss) = connection.loss.as_deref() else { return };
+    let why = ended.map_or(loss.to_owned(), |ended| format!("{loss}: {ended}"));
     let palette = Palette::of(ui);
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());

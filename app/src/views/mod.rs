@@ -8,6 +8,7 @@ pub mod columns;
 pub mod confirm;
 pub mod detail;
 pub mod empty;
+pub mod ended;
 pub mod face;
 pub mod keys;
 pub mod launch;

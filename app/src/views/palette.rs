@@ -8,7 +8,8 @@ use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, Ui, vec2};
 #[derive(Debug, Default)]
 pub struct State {
     text: String,
-    picked: usize,
+    /// None until something is typed or the arrows are used: Enter alone does nothing.
+    picked: Option<usize>,
     focused: bool,
 }
 
@@ -38,14 +39,18 @@ fn inside(ui: &mut Ui, state: &mut State, now: &Situation, commands: &mut Vec<Co
             - input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowUp) as isize
     });
     let last = found.len().saturating_sub(1);
-    state.picked = state.picked.saturating_add_signed(moved).min(last);
+    state.picked = match state.picked {
+        Some(picked) => Some(picked.saturating_add_signed(moved).min(last)),
+        None if moved > 0 => Some((moved as usize - 1).min(last)),
+        None => None,
+    };
     let edit = TextEdit::singleline(&mut state.text).hint_text("type a command").desired_width(f32::INFINITY);
     let field = ui.add(edit).accessible_name("find a command");
     if !state.focused {
         field.request_focus();
     }
     if field.changed() {
-        state.picked = 0;
+        state.picked = (!state.text.trim().is_empty()).then_some(0);
     }
     let entered = ui.input(|input| input.key_pressed(Key::Enter));
     let mut done = false;
@@ -54,8 +59,9 @@ fn inside(ui: &mut Ui, state: &mut State, now: &Situation, commands: &mut Vec<Co
             ui.weak("no command has that in its name");
         }
         for (index, command) in found.iter().enumerate() {
-            let chosen = entry(ui, command, index == state.picked, now);
-            if chosen || (entered && index == state.picked && command.enabled(now).is_ok()) {
+            let picked = state.picked == Some(index);
+            let chosen = entry(ui, command, (picked, moved != 0), now);
+            if chosen || (entered && picked && command.enabled(now).is_ok()) {
                 commands.push(command.clone());
                 done = true;
             }
@@ -64,7 +70,7 @@ fn inside(ui: &mut Ui, state: &mut State, now: &Situation, commands: &mut Vec<Co
     done
 }
 
-fn entry(ui: &mut Ui, command: &Command, picked: bool, now: &Situation) -> bool {
+fn entry(ui: &mut Ui, command: &Command, (picked, moved): (bool, bool), now: &Situation) -> bool {
     let palette = Palette::of(ui);
     let enabled = command.enabled(now);
     let mut text = RichText::new(command.name());
@@ -83,7 +89,7 @@ fn entry(ui: &mut Ui, command: &Command, picked: bool, now: &Situation) -> bool 
         button = button.right_text(RichText::new(right).small().color(palette.weak));
     }
     let response = ui.add(button);
-    if picked {
+    if picked && moved {
         response.scroll_to_me(None);
     }
     response.clicked() && enabled.is_ok()

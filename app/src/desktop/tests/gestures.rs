@@ -81,7 +81,7 @@ fn a_level_that_is_not_offered_is_refused_with_its_reason() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD_DIAL).set_value_accesskit(3.0);
     harness.run_steps(3);
-    assert!(said(&harness, Kind::Refusal).contains("REDIAL_MAX_LEVEL"));
+    assert!(said(&harness, Kind::Refusal).contains("trace is to come in a later version"));
     assert_eq!(value(&harness, ADD_DIAL), "off");
 }
 
@@ -203,7 +203,7 @@ fn a_large_turn_is_asked_about_first() {
     assert!(harness.query_by_label(question).is_none());
     assert_eq!(harness.state().model.current().expect("Shop").turns.pending().len(), 1);
     let said_of_all = said(&harness, Kind::Request);
-    assert!(said_of_all.starts_with("count on 1500 methods"), "{said_of_all}");
+    assert!(said_of_all.starts_with("count on 1,500 methods"), "{said_of_all}");
 }
 
 #[test]
@@ -258,6 +258,55 @@ fn what_a_launched_program_writes_stands_under_output() {
     assert!(harness.query_by_label_contains("77: listening").is_some());
     assert!(harness.query_by_label_contains("77 err: out of stock").is_some());
     assert!(harness.query_by_label_contains("5 older are gone").is_some());
+}
+
+#[test]
+fn a_launch_that_fails_says_why_in_its_dialog() {
+    let mut harness = crate::desktop::tests::stage::window(Theme::Dark);
+    harness.state_mut().settings.launch.program = "no-such-program".into();
+    act(&mut harness, Command::Launch);
+    harness.run_steps(3);
+    harness.get_by_role_and_label(Role::Button, "Launch").click();
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains("being started").is_some());
+    let ticket = harness.state().launching.expect("asked for");
+    let failed = Launch::Failed("no-such-program: there is no such program".into());
+    feed(&mut harness, vec![Update::Launch(ticket, failed)]);
+    harness.run_steps(3);
+    assert!(harness.state().launch, "it stays open");
+    assert_eq!(
+        harness.query_all_by_label_contains("there is no such program").count(),
+        3,
+        "toast, log, dialog"
+    );
+
+    act(&mut harness, Command::StartLaunch);
+    let ticket = harness.state().launching.expect("asked for");
+    feed(&mut harness, vec![Update::Launch(ticket, Launch::Started { pid: 77 })]);
+    assert!(!harness.state().launch, "it runs");
+}
+
+#[test]
+fn a_launched_program_that_ended_says_how_and_what_it_wrote() {
+    let mut harness = crate::desktop::tests::stage::window(Theme::Dark);
+    let ticket = harness.state_mut().model.begin_launch("shop --exact", Default::default());
+    harness.state_mut().launching = Some(ticket);
+    let lines = vec![Written { error: true, text: "cannot use --exact".into() }];
+    let launch = |launch| Update::Launch(ticket, launch);
+    feed(
+        &mut harness,
+        vec![
+            launch(Launch::Started { pid: 4242 }),
+            launch(Launch::Loaded(crate::desktop::tests::stage::SHOP)),
+            launch(Launch::Output { lines, left_out: 0 }),
+        ],
+    );
+    tell(&mut harness, vec![Told::Connected(Box::new(crate::model::connection::tests::facts())), rows()]);
+    tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: None }]);
+    feed(&mut harness, vec![launch(Launch::Ended { how: "with code 2".into() })]);
+    for part in ["shop --exact ended with code 2", "cannot use --exact", "99 calls  Shop!Shop.Catalog.Find"] {
+        assert!(harness.query_all_by_label_contains(part).next().is_some(), "{part}");
+    }
 }
 
 #[test]

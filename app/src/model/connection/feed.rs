@@ -5,6 +5,7 @@ use crate::model::ids::Ticket;
 use crate::model::live::Live;
 use crate::model::log::{Kind, Log};
 use crate::model::update::{CataloguePart, Now, Told};
+use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{DialReport, Event};
@@ -148,9 +149,10 @@ impl Connection {
     fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
         let Some(pending) = self.turns.accepted(ticket, now) else { return };
         let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
-        let mut text = format!("{}: {} of {} accepted", pending.words, report.accepted, report.matched);
+        let (accepted, matched) = (words::grouped(report.accepted), words::grouped(report.matched));
+        let mut text = format!("{}: {accepted} of {matched} accepted", pending.words);
         if report.bodyless > 0 {
-            text.push_str(&format!(", {} without a body", report.bodyless));
+            text.push_str(&format!(", {} without a body", words::grouped(report.bodyless)));
         }
         let kind = if report.accepted == 0 && refused > 0 { Kind::Refusal } else { Kind::Answer };
         log.add(now, Some(self.id), kind, text);
@@ -158,7 +160,7 @@ impl Connection {
             let named = report.refused.iter().filter(|one| one.reason == *reason);
             let first: Vec<&str> = named.take(3).map(|one| one.method.as_str()).collect();
             let rest = number.saturating_sub(first.len() as u64);
-            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            let more = if rest > 0 { format!(" and {} more", words::grouped(rest)) } else { String::new() };
             let text = format!("refused: {}{more}: {}", first.join(", "), reason.sentence());
             log.add(now, Some(self.id), Kind::Refusal, text);
         }
@@ -175,11 +177,18 @@ impl Connection {
                     (0, 0) => (Kind::AllOff, "all off: no dial was on".to_owned()),
                     (reverted, 0) => (
                         Kind::AllOff,
-                        format!("all off: every dial is off, {reverted} reverted to the original IL"),
+                        format!(
+                            "all off: every dial is off, {} reverted to the original IL",
+                            words::grouped(reverted)
+                        ),
                     ),
                     (reverted, remaining) => (
                         Kind::Refusal,
-                        format!("all off: {reverted} reverted to the original IL, {remaining} not"),
+                        format!(
+                            "all off: {} reverted to the original IL, {} not",
+                            words::grouped(reverted),
+                            words::grouped(remaining)
+                        ),
                     ),
                 }
             }
@@ -224,7 +233,7 @@ impl Transitions {
             }
         }
         for (state, number) in rest {
-            say(format!("… and {number} more methods are {state}"));
+            say(format!("… and {} more methods are {state}", words::grouped(number)));
         }
     }
 }

@@ -48,6 +48,9 @@ impl Connection {
             return Err("no method is selected".to_owned());
         }
         if level != Level::Off && !self.offered().contains(&level) {
+            if level > Level::OFFERED {
+                return Err(format!("{level} is to come in a later version"));
+            }
             let top = self.offered().last().copied().unwrap_or(Level::Off);
             return Err(format!("this agent offers levels up to {top} (see REDIAL_MAX_LEVEL)"));
         }

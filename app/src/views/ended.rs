@@ -1,0 +1,80 @@
+//! A program that was launched from here and has ended: how, what it wrote last, and its last numbers.
+
+use crate::commands::{Command, Situation};
+use crate::model::Model;
+use crate::model::connection::Connection;
+use crate::model::live::LiveRow;
+use crate::model::state::Launched;
+use crate::output::words;
+use crate::ui::theme::Palette;
+use eframe::egui::{Label, RichText, ScrollArea, Ui};
+use redial_protocol::level::Level;
+
+/// Lines and methods shown.
+const SHOWN: usize = 12;
+
+/// The launched program that a connection is to, if it has ended; without a connection, the last one that was
+/// launched, if it ended before an agent spoke.
+pub fn of(model: &Model) -> Option<&Launched> {
+    let launched = match model.current() {
+        Some(connection) => model.launched.values().find(|one| one.agent == Some(connection.process)),
+        None => model.launched.values().next_back().filter(|one| one.agent.is_none()),
+    };
+    launched.filter(|one| one.pid.is_some() && one.ended.is_some())
+}
+
+/// `dotnet Shop.dll ended with code 3`.
+pub fn title(launched: &Launched) -> String {
+    format!("{} ended {}", launched.what, launched.ended.as_deref().unwrap_or_default())
+}
+
+/// Shows it in the rest of `ui`.
+pub fn show(ui: &mut Ui, launched: &Launched, model: &Model, now: &Situation, commands: &mut Vec<Command>) {
+    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.vertical_centered(|ui| {
+            ui.set_max_width((ui.available_width() - 24.0).clamp(100.0, 760.0));
+            ui.add_space(24.0);
+            ui.add(Label::new(RichText::new(title(launched)).size(19.0).strong()).wrap());
+            wrote(ui, launched, model);
+            match model.current() {
+                Some(connection) => numbers(ui, connection),
+                None => drop(ui.label("No agent spoke from it, so nothing could be counted.")),
+            }
+            super::empty::buttons(ui, now, &[Command::Launch], commands);
+        });
+    });
+}
+
+fn wrote(ui: &mut Ui, launched: &Launched, model: &Model) {
+    let weak = Palette::of(ui).weak;
+    let lines = model.output.lines().iter().rev().filter(|line| Some(line.pid) == launched.pid);
+    let mut last: Vec<&str> = lines.take(SHOWN).map(|line| line.written.text.as_str()).collect();
+    last.reverse();
+    ui.add_space(12.0);
+    if last.is_empty() {
+        ui.label(RichText::new("It wrote nothing.").color(weak));
+        return;
+    }
+    ui.label(RichText::new("What it wrote last").color(weak));
+    ui.add(Label::new(RichText::new(last.join("\n")).monospace()).wrap());
+}
+
+fn numbers(ui: &mut Ui, connection: &Connection) {
+    let weak = Palette::of(ui).weak;
+    let counted = |row: &&LiveRow| row.wanted != Level::Off || row.calls > 0;
+    let mut rows: Vec<&LiveRow> = connection.live.rows().filter(counted).collect();
+    rows.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
+    ui.add_space(12.0);
+    if rows.is_empty() {
+        ui.label(RichText::new("No dial was on.").color(weak));
+        return;
+    }
+    ui.label(RichText::new("The last numbers").color(weak));
+    for row in rows.iter().take(SHOWN) {
+        let calls = words::count(row.calls, "call", "calls");
+        ui.add(Label::new(RichText::new(format!("{calls}  {}", row.name)).monospace()).truncate());
+    }
+    if let Some(more) = rows.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        ui.label(RichText::new(format!("and {} more", words::grouped(more as u64))).color(weak));
+    }
+}
