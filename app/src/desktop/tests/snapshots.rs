@@ -2,12 +2,12 @@
 //! each before committing it.
 
 use super::stage::{
-    act, crowd, feed, look_at_shop, minute, processes, rows, tell, window, window_of, with_shop,
+    SHOP, act, crowd, feed, look_at_shop, minute, processes, rows, second, tell, window, window_of, with_shop,
 };
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::list::{Filter, Key, Sort};
-use crate::model::update::{Told, Update};
+use crate::model::update::{Launch, Told, Update, Written};
 use eframe::egui::{Key as Button, Modifiers, Theme};
 use egui_kittest::kittest::Queryable;
 use egui_kittest::{Harness, SnapshotOptions, SnapshotResults};
@@ -105,6 +105,27 @@ fn the_process_is_gone() {
     both("gone", |theme| {
         let mut harness = counting(theme);
         tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: None }]);
+        harness
+    });
+}
+
+#[test]
+fn a_launched_program_has_ended() {
+    both("ended", |theme| {
+        let mut harness = window(theme);
+        let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll --exact", Default::default());
+        harness.state_mut().launching = Some(ticket);
+        let written = |text: &str| Written { error: true, text: text.into() };
+        let lines = vec![written("Shop cannot use --exact"), written("usage: Shop [--forever]")];
+        let news = [
+            Launch::Started { pid: SHOP.pid },
+            Launch::Loaded(SHOP),
+            Launch::Output { lines, left_out: 0 },
+            Launch::Ended { how: "with code 2".into() },
+        ];
+        feed(&mut harness, news.map(|one| Update::Launch(ticket, one)).into());
+        let lost = Told::Lost { why: "process 4242 has ended".into(), retry: None };
+        tell(&mut harness, vec![rows(), second(1, [40_000, 300]), lost]);
         harness
     });
 }
