@@ -97,6 +97,17 @@ fn all_off_is_one_key_and_turns_every_dial_pending() {
 }
 
 #[test]
+fn that_all_is_off_is_said_only_while_it_is() {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![Told::AllOff(crate::model::ids::Ticket(9), Ok((2, 0)))]);
+    let said =
+        |harness: &Harness<'static, App>| harness.query_all_by_label_contains("every dial is off").count();
+    assert_eq!(said(&harness), 2, "in the log and above everything");
+    tell(&mut harness, vec![rows()]);
+    assert_eq!(said(&harness), 1, "dials are on again");
+}
+
+#[test]
 fn what_another_controls_can_be_taken() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD_DIAL).click();
