@@ -195,7 +195,7 @@ static class Loops
         Say("gc " + kind + " " + Number(samples[samples.Count / 2]) + " " + Number(samples[samples.Count - 1]));
     }
 
-    static string Number(double value) => value.ToString("0.00", CultureInfo.InvariantCulture);
+    static string Number(double value) => value.ToString("0.0000", CultureInfo.InvariantCulture);
 
     static void Say(string line)
     {

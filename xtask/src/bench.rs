@@ -4,9 +4,17 @@
 mod collector;
 mod count;
 mod figures;
+mod idle;
+mod machine;
+mod many;
+mod memory;
 mod meter;
+mod peers;
 mod report;
 mod startup;
+mod throughput;
+mod timed;
+mod turns;
 mod window;
 
 use anyhow::{Result, bail};
@@ -71,6 +79,10 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "count", measure: Measure::Pairs(count::measure) },
     Subject { name: "startup", measure: Measure::Pairs(startup::measure) },
     Subject { name: "collector", measure: Measure::Pairs(collector::measure) },
+    Subject { name: "idle", measure: Measure::Pairs(idle::measure) },
+    Subject { name: "throughput", measure: Measure::Pairs(throughput::measure) },
+    Subject { name: "turns", measure: Measure::Figures(turns::measure) },
+    Subject { name: "memory", measure: Measure::Figures(memory::measure) },
     Subject { name: "window", measure: Measure::Figures(window::measure) },
 ];
 
@@ -94,6 +106,11 @@ pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
     let pairs = if quick { FEWEST } else { pairs };
     setup::for_demo()?;
     let bench = Bench { built: build::native(Profile::Release)?, pairs, quick };
+    let begun = machine::busy();
+    print!("{}", machine::describe());
+    if let Some(sentence) = &begun {
+        println!("{sentence}");
+    }
     let (mut rows, mut figures) = (Vec::new(), Vec::new());
     for Subject { name, measure } in SUBJECTS {
         if !names.is_empty() && !names.iter().any(|one| one == name) {
@@ -111,6 +128,11 @@ pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
                 figures.extend(measure(&bench)?);
             }
         }
+    }
+    println!("\n{}", machine::describe());
+    println!("{pairs} alternating pairs a row; load {:.1} at the end\n", machine::load().unwrap_or_default());
+    if let Some(sentence) = begun {
+        println!("{sentence}\n");
     }
     if !rows.is_empty() {
         print(&report::cells(&rows));

@@ -55,7 +55,7 @@ enum Task {
         /// Rows to measure (default: all)
         rows: Vec<String>,
         /// Pairs of runs a row
-        #[arg(long, value_name = "N", default_value_t = 7)]
+        #[arg(long, value_name = "N", default_value_t = 9)]
         pairs: usize,
         /// A rough answer soon: the fewest pairs, fewer frames
         #[arg(long, conflicts_with = "pairs")]
