@@ -11,7 +11,7 @@ use super::peers::{Frida, Hooked};
 use super::report::{Limit, Pair, Row};
 
 const THREADS: [u32; 2] = [1, 2];
-/// Chunks of a million calls a measurement; the best counts.
+/// Chunks of a million calls a measurement.
 const CHUNKS: u32 = 60;
 /// The same with Frida, whose calls take a hundred times as long.
 const FRIDA_CHUNKS: u32 = 4;
@@ -48,11 +48,16 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
         let what = "Frida, one native probe";
         rows.push(match frida(bench, runtime, threads) {
             Ok(pairs) => row(what, pairs),
-            Err(why) => Row::not_run(what, runtime.name(), &format!("{why:#}").replace('\n', " ")),
+            Err(why) => Row::not_run(what, runtime.name(), &last_line(&why)),
         });
     }
     rows.push(Row::not_run("time", runtime.name(), "this version does not offer the level"));
     Ok(rows)
+}
+
+/// What a failure comes down to: the last line of what a program said.
+fn last_line(why: &anyhow::Error) -> String {
+    format!("{why:#}").lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
 fn counted(bench: &Bench, meter: &RefCell<Meter>, threads: u32) -> Result<Vec<Pair>> {

@@ -43,21 +43,23 @@ impl<'b> Meter<'b> {
         &self.pid
     }
 
-    /// Nanoseconds a call of `Loops.KIND`, on so many threads: the best of so many chunks of a million calls.
+    /// Nanoseconds a call of `Loops.KIND`, on so many threads, from so many chunks of a million calls: the best of one
+    /// thread; the median of several, since the best is one during which the others happened to wait.
     pub fn nanoseconds(&mut self, kind: &str, threads: u32, chunks: u32) -> Result<f64> {
-        self.number(&format!("bench {kind} {threads} {chunks}"), &format!("bench {kind} {threads} "))
+        let answer = format!("bench {kind} {threads} ");
+        self.number(&format!("bench {kind} {threads} {chunks}"), &answer, usize::from(threads > 1))
     }
 
     /// Median microseconds of so many collections while two threads call the hot method.
     pub fn collection(&mut self, times: u32) -> Result<f64> {
-        self.number(&format!("gc {PLAIN} {times}"), &format!("gc {PLAIN} "))
+        self.number(&format!("gc {PLAIN} {times}"), &format!("gc {PLAIN} "), 0)
     }
 
-    /// The first number of the answer.
-    fn number(&mut self, command: &str, answer: &str) -> Result<f64> {
+    /// One of the answer's numbers.
+    fn number(&mut self, command: &str, answer: &str, at: usize) -> Result<f64> {
         let answered = self.host.ask(command, answer)?;
-        let first = answered.split(' ').next().unwrap_or_default();
-        first.parse().with_context(|| format!("{command}: answered {answered:?}, which has no number"))
+        let number = answered.split(' ').nth(at).unwrap_or_default();
+        number.parse().with_context(|| format!("{command}: answered {answered:?}, which has no number"))
     }
 
     /// Dials `Loops.KIND`.

@@ -71,7 +71,7 @@ impl<'b> Frida<'b> {
         meter.nanoseconds(PLAIN, 1, 1)?;
         let address = compiled_at(meter.pid())?;
         let mut command = Command::new("python3");
-        command.arg(checkout().join("xtask/src/bench/frida.py")).args([meter.pid(), &address]);
+        command.arg(checkout().join("xtask/src/bench/frida_probe.py")).args([meter.pid(), &address]);
         command.env("PYTHONPATH", module).env("PYTHONDONTWRITEBYTECODE", "1");
         let mut python = Host::start(command)?;
         python.wait_for("ready")?;

@@ -1,6 +1,6 @@
 """One native probe of Frida's at an address of another process, put there and taken away on command.
 
-frida.py PID ADDRESS, then commands, one a line, each answered by a line that begins with it:
+frida_probe.py PID ADDRESS, then commands, one a line, each answered by a line that begins with it:
   attach        the probe stands
   detach        it is gone
   hits          how often it ran
