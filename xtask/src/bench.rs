@@ -31,6 +31,8 @@ pub struct Bench {
     pub built: Built,
     /// How many pairs to measure.
     pub pairs: usize,
+    /// The runtimes to measure on.
+    pub runtimes: Vec<Runtime>,
     /// Whether a rough answer will do.
     pub quick: bool,
 }
@@ -89,11 +91,11 @@ const SUBJECTS: &[Subject] = &[
 /// Pairs of `--quick`: the fewest whose median means something.
 const FEWEST: usize = 3;
 
-/// Measures the subjects named, or all, on every runtime, and prints tables for the terminal and in Markdown.
+/// Measures the subjects named, or all, on every runtime or the one named, and prints tables for the terminal and in Markdown.
 ///
 /// # Errors
 /// A subject nobody knows, or the first failure of a measurement.
-pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
+pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Result<()> {
     for name in names {
         if !SUBJECTS.iter().any(|subject| subject.name == name) {
             let known: Vec<_> = SUBJECTS.iter().map(|subject| subject.name).collect();
@@ -105,7 +107,9 @@ pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
     }
     let pairs = if quick { FEWEST } else { pairs };
     setup::for_demo()?;
-    let bench = Bench { built: build::native(Profile::Release)?, pairs, quick };
+    let wanted = |runtime: &Runtime| on.is_none_or(|name| runtime.name() == name);
+    let runtimes = Runtime::all().into_iter().filter(wanted).collect();
+    let bench = Bench { built: build::native(Profile::Release)?, pairs, runtimes, quick };
     let begun = machine::busy();
     print!("{}", machine::describe());
     if let Some(sentence) = &begun {
@@ -118,7 +122,7 @@ pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
         }
         match measure {
             Measure::Pairs(measure) => {
-                for runtime in Runtime::all() {
+                for runtime in bench.runtimes.iter().copied() {
                     println!("==> {name} on {}: {pairs} pairs", runtime.name());
                     rows.extend(measure(&bench, runtime)?);
                 }

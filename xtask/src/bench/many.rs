@@ -1,8 +1,11 @@
 //! The host with many methods: `Hot`, a thousand short ones that are called all the time, and copies of `Big`, ten
 //! thousand of all shapes each.
 
+use std::collections::HashSet;
+
 use anyhow::{Context, Result};
-use redial_protocol::message::StatusRow;
+use redial_protocol::ids::RowId;
+use redial_protocol::message::{Event, StatusRow};
 use redial_protocol::state::State;
 use redial_testbed::controller::Controller;
 use redial_testbed::host::{self, Host};
@@ -62,10 +65,24 @@ pub fn big(number: u32) -> String {
     format!("{}!Big.C*.M*", copy(number))
 }
 
-/// Waits until every method of `Hot` is in this state.
-pub fn wait_for_hot(controller: &mut Controller, state: State) -> Result<()> {
-    controller.wait_until("that every hot method turns", |dials| {
-        let turned = |row: &&StatusRow| row.state == state && row.module == "Hot";
-        dials.values().filter(turned).count() >= HOT_METHODS
+/// Waits until as many copies as `Hot` has methods went live. Told from the events alone: looking at every row at each
+/// of thousands of events would be what is measured.
+pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
+    let mut live: HashSet<RowId> = HashSet::new();
+    controller.wait_for("that every hot method is live", |event| {
+        if let Event::Transition(transition) = event
+            && transition.state == State::Live
+        {
+            live.insert(transition.row);
+        }
+        (live.len() >= HOT_METHODS).then_some(())
+    })
+}
+
+/// Waits until every method of `Hot` is known and off.
+pub fn wait_for_off(controller: &mut Controller) -> Result<()> {
+    controller.wait_until("that every hot method is off", |dials| {
+        let off = |row: &&StatusRow| row.state == State::Off && row.module == "Hot";
+        dials.values().filter(off).count() >= HOT_METHODS
     })
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+
 use redial_testbed::controller::Stay;
-use redial_testbed::runtimes::Runtime;
 
 use super::Bench;
 use super::figures::{Figure, Target};
@@ -24,7 +23,7 @@ const APART: Duration = Duration::from_millis(80);
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let (hosts, cycles) = if bench.quick { (1, 4) } else { (3, 16) };
     let mut figures = Vec::new();
-    for runtime in Runtime::all() {
+    for runtime in bench.runtimes.iter().copied() {
         let [mut idle, mut agent, mut process, mut kept] = [const { Vec::new() }; 4];
         for _ in 0..hosts {
             let mut many = Many::start(bench, runtime, 1)?;
@@ -65,11 +64,11 @@ fn recompiled(many: &mut Many, cycles: usize) -> Result<f64> {
         }
         controller.dial(many::HOT, Level::Count, Stay::Kept)?;
         many.host.ask("sweep 1", "swept")?;
-        many::wait_for_hot(&mut controller, State::Live)?;
+        many::wait_for_live(&mut controller)?;
         std::thread::sleep(APART);
         controller.off(many::HOT)?;
         many.host.ask("sweep 1", "swept")?;
-        many::wait_for_hot(&mut controller, State::Off)?;
+        many::wait_for_off(&mut controller)?;
         std::thread::sleep(APART);
     }
     Ok((many.memory()? - before) / (cycles * HOT_METHODS) as f64)

@@ -32,7 +32,7 @@ const APART: Duration = Duration::from_millis(80);
 /// On each runtime in a process of its own.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    for runtime in Runtime::all() {
+    for runtime in bench.runtimes.iter().copied() {
         let mut many = Many::start(bench, runtime, COPIES)?;
         figures.extend(catalogue(bench, runtime, &many)?);
         let mut controller = many.watch()?;
@@ -123,12 +123,12 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         std::thread::sleep(APART);
         controller.off(many::HOT)?;
         // Every row is known from here on, and told as off.
-        many::wait_for_hot(controller, State::Off)?;
+        many::wait_for_off(controller)?;
         std::thread::sleep(APART);
         let begun = Instant::now();
         controller.dial(many::HOT, Level::Count, Stay::Kept)?;
         accepted.push(milliseconds(begun));
-        many::wait_for_hot(controller, State::Live)?;
+        many::wait_for_live(controller)?;
         live.push(milliseconds(begun));
     }
     controller.off(many::HOT)?;
