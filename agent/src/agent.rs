@@ -14,6 +14,7 @@ use crate::il::{self, Prologue};
 use crate::inlining::Inlining;
 use crate::planner::Orders;
 use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
+use crate::probes::tokens;
 use crate::rejit::ledger::Verdict;
 use crate::rejit::thread::Worker;
 use crate::rejit::{Gate, Inbox, Job, Ledger};
@@ -195,7 +196,7 @@ impl Agent {
         if self.is_core_library(&module) {
             self.choose_call_form(&module);
         }
-        if self.runtime.opens_metadata_at_load() && !module.dynamic && !module.collectible {
+        if !module.dynamic && !module.collectible && tokens::must_be_widened(self, &module) {
             // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
             let _ = self.call_sites(&module);
         }
@@ -353,7 +354,7 @@ impl Agent {
 
     /// The probe's call sites in a module, made at its first dial.
     pub fn call_sites(&self, module: &Module) -> Result<CallSites, ClrError> {
-        *module.call_sites.get_or_init(|| crate::probes::tokens::call_sites(self, module))
+        *module.call_sites.get_or_init(|| tokens::call_sites(self, module))
     }
 
     /// Every dial off, waiting at most `longest` for the ReJIT thread. Answers reverted and remaining.

@@ -34,15 +34,6 @@ impl Runtime {
     }
 }
 
-impl Runtime {
-    /// Whether a module's probe token is made when it loads, not at its first dial. On Core 2.1 the metadata of a module
-    /// that others read must not change: `MethodBase.GetMethodBody` then failed with a BadImageFormatException (seen
-    /// in two of three runs of eight reflecting threads; never on 3.1 and 8.0).
-    pub fn opens_metadata_at_load(&self) -> bool {
-        !self.framework && self.major < 3
-    }
-}
-
 /// The version folder a runtime library stands in.
 fn version_in(path: &str) -> Option<Runtime> {
     let version = path.rsplit('/').nth(1)?;

@@ -106,7 +106,9 @@ fn ends_in_the_middle_of_turns(runtime: Runtime) -> Result<()> {
             }
             (
                 turns,
-                controller.wait_for("the end", |event| matches!(event, Event::Goodbye { .. }).then_some(())).is_ok(),
+                controller
+                    .wait_for("the end", |event| matches!(event, Event::Goodbye { .. }).then_some(()))
+                    .is_ok(),
             )
         });
         let outcome = end(live.host, word)?;

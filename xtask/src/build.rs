@@ -1,5 +1,6 @@
 //! Building the agent and the program, and naming them to what is started afterwards.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -65,14 +66,19 @@ pub fn windows() -> Result<Built> {
 }
 
 fn build(profile: Profile, windows: bool) -> Result<Built> {
-    let mut arguments = vec!["build", "--quiet", "--package", "redial-agent", "--package", "redial"];
+    let mut arguments = vec!["build", "--package", "redial-agent", "--package", "redial"];
+    // The first build takes minutes: who looks on sees cargo's progress, a log stays short.
+    if !std::io::stderr().is_terminal() {
+        arguments.push("--quiet");
+    }
     if profile == Profile::Release {
         arguments.push("--release");
     }
     if windows {
         arguments.extend(["--target", WINDOWS_TARGET]);
     }
-    let what = if windows { "agent and program for Windows" } else { "agent and program" };
+    let what =
+        if windows { "agent and program for Windows" } else { "agent and program (minutes, the first time)" };
     step(what, || run(&mut cargo(&arguments)))?;
     let mut folder = target_folder();
     if windows {

@@ -3,11 +3,11 @@
 //! Enumerations and names are read into caller-owned buffers that are reused, since a catalogue reads a hundred
 //! thousand of them.
 
-use super::bindings::IMetaDataImport2;
+use super::bindings::{IMetaDataImport2, IMetaDataTables};
 use super::hresult::{ClrError, check};
 use super::{text, wide};
 use std::cell::RefCell;
-use windows_core::{GUID, HRESULT, PCWSTR, PWSTR};
+use windows_core::{GUID, HRESULT, Interface, PCWSTR, PWSTR};
 
 /// Longest type or method name we read, UTF-16 units (ECMA-335 caps them at 1,023 UTF-8 bytes in practice).
 const NAME_UNITS: usize = 2048;
@@ -35,6 +35,23 @@ pub struct MethodDef {
     pub signature: Vec<u8>,
 }
 
+/// How large a module's metadata is, in what limits its growth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes of the blob heap.
+    pub blobs: u32,
+    /// Bytes of the string heap.
+    pub strings: u32,
+    /// Rows of StandAloneSig.
+    pub stand_alone_sigs: u32,
+    /// Rows of TypeRef.
+    pub type_refs: u32,
+}
+
+/// Table numbers (ECMA-335 II.22).
+const TYPE_REF: u32 = 0x01;
+const STAND_ALONE_SIG: u32 = 0x11;
+
 impl Import {
     pub(super) fn new(import: IMetaDataImport2) -> Import {
         Import { import, buffer: RefCell::new(vec![0; NAME_UNITS]) }
@@ -47,6 +64,28 @@ impl Import {
         // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
         check("GetScopeProps", unsafe { self.import.GetScopeProps(None, 0, &mut written, &mut mvid) })?;
         Ok(mvid)
+    }
+
+    /// `IMetaDataTables`: heap sizes and row counts.
+    pub fn sizes(&self) -> Result<Sizes, ClrError> {
+        let tables: IMetaDataTables =
+            self.import.cast().map_err(|e| ClrError { call: "IMetaDataTables", hresult: e.code() })?;
+        let (mut blobs, mut strings) = (0, 0);
+        // SAFETY: out pointers are live locals.
+        unsafe {
+            check("GetBlobHeapSize", tables.GetBlobHeapSize(&mut blobs))?;
+            check("GetStringHeapSize", tables.GetStringHeapSize(&mut strings))?;
+        }
+        let rows = |table| {
+            let (mut row_bytes, mut rows, mut columns, mut key) = (0, 0, 0, 0);
+            let name = std::ptr::null();
+            // SAFETY: out pointers are live locals; the name is only pointed to, and `name` outlives the call.
+            let hresult = unsafe {
+                tables.GetTableInfo(table, &mut row_bytes, &mut rows, &mut columns, &mut key, &name)
+            };
+            check("GetTableInfo", hresult).map(|()| rows)
+        };
+        Ok(Sizes { blobs, strings, stand_alone_sigs: rows(STAND_ALONE_SIG)?, type_refs: rows(TYPE_REF)? })
     }
 
     /// Every TypeDef token but `<Module>`.

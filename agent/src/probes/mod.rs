@@ -5,5 +5,6 @@ pub mod blocks;
 pub mod form;
 pub mod leaf;
 mod reserve;
+pub mod room;
 pub mod stacks;
 pub mod tokens;

@@ -3,17 +3,26 @@
 #![forbid(unsafe_code)]
 
 use super::form::{CallForm, CallSites, SELDOM_SIGNATURE, SUPPRESS_NAME};
+use super::room::{self, Room};
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::ClrError;
 use crate::clr::emit::Emitter;
 use crate::clr::hresult::E_FAIL;
 use crate::clr::metadata::Import;
-use crate::signature::{Type, append_locals};
+use crate::signature::{Type, append_locals, write_locals};
 use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap};
 
-/// The call sites' tokens in `module`.
+/// Whether a module's metadata must be widened as it loads ([`room`]); notes how much room it has otherwise.
+pub fn must_be_widened(agent: &Agent, module: &Module) -> bool {
+    let sizes = module.with_metadata(&agent.info, |import| import.sizes().ok()).flatten();
+    let room = sizes.and_then(|sizes| Room::of(&sizes));
+    lock(&module.local_sigs).room = room.unwrap_or_default();
+    room.is_none()
+}
+
+/// The call sites' tokens in `module`. Its metadata is widened where it has no room.
 ///
 /// # Errors
 /// When the module is gone or its metadata cannot be extended.
@@ -22,7 +31,13 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
     module
         .while_loaded(|| {
             let import = agent.info.import(module.id())?;
+            let sizes = import.sizes()?;
             let emitter = agent.info.emitter(module.id())?;
+            let wide = Room::of(&sizes).is_none();
+            if wide && room::missing(sizes.blobs) > 0 {
+                let filler = write_locals(&vec![Type::I4; room::missing(sizes.blobs)]);
+                emitter.stand_alone_sig(&filler.unwrap_or_default())?;
+            }
             let form = agent.call_form();
             let suppress = match form {
                 CallForm::Suppressed => suppress_type(&import, &emitter)?,
@@ -33,6 +48,10 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
                 seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
             };
             agent.info.apply_metadata(module.id())?;
+            if wide {
+                // The first addition passed the limit, the second widened.
+                lock(&module.local_sigs).room = Room::Wide;
+            }
             Ok(sites)
         })
         .unwrap_or(Err(gone))
@@ -65,7 +84,10 @@ const MAX_LOCALS: u32 = 60_000;
 /// Local-variable signatures of a module with a variable of ours at the end, by the StandAloneSig token of the original
 /// (0 for bodies without variables).
 #[derive(Debug, Default)]
-pub struct LocalSigs(HashMap<u32, Option<WithLocal>>);
+pub struct LocalSigs {
+    made: HashMap<u32, Option<WithLocal>>,
+    room: Room,
+}
 
 /// A signature with our variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +101,16 @@ pub struct WithLocal {
 impl LocalSigs {
     /// The signature that takes the place of `original`; None when it has none, then the body calls the leaf.
     pub fn get(&self, original: u32) -> Option<WithLocal> {
-        self.0.get(&original).copied().flatten()
+        self.made.get(&original).copied().flatten()
     }
 }
 
 /// Makes what is missing of these originals in `module`, as far as [`MAX_NEW_SIGS`] goes.
 pub fn add_local_sigs(agent: &Agent, module: &Module, originals: BTreeSet<u32>) {
-    let missing: Vec<u32> = {
+    let (missing, mut room): (Vec<u32>, Room) = {
         let known = lock(&module.local_sigs);
-        let unknown = |original: &u32| !known.0.contains_key(original);
-        originals.into_iter().filter(unknown).take(MAX_NEW_SIGS).collect()
+        let unknown = |original: &u32| !known.made.contains_key(original);
+        (originals.into_iter().filter(unknown).take(MAX_NEW_SIGS).collect(), known.room)
     };
     if missing.is_empty() {
         return;
@@ -96,19 +118,21 @@ pub fn add_local_sigs(agent: &Agent, module: &Module, originals: BTreeSet<u32>) 
     let made = module.while_loaded(|| -> Result<Vec<(u32, Option<WithLocal>)>, ClrError> {
         let import = agent.info.import(module.id())?;
         let emitter = agent.info.emitter(module.id())?;
-        let made =
-            missing.iter().map(|original| (*original, with_local(&import, &emitter, *original))).collect();
+        let mut make = |original| (original, with_local(&import, &emitter, original, &mut room));
+        let made = missing.iter().map(|original| make(*original)).collect();
         agent.info.apply_metadata(module.id())?;
         Ok(made)
     });
     if let Some(Ok(made)) = made {
-        lock(&module.local_sigs).0.extend(made);
+        let mut known = lock(&module.local_sigs);
+        known.made.extend(made);
+        known.room = room;
     }
 }
 
-fn with_local(import: &Import, emitter: &Emitter, original: u32) -> Option<WithLocal> {
+fn with_local(import: &Import, emitter: &Emitter, original: u32, room: &mut Room) -> Option<WithLocal> {
     let blob = if original == 0 { Vec::new() } else { import.stand_alone_sig(original).ok()? };
     let (blob, local) = append_locals(&blob, &[Type::I]).ok().filter(|(_, local)| *local < MAX_LOCALS)?;
-    let token = emitter.stand_alone_sig(&blob).ok()?;
+    let token = room.take(&blob).then(|| emitter.stand_alone_sig(&blob).ok()).flatten()?;
     Some(WithLocal { token, local: u16::try_from(local).ok()? })
 }

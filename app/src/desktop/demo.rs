@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn a_checkout_is_above_its_target_folder() {
-        let built = Path::new("/home/me/redial/target/release/redial");
-        assert_eq!(checkout(built), Some(Path::new("/home/me/redial")));
+        let built = Path::new("/src/redial/target/release/redial");
+        assert_eq!(checkout(built), Some(Path::new("/src/redial")));
         assert_eq!(checkout(Path::new("/usr/bin/redial")), None);
     }
 

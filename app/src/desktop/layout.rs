@@ -21,7 +21,7 @@ impl App {
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
         Panel::top("bar").frame(frame(colours.raised)).show(ui, |ui| bar::show(ui, &situation, on, commands));
-        let mono = self.began.elapsed();
+        let mono = self.mono();
         Panel::bottom("strip")
             .frame(frame(colours.raised))
             .show(ui, |ui| strip::show(ui, self.model.current(), mono, commands));
@@ -67,7 +67,7 @@ impl App {
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
-        let mono = self.began.elapsed();
+        let mono = self.mono();
         let App { model, methods: state, .. } = self;
         let Some(connection) = model.current() else {
             let any = model.processes.shown().any(|row| row.agent.can_connect());

@@ -28,9 +28,14 @@ impl Outlet {
 
     /// Sends an update; waits while too many wait already.
     pub fn send(&self, update: Update) -> Result<(), Gone> {
-        self.to.send(update).map_err(|_| Gone)?;
+        self.leave(update)?;
         (self.wake)();
         Ok(())
+    }
+
+    /// Leaves an update to be taken with the next, and wakes nobody.
+    pub fn leave(&self, update: Update) -> Result<(), Gone> {
+        self.to.send(update).map_err(|_| Gone)
     }
 
     /// Sends what a connection has to tell, if anything.

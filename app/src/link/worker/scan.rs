@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How often the list of processes is read.
 const INTERVAL: Duration = Duration::from_millis(1_500);
+/// How long it may take until it is told that a process without .NET came or went: there are always some, and who looks
+/// at the window idly wants no processor time spent on them.
+const ASIDE: Duration = Duration::from_secs(10);
 /// Processes looked at at once: one that hangs must not delay the others.
 const AT_ONCE: usize = 8;
 /// When a process is looked at again after its first, second … look: a runtime is loaded soon after the start.
@@ -36,15 +39,30 @@ impl Scanner {
         let (again, asked) = channel();
         std::thread::Builder::new().name("processes".into()).spawn(move || {
             let mut known = Known::default();
+            // Since when something is left to be taken that nobody was woken for.
+            let mut left: Option<Instant> = None;
+            let mut wanted = true;
             loop {
-                let first = !known.scanned;
                 let changes = known.scan();
-                let news = !changes.changed.is_empty() || !changes.gone.is_empty() || known.trouble_changed;
-                if (first || news) && outlet.send(Update::Processes(changes)).is_err() {
+                let any = !changes.changed.is_empty() || !changes.gone.is_empty();
+                let overdue = left.is_some_and(|since| since.elapsed() >= ASIDE);
+                let told = if std::mem::take(&mut wanted) || known.news || overdue {
+                    left = None;
+                    outlet.send(Update::Processes(changes))
+                } else if any {
+                    left.get_or_insert_with(Instant::now);
+                    outlet.leave(Update::Processes(changes))
+                } else {
+                    Ok(())
+                };
+                if told.is_err() {
                     return;
                 }
                 match asked.recv_timeout(INTERVAL) {
-                    Ok(()) => known.forget_looks(),
+                    Ok(()) => {
+                        known.forget_looks();
+                        wanted = true;
+                    }
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
@@ -63,9 +81,9 @@ impl Scanner {
 #[derive(Default)]
 struct Known {
     rows: BTreeMap<ProcessKey, Looked>,
-    scanned: bool,
     trouble: Option<String>,
-    trouble_changed: bool,
+    /// Whether the last scan found anything that matters: of processes with .NET, or of scanning itself.
+    news: bool,
 }
 
 struct Looked {
@@ -76,7 +94,6 @@ struct Looked {
 
 impl Known {
     fn scan(&mut self) -> ProcessChanges {
-        self.scanned = true;
         let (keys, trouble) = match discover::pids() {
             Ok(pids) => (keys(pids), None),
             Err(error) => {
@@ -84,7 +101,7 @@ impl Known {
                 (gone, Some(format!("processes cannot be listed: {error}")))
             }
         };
-        self.trouble_changed = self.trouble != trouble;
+        self.news = self.trouble != trouble;
         self.trouble.clone_from(&trouble);
         if trouble.is_some() {
             return ProcessChanges { trouble, ..ProcessChanges::default() };
@@ -92,15 +109,21 @@ impl Known {
         let mut changes = ProcessChanges::default();
         self.rows.retain(|key, looked| {
             let stays = keys.contains(key);
-            if !stays && looked.row.is_some() {
+            if let Some(row) = looked.row.as_ref().filter(|_| !stays) {
                 changes.gone.push(*key);
+                self.news |= matters(row);
             }
             stays
         });
         let now = Instant::now();
         let due = keys.into_iter().filter(|key| self.rows.get(key).is_none_or(|looked| looked.next <= now));
         for (key, row) in look_at_all(due.collect()) {
-            changes.changed.extend(self.note(key, row));
+            // It may have become a .NET process, or have been one.
+            let before = self.rows.get(&key).and_then(|looked| looked.row.as_ref()).is_some_and(matters);
+            if let Some(row) = self.note(key, row) {
+                self.news |= before || matters(&row);
+                changes.changed.push(row);
+            }
         }
         changes
     }
@@ -110,7 +133,7 @@ impl Known {
         let now = Instant::now();
         let looked = self.rows.entry(key).or_insert(Looked { row: None, looks: 0, next: now });
         let later = match &row {
-            Some(row) if !matches!(row.agent, AgentState::None(_)) => WITH_RUNTIME,
+            Some(row) if matters(row) => WITH_RUNTIME,
             _ => WITHOUT,
         };
         looked.next = now + AGAIN.get(looked.looks).copied().map_or(later, |soon| soon.min(later));
@@ -125,6 +148,11 @@ impl Known {
         let now = Instant::now();
         self.rows.values_mut().for_each(|looked| (looked.next, looked.looks) = (now, 0));
     }
+}
+
+/// Whether a process has a runtime, so that an agent is or could be in it.
+fn matters(row: &ProcessRow) -> bool {
+    row.runtime.is_some() || !matches!(row.agent, AgentState::None(_))
 }
 
 /// Processes by pid as seen from here and start time; this one is left out.

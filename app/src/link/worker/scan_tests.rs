@@ -22,6 +22,7 @@ fn processes_come_once_and_go() {
     let row = changes.changed.iter().find(|row| row.key.pid == child.id()).expect("it is new");
     assert!(row.key.start != 0 && row.runtime.is_none(), "{row:?}");
     assert_eq!(row.agent, AgentState::None("it is not a .NET process".into()));
+    assert!(!matters(row), "nobody is woken for it");
     let (key, again) = (row.key, known.scan());
     assert!(!pids(&again.changed).contains(&child.id()), "nothing new about it");
     child.kill().expect("killed");
