@@ -1,10 +1,9 @@
 //! `RequestReJIT` and `RequestRevert` for rows whose actual differs from what is wanted, one batch each.
 #![forbid(unsafe_code)]
 
+use super::row::Identity;
 use crate::agent::Agent;
-use crate::catalogue::Module;
 use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
-use crate::il;
 use crate::planner::Orders;
 use crate::probes::{stacks, tokens};
 use redial_protocol::ids::RowId;
@@ -77,15 +76,15 @@ fn request_batch(agent: &Agent, rows: &[RowId]) {
 /// Everything a body needs before the CLR may ask for it: the call site's token, the inlining veto, counters.
 /// Answers the rows that have it; the others are refused.
 fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
-    let copies: Vec<(RowId, Arc<Module>, u32)> = {
+    let copies: Vec<(RowId, Arc<Identity>)> = {
         let book = agent.ledger.book();
         rows.into_iter()
-            .filter_map(|id| book.row(id).map(|row| (id, Arc::clone(&row.what.module), row.what.token)))
-            .filter(|(_, module, _)| !module.is_gone())
+            .filter_map(|id| book.row(id).map(|row| (id, Arc::clone(&row.what))))
+            .filter(|(_, what)| !what.module.is_gone())
             .collect()
     };
     // A module's token is made outside the lock: that is a call into the CLR.
-    let with_site = copies.into_iter().filter(|(id, module, _)| match agent.call_sites(module) {
+    let with_site = copies.into_iter().filter(|(id, what)| match agent.call_sites(&what.module) {
         Ok(_) => true,
         Err(e) => {
             refused(agent, *id, Reason::Metadata, e.hresult.0 as u32);
@@ -94,9 +93,9 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
     });
     let copies: Vec<_> = with_site.collect();
     add_local_sigs(agent, &copies);
-    let mut inlined = agent.inlining.veto(copies.iter().map(|(_, module, token)| (module.id(), *token)));
-    for ((_, module, token), inlined) in copies.iter().zip(&mut inlined) {
-        *inlined = *inlined || agent.info.has_precompiled_inliners(module.id(), *token);
+    let mut inlined = agent.inlining.veto(copies.iter().map(|(_, what)| (what.module.id(), what.token)));
+    for ((_, what), inlined) in copies.iter().zip(&mut inlined) {
+        *inlined = *inlined || agent.info.has_precompiled_inliners(what.module.id(), what.token);
     }
     let (ready, no_room): (Vec<RowId>, Vec<RowId>) = agent.ledger.change(|book, _| {
         let each = copies.iter().zip(inlined);
@@ -111,7 +110,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
             }
             has_slot
         });
-        let id_of = |((id, ..), _): (&(RowId, Arc<Module>, u32), bool)| *id;
+        let id_of = |((id, _), _): (&(RowId, Arc<Identity>), bool)| *id;
         (ready.into_iter().map(id_of).collect(), no_room.into_iter().map(id_of).collect())
     });
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
@@ -119,17 +118,15 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
 }
 
 /// Makes the signatures that bodies with a variable of ours need, module by module.
-fn add_local_sigs(agent: &Agent, copies: &[(RowId, Arc<Module>, u32)]) {
+fn add_local_sigs(agent: &Agent, copies: &[(RowId, Arc<Identity>)]) {
     // Made here, not by a thread of the host that asks for a body.
     if stacks::table().is_none() {
         return;
     }
-    for of_module in copies.chunk_by(|(_, a, _), (_, b, _)| Arc::ptr_eq(a, b)) {
-        let Some((_, module, _)) = of_module.first() else { continue };
-        let originals = of_module.iter().filter_map(|(_, module, token)| {
-            agent.info.il_body(module.id(), *token, il::local_sig).ok()?.ok()
-        });
-        tokens::add_local_sigs(agent, module, originals.collect());
+    for of_module in copies.chunk_by(|(_, a), (_, b)| Arc::ptr_eq(&a.module, &b.module)) {
+        let Some((_, first)) = of_module.first() else { continue };
+        let originals = of_module.iter().map(|(_, what)| what.local_sig).collect();
+        tokens::add_local_sigs(agent, &first.module, originals);
     }
 }
 

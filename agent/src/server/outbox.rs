@@ -26,9 +26,12 @@ struct State {
     closed: bool,
 }
 
+/// Frames are written together as far as this goes: a burst of small ones is one system call, not thousands.
+const TOGETHER: usize = 64 << 10;
+
 /// What the writer finds.
 pub enum Next {
-    /// A frame to write.
+    /// Bytes to write: a frame, or several small ones.
     Frame(Vec<u8>),
     /// Nothing came in time.
     Nothing,
@@ -78,7 +81,11 @@ impl Outbox {
         let waited = self.moved.wait_timeout_while(state, timeout, |s| s.frames.is_empty() && !s.closed);
         let mut state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         match state.frames.pop_front() {
-            Some(frame) => {
+            Some(mut frame) => {
+                while let Some(next) = state.frames.pop_front_if(|next| frame.len() + next.len() <= TOGETHER)
+                {
+                    frame.extend_from_slice(&next);
+                }
                 state.bytes -= frame.len();
                 state.writing = true;
                 self.moved.notify_all();
