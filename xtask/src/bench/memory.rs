@@ -12,8 +12,8 @@ use super::Bench;
 use super::figures::{Figure, Target};
 use super::many::{self, HOT_METHODS, Many};
 
-/// The most the agent may take when nothing is dialled, in MiB.
-const IDLE: f64 = 16.0;
+/// The most the agent may take when nothing is dialled, in KiB.
+const IDLE: f64 = 16.0 * 1024.0;
 /// Turns of all hot methods after which the agent's own queues are as long as they get.
 const SETTLE: usize = 8;
 /// The agent merges turns of a copy that are closer together than 50 ms.
@@ -34,7 +34,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
         let figure = |what: &str, unit: &str, numbers: &[f64], target| {
             Figure::of(&format!("{on}: {what}"), unit, numbers, target)
         };
-        figures.push(figure("the agent, nothing dialled", "MiB", &idle, Target::Worst(IDLE)));
+        figures.push(figure("the agent, nothing dialled", "KiB", &idle, Target::Worst(IDLE)));
         figures.push(figure("the agent, per dialled method", "bytes", &agent, Target::None));
         figures.push(figure("the process, per dialled method", "bytes", &process, Target::None));
         figures.push(figure("kept per dial, recompilation and off", "bytes", &kept, Target::None));
@@ -42,7 +42,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Dials ten thousand methods that nobody calls; answers what the agent had before, in MiB.
+/// Dials ten thousand methods that nobody calls; answers what the agent had before, in KiB.
 fn dialled(many: &mut Many, agent: &mut Vec<f64>, process: &mut Vec<f64>) -> Result<f64> {
     let mut controller = many.watch()?;
     let before = (controller.agent_status()?.memory_bytes as f64, many.memory()?);
@@ -51,7 +51,7 @@ fn dialled(many: &mut Many, agent: &mut Vec<f64>, process: &mut Vec<f64>) -> Res
     let after = (controller.agent_status()?.memory_bytes as f64, many.memory()?);
     agent.push((after.0 - before.0) / report.accepted as f64);
     process.push((after.1 - before.1) / report.accepted as f64);
-    Ok(before.0 / f64::from(1 << 20))
+    Ok(before.0 / 1024.0)
 }
 
 /// Bytes by which the process grows for each dial of a method that is then called, turned off and called.
