@@ -136,4 +136,20 @@ mod tests {
         assert!(!outbox.put(vec![1]));
         assert!(matches!(outbox.next(Duration::ZERO), Next::Closed));
     }
+
+    #[test]
+    fn small_frames_are_written_together_in_their_order() {
+        let outbox = Outbox::default();
+        for byte in 0..3u8 {
+            assert!(outbox.put(vec![byte; TOGETHER / 2]));
+        }
+        let lengths: Vec<(Option<u8>, usize)> = std::iter::from_fn(|| match outbox.next(Duration::ZERO) {
+            Next::Frame(bytes) => Some((bytes.first().copied(), bytes.len())),
+            Next::Nothing | Next::Closed => None,
+        })
+        .collect();
+        assert_eq!(lengths, [(Some(0), TOGETHER), (Some(2), TOGETHER / 2)]);
+        assert!(!outbox.is_backed_up());
+        assert!(outbox.drain(Duration::ZERO));
+    }
 }

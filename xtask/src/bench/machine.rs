@@ -27,7 +27,10 @@ pub fn busy() -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let load = load()?;
     (load > cores * BUSY).then(|| {
-        format!("the load was {load:.1} on {cores} cores as it began: times are blurred, look at the spreads; what two threads share looks cheaper than it is, since they seldom ran at the same time")
+        format!(
+            "the load was {load:.1} on {cores} cores as it began: times are blurred, look at the spreads; what two \
+             threads share looks cheaper than it is, since they seldom ran at the same time"
+        )
     })
 }
 
