@@ -5,7 +5,6 @@ use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::Order;
 use redial_protocol::pattern::Pattern;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Number of an order; later orders have larger ones.
@@ -50,8 +49,8 @@ pub struct Added {
 /// Every order that stands, oldest first. The latest that matches a copy wins, `off` included.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
+    /// Ascending by number.
     list: Vec<Standing>,
-    by_seq: HashMap<OrderSeq, (Level, Owner)>,
     last: u64,
 }
 
@@ -78,7 +77,6 @@ impl Orders {
         }
         self.last += 1;
         let seq = OrderSeq(self.last);
-        self.by_seq.insert(seq, (order.level, owner));
         let replaced = self.list.len() < before;
         self.list.push(Standing { seq, pattern, order, owner });
         Ok(Added { seq, replaced })
@@ -109,33 +107,27 @@ impl Orders {
     }
 
     fn retain(&mut self, keep: impl Fn(&Standing) -> bool) {
-        let by_seq = &mut self.by_seq;
-        self.list.retain(|standing| {
-            let kept = keep(standing);
-            if !kept {
-                by_seq.remove(&standing.seq);
-            }
-            kept
-        });
+        self.list.retain(keep);
     }
 
     /// What the latest of these orders that still stands wants; off when none does.
     pub fn wanted(&self, matching: &[OrderSeq]) -> (Level, Option<Owner>) {
         matching
             .iter()
-            .filter_map(|seq| self.by_seq.get(seq).map(|found| (*seq, *found)))
-            .max_by_key(|(seq, _)| *seq)
-            .map_or((Level::Off, None), |(_, (level, owner))| (level, Some(owner)))
+            .filter_map(|seq| self.get(*seq))
+            .max_by_key(|standing| standing.seq)
+            .map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
     }
 
     /// An order, while it stands.
     pub fn get(&self, seq: OrderSeq) -> Option<&Standing> {
-        self.list.iter().find(|standing| standing.seq == seq)
+        let at = self.list.binary_search_by_key(&seq, |standing| standing.seq).ok()?;
+        self.list.get(at)
     }
 
     /// Whether an order still stands.
     pub fn stands(&self, seq: OrderSeq) -> bool {
-        self.by_seq.contains_key(&seq)
+        self.get(seq).is_some()
     }
 
     /// Orders whose assembly half matches, oldest first.

@@ -31,6 +31,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -95,6 +96,7 @@ pub struct Controller {
     closer: Closer,
     incoming: Receiver<Result<FromAgent, String>>,
     facts: AgentFacts,
+    received: Arc<AtomicU64>,
     last_id: u32,
     queued: VecDeque<Event>,
     taken: VecDeque<Event>,
@@ -131,7 +133,9 @@ impl Controller {
     fn open(pid: u32, program: &str, ping_every: Option<Duration>) -> Result<Self> {
         let (read, write, closer) = raw(pid)?.split();
         let (sender, incoming) = channel();
-        std::thread::spawn(move || read_packets(read, &sender));
+        let received = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&received);
+        std::thread::spawn(move || read_packets(read, &sender, &counter));
         let writer = Arc::new(Mutex::new(write));
         let hello = ClientHello {
             protocol: PROTOCOL_VERSION,
@@ -153,6 +157,7 @@ impl Controller {
             closer,
             incoming,
             facts,
+            received,
             last_id: PING_ID,
             queued: VecDeque::new(),
             taken: VecDeque::new(),
@@ -169,6 +174,11 @@ impl Controller {
     /// What the agent said of itself in its hello.
     pub fn facts(&self) -> &AgentFacts {
         &self.facts
+    }
+
+    /// Bytes read from the connection so far.
+    pub fn received_bytes(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
     }
 
     /// Writes bytes as they are: half a frame, or garbage.

@@ -26,12 +26,62 @@ pub const BIG_METHODS: u32 = 101;
 /// # Errors
 /// The compiler's messages.
 pub fn big_library() -> Result<PathBuf> {
+    big_library_named("Big")
+}
+
+/// The same under another assembly name; the types are named as in `Big`.
+///
+/// # Errors
+/// The compiler's messages.
+pub fn big_library_named(assembly: &str) -> Result<PathBuf> {
     let source = big_source(BIG_CLASSES, BIG_METHODS);
     let folder = cache::ensure("generated/Big", &source, |into| {
         let path = into.join("Big.cs");
         fs::write(&path, &source).with_context(|| format!("cannot write {}", path.display()))
     })?;
-    Compilation::library("Big", vec![folder.join("Big.cs")]).build()
+    Compilation::library(assembly, vec![folder.join("Big.cs")]).build()
+}
+
+/// Classes of [`hot_library`].
+pub const HOT_CLASSES: u32 = 10;
+
+/// Methods of each class of [`hot_library`].
+pub const HOT_METHODS: u32 = 100;
+
+/// `Hot.dll`: classes `Hot.H0`… `Hot.H9`, each with methods `M0`… `M99` that are short and never inlined;
+/// `Hot.All.Sweep(int)` calls each of them once.
+///
+/// # Errors
+/// The compiler's messages.
+pub fn hot_library() -> Result<PathBuf> {
+    let source = hot_source();
+    let folder = cache::ensure("generated/Hot", &source, |into| {
+        let path = into.join("Hot.cs");
+        fs::write(&path, &source).with_context(|| format!("cannot write {}", path.display()))
+    })?;
+    Compilation::library("Hot", vec![folder.join("Hot.cs")]).build()
+}
+
+fn hot_source() -> String {
+    let (mut source, mut calls) =
+        ("using System.Runtime.CompilerServices;\n\nnamespace Hot\n{\n".to_owned(), String::new());
+    for class in 0..HOT_CLASSES {
+        let _ = writeln!(source, "    public static class H{class}\n    {{");
+        for method in 0..HOT_METHODS {
+            let _ = writeln!(
+                source,
+                "        [MethodImpl(MethodImplOptions.NoInlining)] public static int M{method}(int n) => n + {class};"
+            );
+            let _ = writeln!(calls, "            s += H{class}.M{method}(n);");
+        }
+        source.push_str("    }\n\n");
+    }
+    let _ = writeln!(
+        source,
+        "    public static class All\n    {{\n        public static int Sweep(int n)\n        {{\n            int s = 0;\n{calls}            \
+         return s;\n        }}\n    }}\n}}"
+    );
+    source
 }
 
 /// A folder of `Lib0.dll`… as `makelibs tiny` writes them.

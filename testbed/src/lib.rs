@@ -8,6 +8,7 @@ pub mod cache;
 pub mod controller;
 pub mod csharp;
 mod fetch;
+pub mod frida;
 pub mod generate;
 pub mod host;
 mod layout;

@@ -45,6 +45,7 @@ impl Package {
     }
 }
 
+const MANYLINUX_2_5: &[&str] = &["manylinux_2_5_x86_64"];
 const MANYLINUX1: &[&str] = &["manylinux1_x86_64"];
 const MANYLINUX_2_28: &[&str] = &["manylinux_2_28_x86_64"];
 const WINDOWS: &[&str] = &["win_amd64"];
@@ -92,6 +93,15 @@ pub const SINGLE_FILE_10_0: Package = Package {
     version: "1.4.0",
     sha256: "b412a52fc65bf1ca3a8716634456f52f292e99b121552f47aea4159741204c7f",
     bytes: 33_026_922,
+};
+
+/// Frida's Python module for Linux, for the benchmark only.
+pub const FRIDA: Package = Package {
+    manager: Manager::Pip { platforms: MANYLINUX_2_5, abi: "abi3" },
+    name: "frida",
+    version: "17.25.2",
+    sha256: "55cb5f7f6f75922a37e451449ec71e695400e3d6a009c275c285abf88a49dd53",
+    bytes: 52_807_257,
 };
 
 /// .NET Core 3.1.23 for Windows; its muxer also starts the 8.0 below.

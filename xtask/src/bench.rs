@@ -4,9 +4,17 @@
 mod collector;
 mod count;
 mod figures;
+mod idle;
+mod machine;
+mod many;
+mod memory;
 mod meter;
+mod peers;
 mod report;
 mod startup;
+mod throughput;
+mod timed;
+mod turns;
 mod window;
 
 use anyhow::{Result, bail};
@@ -23,6 +31,8 @@ pub struct Bench {
     pub built: Built,
     /// How many pairs to measure.
     pub pairs: usize,
+    /// The runtimes to measure on.
+    pub runtimes: Vec<Runtime>,
     /// Whether a rough answer will do.
     pub quick: bool,
 }
@@ -71,17 +81,21 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "count", measure: Measure::Pairs(count::measure) },
     Subject { name: "startup", measure: Measure::Pairs(startup::measure) },
     Subject { name: "collector", measure: Measure::Pairs(collector::measure) },
+    Subject { name: "idle", measure: Measure::Pairs(idle::measure) },
+    Subject { name: "throughput", measure: Measure::Pairs(throughput::measure) },
+    Subject { name: "turns", measure: Measure::Figures(turns::measure) },
+    Subject { name: "memory", measure: Measure::Figures(memory::measure) },
     Subject { name: "window", measure: Measure::Figures(window::measure) },
 ];
 
 /// Pairs of `--quick`: the fewest whose median means something.
 const FEWEST: usize = 3;
 
-/// Measures the subjects named, or all, on every runtime, and prints tables for the terminal and in Markdown.
+/// Measures the subjects named, or all, on every runtime or the one named, and prints tables for the terminal and in Markdown.
 ///
 /// # Errors
 /// A subject nobody knows, or the first failure of a measurement.
-pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
+pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Result<()> {
     for name in names {
         if !SUBJECTS.iter().any(|subject| subject.name == name) {
             let known: Vec<_> = SUBJECTS.iter().map(|subject| subject.name).collect();
@@ -93,7 +107,14 @@ pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
     }
     let pairs = if quick { FEWEST } else { pairs };
     setup::for_demo()?;
-    let bench = Bench { built: build::native(Profile::Release)?, pairs, quick };
+    let wanted = |runtime: &Runtime| on.is_none_or(|name| runtime.name() == name);
+    let runtimes = Runtime::all().into_iter().filter(wanted).collect();
+    let bench = Bench { built: build::native(Profile::Release)?, pairs, runtimes, quick };
+    let begun = machine::busy();
+    print!("{}", machine::describe());
+    if let Some(sentence) = &begun {
+        println!("{sentence}");
+    }
     let (mut rows, mut figures) = (Vec::new(), Vec::new());
     for Subject { name, measure } in SUBJECTS {
         if !names.is_empty() && !names.iter().any(|one| one == name) {
@@ -101,7 +122,7 @@ pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
         }
         match measure {
             Measure::Pairs(measure) => {
-                for runtime in Runtime::all() {
+                for runtime in bench.runtimes.iter().copied() {
                     println!("==> {name} on {}: {pairs} pairs", runtime.name());
                     rows.extend(measure(&bench, runtime)?);
                 }
@@ -111,6 +132,11 @@ pub fn run(names: &[String], pairs: usize, quick: bool) -> Result<()> {
                 figures.extend(measure(&bench)?);
             }
         }
+    }
+    println!("\n{}", machine::describe());
+    println!("{pairs} alternating pairs a row; load {:.1} at the end\n", machine::load().unwrap_or_default());
+    if let Some(sentence) = begun {
+        println!("{sentence}\n");
     }
     if !rows.is_empty() {
         print(&report::cells(&rows));

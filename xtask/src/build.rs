@@ -92,6 +92,19 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
     })
 }
 
+/// Builds the profiler that the benchmark compares with, optimised; its library.
+///
+/// # Errors
+/// When it does not compile.
+pub fn bench_hooks() -> Result<PathBuf> {
+    run(&mut cargo(&["build", "--quiet", "--release", "--package", "redial-bench-hooks"]))?;
+    Ok(target_folder().join("release").join(if cfg!(windows) {
+        "redial_bench_hooks.dll"
+    } else {
+        "libredial_bench_hooks.so"
+    }))
+}
+
 /// Cargo's target folder.
 pub fn target_folder() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {

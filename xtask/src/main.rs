@@ -55,8 +55,11 @@ enum Task {
         /// Rows to measure (default: all)
         rows: Vec<String>,
         /// Pairs of runs a row
-        #[arg(long, value_name = "N", default_value_t = 7)]
+        #[arg(long, value_name = "N", default_value_t = 9)]
         pairs: usize,
+        /// Only on this runtime
+        #[arg(long, value_name = "VERSION", value_parser = ["2.1", "3.1", "8.0"])]
+        on: Option<String>,
         /// A rough answer soon: the fewest pairs, fewer frames
         #[arg(long, conflicts_with = "pairs")]
         quick: bool,
@@ -87,7 +90,7 @@ fn run(task: Task) -> Result<()> {
         Task::Demo { count } => demo::run_demo(count),
         Task::Test { suites, only } => test::run(&suites, only.as_deref()),
         Task::Soak { suites, fuzz } => soak::run(&suites, fuzz),
-        Task::Bench { rows, pairs, quick } => bench::run(&rows, pairs, quick),
+        Task::Bench { rows, pairs, on, quick } => bench::run(&rows, pairs, on.as_deref(), quick),
         Task::Tidy => tidy::run(),
         Task::Bindings { check } => bindings::run(&process::checkout(), check),
     }

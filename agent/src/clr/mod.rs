@@ -29,7 +29,13 @@ fn text(buffer: &[u16], written: u32) -> String {
     let written = (written as usize).min(buffer.len());
     let slice = buffer.get(..written).unwrap_or(buffer);
     let end = slice.iter().position(|&unit| unit == 0).unwrap_or(slice.len());
-    String::from_utf16_lossy(slice.get(..end).unwrap_or(slice))
+    let slice = slice.get(..end).unwrap_or(slice);
+    if slice.iter().any(|&unit| unit >= 0x80) {
+        return String::from_utf16_lossy(slice);
+    }
+    // Nearly every name: ASCII, which needs no decoding.
+    let ascii = slice.iter().map(|&unit| unit as u8).collect();
+    String::from_utf8(ascii).unwrap_or_default()
 }
 
 /// A NUL-terminated UTF-16 copy, for names handed to the CLR.

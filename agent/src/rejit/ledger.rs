@@ -35,8 +35,8 @@ pub struct Ledger {
 #[derive(Default)]
 pub struct Book {
     rows: Vec<Row>,
-    /// Rows of loaded modules by what callbacks bring: ModuleID and token.
-    live: HashMap<(usize, u32), RowId>,
+    /// Rows of loaded modules by what callbacks bring: ModuleID, then the row of the MethodDef table.
+    live: HashMap<usize, Vec<Option<RowId>>>,
     fleeting: usize,
     ring: VecDeque<Transition>,
     /// Number of the ring's first entry.
@@ -150,7 +150,14 @@ impl Book {
             return None;
         }
         let id = RowId(self.rows.len() as u32);
-        self.live.insert((what.module.id(), what.token), id);
+        let of_module = self.live.entry(what.module.id()).or_default();
+        let at = index(what.token);
+        if of_module.len() <= at {
+            of_module.resize(at + 1, None);
+        }
+        if let Some(entry) = of_module.get_mut(at) {
+            *entry = Some(id);
+        }
         self.fleeting += usize::from(what.module.dynamic || what.module.collectible);
         self.rows.push(Row::new(id, what, ineligible));
         Some(id)
@@ -163,7 +170,7 @@ impl Book {
 
     /// The row a callback means.
     pub fn find(&self, module_id: usize, token: u32) -> Option<RowId> {
-        self.live.get(&(module_id, token)).copied()
+        self.live.get(&module_id)?.get(index(token)).copied().flatten()
     }
 
     /// Gives a row its counters. False when the budget is used up.
@@ -353,8 +360,18 @@ impl Book {
             row.live_version = None;
             row.reason = Some((Reason::Unloaded, 0));
             row.retire_instances();
-            self.live.remove(&(key.module_id as usize, row.what.token));
+            if let Some(entry) = self
+                .live
+                .get_mut(&(key.module_id as usize))
+                .and_then(|rows| rows.get_mut(index(row.what.token)))
+            {
+                *entry = None;
+            }
             self.announce(id, now);
+        }
+        // Modules that come and go leave no lists behind.
+        if self.live.get(&(key.module_id as usize)).is_some_and(|rows| rows.iter().all(Option::is_none)) {
+            self.live.remove(&(key.module_id as usize));
         }
         self.counted.retain(|counted| lost.binary_search(&counted.row).is_err());
         self.counted_revision += 1;
@@ -383,6 +400,11 @@ impl Book {
             + instances
             + self.ring.len() * size_of::<Transition>()
     }
+}
+
+/// Number of a MethodDef token's row.
+fn index(token: u32) -> usize {
+    (token & 0x00FF_FFFF) as usize
 }
 
 /// The address of a thread-local: unique among live threads, and no system call.

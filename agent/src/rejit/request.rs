@@ -1,10 +1,10 @@
 //! `RequestReJIT` and `RequestRevert` for rows whose actual differs from what is wanted, one batch each.
 #![forbid(unsafe_code)]
 
+use super::row::Identity;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
-use crate::il;
 use crate::planner::Orders;
 use crate::probes::{stacks, tokens};
 use redial_protocol::ids::RowId;
@@ -74,35 +74,50 @@ fn request_batch(agent: &Agent, rows: &[RowId]) {
     }
 }
 
+/// A row that is to be asked for, with what of it is looked at several times. Ten thousand of them are read once: their
+/// memory is cold.
+struct Wish {
+    id: RowId,
+    module: Arc<Module>,
+    token: u32,
+    local_sig: u32,
+}
+
+impl Wish {
+    fn of(id: RowId, what: &Identity) -> Wish {
+        Wish { id, module: Arc::clone(&what.module), token: what.token, local_sig: what.local_sig }
+    }
+}
+
 /// Everything a body needs before the CLR may ask for it: the call site's token, the inlining veto, counters.
 /// Answers the rows that have it; the others are refused.
 fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
-    let copies: Vec<(RowId, Arc<Module>, u32)> = {
+    let copies: Vec<Wish> = {
         let book = agent.ledger.book();
         rows.into_iter()
-            .filter_map(|id| book.row(id).map(|row| (id, Arc::clone(&row.what.module), row.what.token)))
-            .filter(|(_, module, _)| !module.is_gone())
+            .filter_map(|id| book.row(id).map(|row| Wish::of(id, &row.what)))
+            .filter(|wish| !wish.module.is_gone())
             .collect()
     };
     // A module's token is made outside the lock: that is a call into the CLR.
-    let with_site = copies.into_iter().filter(|(id, module, _)| match agent.call_sites(module) {
+    let with_site = copies.into_iter().filter(|wish| match agent.call_sites(&wish.module) {
         Ok(_) => true,
         Err(e) => {
-            refused(agent, *id, Reason::Metadata, e.hresult.0 as u32);
+            refused(agent, wish.id, Reason::Metadata, e.hresult.0 as u32);
             false
         }
     });
     let copies: Vec<_> = with_site.collect();
     add_local_sigs(agent, &copies);
-    let mut inlined = agent.inlining.veto(copies.iter().map(|(_, module, token)| (module.id(), *token)));
-    for ((_, module, token), inlined) in copies.iter().zip(&mut inlined) {
-        *inlined = *inlined || agent.info.has_precompiled_inliners(module.id(), *token);
+    let mut inlined = agent.inlining.veto(copies.iter().map(|wish| (wish.module.id(), wish.token)));
+    for (wish, inlined) in copies.iter().zip(&mut inlined) {
+        *inlined = *inlined || agent.info.has_precompiled_inliners(wish.module.id(), wish.token);
     }
     let (ready, no_room): (Vec<RowId>, Vec<RowId>) = agent.ledger.change(|book, _| {
         let each = copies.iter().zip(inlined);
-        let (ready, no_room): (Vec<_>, Vec<_>) = each.partition(|((id, ..), inlined_before)| {
-            let has_slot = book.give_slot(*id);
-            if let (true, Some(row)) = (has_slot, book.row_mut(*id)) {
+        let (ready, no_room): (Vec<_>, Vec<_>) = each.partition(|(wish, inlined_before)| {
+            let has_slot = book.give_slot(wish.id);
+            if let (true, Some(row)) = (has_slot, book.row_mut(wish.id)) {
                 row.inlined_before = *inlined_before;
                 row.reason = None;
                 row.handed = false;
@@ -111,7 +126,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
             }
             has_slot
         });
-        let id_of = |((id, ..), _): (&(RowId, Arc<Module>, u32), bool)| *id;
+        let id_of = |(wish, _): (&Wish, bool)| wish.id;
         (ready.into_iter().map(id_of).collect(), no_room.into_iter().map(id_of).collect())
     });
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
@@ -119,17 +134,15 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
 }
 
 /// Makes the signatures that bodies with a variable of ours need, module by module.
-fn add_local_sigs(agent: &Agent, copies: &[(RowId, Arc<Module>, u32)]) {
+fn add_local_sigs(agent: &Agent, copies: &[Wish]) {
     // Made here, not by a thread of the host that asks for a body.
     if stacks::table().is_none() {
         return;
     }
-    for of_module in copies.chunk_by(|(_, a, _), (_, b, _)| Arc::ptr_eq(a, b)) {
-        let Some((_, module, _)) = of_module.first() else { continue };
-        let originals = of_module.iter().filter_map(|(_, module, token)| {
-            agent.info.il_body(module.id(), *token, il::local_sig).ok()?.ok()
-        });
-        tokens::add_local_sigs(agent, module, originals.collect());
+    for of_module in copies.chunk_by(|a, b| Arc::ptr_eq(&a.module, &b.module)) {
+        let Some(first) = of_module.first() else { continue };
+        let originals = of_module.iter().map(|wish| wish.local_sig).collect();
+        tokens::add_local_sigs(agent, &first.module, originals);
     }
 }
 

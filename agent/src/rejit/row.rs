@@ -50,6 +50,8 @@ pub struct Identity {
     pub module: Arc<Module>,
     /// MethodDef token.
     pub token: u32,
+    /// StandAloneSig token of the original body's variables; 0 where it has none.
+    pub local_sig: u32,
     /// What it is called.
     pub names: MethodNames,
 }

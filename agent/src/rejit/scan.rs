@@ -46,11 +46,12 @@ pub fn scan(agent: &Agent, module: &Arc<Module>, orders: &[&Standing], found: &m
         return;
     }
     let patterns: Vec<_> = orders.iter().map(|standing| &*standing.pattern).collect();
+    let now = agent.ledger.now_ms();
     module.with_metadata(&agent.info, |import| {
         let names = ModuleNames::default();
         matching(import, &names, &patterns, |method, hits| {
             let matched: Vec<&Standing> = hits.iter().filter_map(|hit| orders.get(*hit).copied()).collect();
-            enter(agent, module, import, &names, method, &matched, found);
+            enter(agent, module, (import, &names), method, &matched, now, found);
             if module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     });
@@ -59,10 +60,10 @@ pub fn scan(agent: &Agent, module: &Arc<Module>, orders: &[&Standing], found: &m
 fn enter(
     agent: &Agent,
     module: &Arc<Module>,
-    import: &Import,
-    names: &ModuleNames,
+    (import, names): (&Import, &ModuleNames),
     method: &Found,
     orders: &[&Standing],
+    now: u64,
     found: &mut Scan,
 ) {
     for standing in orders {
@@ -73,7 +74,13 @@ fn enter(
         book.find(module.id(), method.token).and_then(|id| Some((id, book.row(id)?.ineligible)))
     };
     // A body does not change: a copy is judged once.
-    let ineligible = known.map_or_else(|| refuse(agent, module, method), |(_, ineligible)| ineligible);
+    let (ineligible, local_sig) = match known {
+        Some((_, ineligible)) => (ineligible, 0),
+        None => match judge(agent, module, method) {
+            Ok(local_sig) => (None, local_sig),
+            Err(reason) => (Some(reason), 0),
+        },
+    };
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
     if !by_name && ineligible.is_some_and(eligibility::is_bodyless) {
         found.bodyless += 1;
@@ -89,6 +96,7 @@ fn enter(
             let what = Identity {
                 module: Arc::clone(module),
                 token: method.token,
+                local_sig,
                 names: names.display(import, method),
             };
             found.not_entered_names.push(RefusedMethod { method: what.full_name(), reason, hresult: 0 });
@@ -97,12 +105,11 @@ fn enter(
     }
     // The names are made before the lock is taken: they read metadata.
     let fresh = known.is_none().then(|| names.display(import, method));
-    let now = agent.ledger.now_ms();
     let mut book = agent.ledger.book();
     let id = match (known, fresh) {
         (Some((id, _)), _) => Some(id),
         (None, Some(names)) => {
-            let what = Identity { module: Arc::clone(module), token: method.token, names };
+            let what = Identity { module: Arc::clone(module), token: method.token, local_sig, names };
             book.add_row(what, ineligible)
         }
         (None, None) => None,
@@ -124,8 +131,8 @@ fn enter(
     found.rows.insert(id);
 }
 
-/// Why a method cannot be dialled, its body included.
-fn refuse(agent: &Agent, module: &Module, method: &Found) -> Option<Reason> {
+/// Why a method cannot be dialled, its body included; of one that can, the StandAloneSig token of its variables.
+fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<u32, Reason> {
     let facts = Facts {
         attributes: method.method.attributes,
         impl_flags: method.method.impl_flags,
@@ -137,12 +144,10 @@ fn refuse(agent: &Agent, module: &Module, method: &Found) -> Option<Reason> {
         core_library: agent.is_core_library(module),
         runtime_major: agent.runtime.major,
     };
-    if let Err(reason) = eligibility::check(&facts) {
-        return Some(reason);
-    }
-    match agent.info.il_body(module.id(), method.token, |body| il::decode(body).is_ok()) {
-        Err(_) => Some(Reason::NoBody),
-        Ok(false) => Some(Reason::BadIl),
-        Ok(true) => None,
+    eligibility::check(&facts)?;
+    match agent.info.il_body(module.id(), method.token, |body| il::decode(body).map(|body| body.local_sig)) {
+        Err(_) => Err(Reason::NoBody),
+        Ok(Err(_)) => Err(Reason::BadIl),
+        Ok(Ok(local_sig)) => Ok(local_sig),
     }
 }

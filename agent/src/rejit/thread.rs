@@ -3,6 +3,7 @@
 
 use super::inbox::{Answer, Gates, Job, Turn};
 use super::request;
+use super::row::Row;
 use super::scan::{Scan, scan};
 use crate::agent::Agent;
 use crate::catalogue::Module;
@@ -237,20 +238,18 @@ impl Worker {
 
     /// Turns what a turn found, at once or, where its copies were turned a moment ago, a moment later.
     fn carry_out(&mut self, finish: Finish, answer: Answer) {
-        let rows = finish.found.rows.clone();
+        let rows = &finish.found.rows;
         let latest = {
             let book = self.agent.ledger.book();
-            let wants = |id: &&RowId| {
-                book.row(**id).is_some_and(|row| self.orders.wanted(&row.orders).0 != row.wanted)
-            };
-            rows.iter().filter(wants).filter_map(|id| book.row(*id)?.turned).max()
+            let wants = |row: &&Row| row.turned.is_some() && self.orders.wanted(&row.orders).0 != row.wanted;
+            rows.iter().filter_map(|id| book.row(*id)).filter(wants).filter_map(|row| row.turned).max()
         };
         match latest.map(|turned| turned + MERGE) {
             Some(due) if due > Instant::now() => {
-                self.deferred.push(Deferred { rows, due, finish, answer });
+                self.deferred.push(Deferred { rows: rows.clone(), due, finish, answer });
             }
             _ => {
-                self.apply(&rows);
+                self.apply(rows);
                 self.finish(finish, answer);
             }
         }

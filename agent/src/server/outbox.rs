@@ -26,9 +26,12 @@ struct State {
     closed: bool,
 }
 
+/// Frames are written together as far as this goes: a burst of small ones is one system call, not thousands.
+const TOGETHER: usize = 64 << 10;
+
 /// What the writer finds.
 pub enum Next {
-    /// A frame to write.
+    /// Bytes to write: a frame, or several small ones.
     Frame(Vec<u8>),
     /// Nothing came in time.
     Nothing,
@@ -78,7 +81,11 @@ impl Outbox {
         let waited = self.moved.wait_timeout_while(state, timeout, |s| s.frames.is_empty() && !s.closed);
         let mut state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         match state.frames.pop_front() {
-            Some(frame) => {
+            Some(mut frame) => {
+                while let Some(next) = state.frames.pop_front_if(|next| frame.len() + next.len() <= TOGETHER)
+                {
+                    frame.extend_from_slice(&next);
+                }
                 state.bytes -= frame.len();
                 state.writing = true;
                 self.moved.notify_all();
@@ -128,5 +135,21 @@ mod tests {
         outbox.close();
         assert!(!outbox.put(vec![1]));
         assert!(matches!(outbox.next(Duration::ZERO), Next::Closed));
+    }
+
+    #[test]
+    fn small_frames_are_written_together_in_their_order() {
+        let outbox = Outbox::default();
+        for byte in 0..3u8 {
+            assert!(outbox.put(vec![byte; TOGETHER / 2]));
+        }
+        let lengths: Vec<(Option<u8>, usize)> = std::iter::from_fn(|| match outbox.next(Duration::ZERO) {
+            Next::Frame(bytes) => Some((bytes.first().copied(), bytes.len())),
+            Next::Nothing | Next::Closed => None,
+        })
+        .collect();
+        assert_eq!(lengths, [(Some(0), TOGETHER), (Some(2), TOGETHER / 2)]);
+        assert!(!outbox.is_backed_up());
+        assert!(outbox.drain(Duration::ZERO));
     }
 }

@@ -22,6 +22,11 @@ use std::time::{Duration, Instant};
 
 /// Transitions in one go.
 const MAX_TRANSITIONS: usize = 512;
+/// A burst of changes goes out in a few passes, then what came within this time together: a thousand methods that go
+/// live are not a thousand wake-ups, paid for by the host's threads.
+const PACE: Duration = Duration::from_millis(1);
+/// Passes before that: what a user does to one method is told at once.
+const AT_ONCE: u32 = 4;
 /// Longest the thread lingers at shutdown for its last frames.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -118,11 +123,18 @@ impl Subscription {
     pub fn run(mut self) {
         let stop = Arc::clone(&self.stop);
         let mut next_fold = Instant::now() + self.interval;
+        let mut in_a_row = 0;
         loop {
-            let left = next_fold.saturating_duration_since(Instant::now());
+            if in_a_row >= AT_ONCE {
+                std::thread::sleep(PACE);
+                in_a_row = 0;
+            }
+            let waiting = Instant::now();
+            let left = next_fold.saturating_duration_since(waiting);
             let control = &self.agent.server.control;
             let other = || stop.is_asked() || control.changes() != self.control_seen;
             self.agent.ledger.wait(self.ring_seen, left, other);
+            in_a_row = if waiting.elapsed() < PACE { in_a_row + 1 } else { 0 };
             let _pass = lock(&stop.pass);
             if stop.is_asked() {
                 return;

@@ -1,6 +1,7 @@
 //! Bytes to packets and back: the connection of a [`super::Controller`], its reading and its pinging thread.
 
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,13 +35,16 @@ pub fn raw(pid: u32) -> Result<Connection> {
 }
 
 /// Reads packets until the connection ends; the last thing sent says how it ended.
-pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<FromAgent, String>>) {
+pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<FromAgent, String>>, received: &AtomicU64) {
     let mut frames = FrameReader::new();
     let mut buffer = vec![0u8; 64 << 10];
     let why = 'ended: loop {
         match read.read(&mut buffer) {
             Ok(0) => break "it closed the connection".to_owned(),
-            Ok(length) => frames.push(&buffer[..length]),
+            Ok(length) => {
+                received.fetch_add(length as u64, Ordering::Relaxed);
+                frames.push(&buffer[..length]);
+            }
             Err(error) => break error.to_string(),
         }
         loop {

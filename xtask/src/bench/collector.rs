@@ -6,8 +6,8 @@ use anyhow::Result;
 use redial_testbed::runtimes::Runtime;
 
 use super::Bench;
-use super::meter::Meter;
-use super::report::Row;
+use super::meter::{Meter, PLAIN};
+use super::report::{Limit, Row};
 
 /// `GC.Collect(0)` this often a measurement, one millisecond apart; the measurement is their median.
 const COLLECTIONS: u32 = 300;
@@ -21,14 +21,10 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
             meter.borrow_mut().collection(COLLECTIONS)
         },
         || {
-            meter.borrow().dial("count")?;
+            meter.borrow().dial(PLAIN, "count")?;
             meter.borrow_mut().collection(COLLECTIONS)
         },
     )?;
-    Ok(vec![Row {
-        subject: "GC.Collect(0) beside 2 threads, count".to_owned(),
-        runtime: runtime.name().to_owned(),
-        unit: "µs",
-        pairs,
-    }])
+    let row = Row::of("GC.Collect(0) beside 2 threads, count", runtime.name(), "µs", pairs);
+    Ok(vec![row.at_most(Limit::Ratio(1.25))])
 }

@@ -1,4 +1,4 @@
-//! Row `count`: what counting adds to one call of a method of about a nanosecond.
+//! Row `count`: what counting adds to one call of a method of about a nanosecond, beside what else counts calls.
 
 use std::cell::RefCell;
 
@@ -6,36 +6,106 @@ use anyhow::Result;
 use redial_testbed::runtimes::Runtime;
 
 use super::Bench;
-use super::meter::Meter;
-use super::report::Row;
+use super::meter::{Meter, PLAIN};
+use super::peers::{Frida, Hooked};
+use super::report::{Limit, Pair, Row};
 
 const THREADS: [u32; 2] = [1, 2];
-/// Chunks of a million calls a measurement; the best counts.
+/// Chunks of a million calls a measurement.
 const CHUNKS: u32 = 60;
+/// The same with Frida, whose calls take a hundred times as long.
+const FRIDA_CHUNKS: u32 = 4;
+/// The most that a count may add to a call, in nanoseconds.
+const MOST: f64 = 1.0;
+/// The same before .NET 5.
+const MOST_BEFORE_5: f64 = 1.5;
 
-/// Alternates original IL and count in one process, with one thread and with two.
+/// Everything with one thread, then with two.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
-    // Both sides use the one host, in turns.
-    let meter = RefCell::new(Meter::start(bench, runtime)?);
     let mut rows = Vec::new();
     for threads in THREADS {
-        let pairs = bench.pairs(
-            || {
-                meter.borrow().off()?;
-                meter.borrow_mut().nanoseconds(threads, CHUNKS)
-            },
-            || {
-                meter.borrow().dial("count")?;
-                meter.borrow_mut().nanoseconds(threads, CHUNKS)
-            },
-        )?;
         let plural = if threads == 1 { "" } else { "s" };
-        rows.push(Row {
-            subject: format!("count, {threads} thread{plural}"),
-            runtime: runtime.name().to_owned(),
-            unit: "ns/call",
-            pairs,
+        let row = |what: &str, pairs: Vec<Pair>| {
+            Row::of(format!("{what}, {threads} thread{plural}"), runtime.name(), "ns/call", pairs)
+        };
+        // Both sides use the one host, in turns.
+        let meter = RefCell::new(Meter::start(bench, runtime)?);
+        let most = if runtime == Runtime::V8_0 { MOST } else { MOST_BEFORE_5 };
+        rows.push(row("count", counted(bench, &meter, threads)?).at_most(Limit::Added(most)));
+        meter.borrow().off()?;
+        for (kind, what) in [
+            ("ThreadStatic", "`[ThreadStatic]` counter in the C#"),
+            ("Interlocked", "`Interlocked.Increment` in the C#"),
+        ] {
+            rows.push(row(what, written(bench, &meter, kind, threads)?));
+        }
+        for (exact, what) in [
+            (false, "enter/leave hooks of the CLR, plain counter (loses calls)"),
+            (true, "enter/leave hooks of the CLR, atomic counter"),
+        ] {
+            rows.push(row(what, hooked(bench, runtime, &meter, exact, threads)?));
+        }
+        let what = "Frida, one native probe";
+        rows.push(match frida(bench, runtime, threads) {
+            Ok(pairs) => row(what, pairs),
+            Err(why) => Row::not_run(what, runtime.name(), &last_line(&why)),
         });
     }
+    rows.push(Row::not_run("time", runtime.name(), "this version does not offer the level"));
     Ok(rows)
+}
+
+/// What a failure comes down to: the last line of what a program said.
+fn last_line(why: &anyhow::Error) -> String {
+    format!("{why:#}").lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
+}
+
+fn counted(bench: &Bench, meter: &RefCell<Meter>, threads: u32) -> Result<Vec<Pair>> {
+    bench.pairs(
+        || {
+            meter.borrow().off()?;
+            meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS)
+        },
+        || {
+            meter.borrow().dial(PLAIN, "count")?;
+            meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS)
+        },
+    )
+}
+
+fn written(bench: &Bench, meter: &RefCell<Meter>, kind: &str, threads: u32) -> Result<Vec<Pair>> {
+    bench.pairs(
+        || meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS),
+        || meter.borrow_mut().nanoseconds(kind, threads, CHUNKS),
+    )
+}
+
+fn hooked(
+    bench: &Bench,
+    runtime: Runtime,
+    meter: &RefCell<Meter>,
+    exact: bool,
+    threads: u32,
+) -> Result<Vec<Pair>> {
+    let mut hooked = Hooked::start(bench, runtime, exact)?;
+    let pairs = bench.pairs(
+        || meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS),
+        || hooked.nanoseconds(threads, CHUNKS),
+    )?;
+    hooked.end()?;
+    Ok(pairs)
+}
+
+fn frida(bench: &Bench, runtime: Runtime, threads: u32) -> Result<Vec<Pair>> {
+    let frida = RefCell::new(Frida::start(bench, runtime)?);
+    bench.pairs(
+        || frida.borrow_mut().meter.nanoseconds(PLAIN, threads, CHUNKS),
+        || {
+            let mut frida = frida.borrow_mut();
+            frida.attach()?;
+            let measured = frida.meter.nanoseconds(PLAIN, threads, FRIDA_CHUNKS)?;
+            frida.detach()?;
+            Ok(measured)
+        },
+    )
 }

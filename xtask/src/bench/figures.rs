@@ -5,6 +5,10 @@
 pub enum Target {
     /// Nothing was decided.
     None,
+    /// Half of the measurements.
+    Median(f64),
+    /// All but one measurement in a hundred.
+    P99(f64),
     /// All but one measurement in a thousand.
     P999(f64),
     /// Every measurement.
@@ -65,6 +69,8 @@ impl Figure {
     fn columns(&self) -> [String; 8] {
         let Figure { what, unit, count, .. } = self;
         let (of, most, reached) = match (self.target, &self.numbers) {
+            (Target::Median(most), Ok([median, ..])) => ("median", most, *median),
+            (Target::P99(most), Ok([_, p99, ..])) => ("p99", most, *p99),
             (Target::P999(most), Ok([_, _, p999, _])) => ("p99.9", most, *p999),
             (Target::Worst(most), Ok([.., worst])) => ("worst", most, *worst),
             _ => ("", f64::NAN, f64::NAN),

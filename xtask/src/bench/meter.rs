@@ -1,4 +1,4 @@
-//! The measuring host: a C# program that times its own hot method on command, with the agent in it.
+//! The measuring host: a C# program that times its own hot method on command, with the agent or something else in it.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use redial_testbed::runtimes::Runtime;
 use super::Bench;
 
 /// The method measured: about a nanosecond of body, never inlined.
-const HOT: &str = "loops!Loops.Plain(int)";
+pub const PLAIN: &str = "Plain";
 
 /// A running measuring host.
 pub struct Meter<'b> {
@@ -22,8 +22,17 @@ pub struct Meter<'b> {
 impl<'b> Meter<'b> {
     /// Starts it under the agent, with nothing dialled.
     pub fn start(bench: &'b Bench, runtime: Runtime) -> Result<Self> {
+        Self::start_with(bench, runtime, |command| host::load_agent_from(command, bench.built.agent()))
+    }
+
+    /// Starts it in an environment of the caller's making.
+    pub fn start_with(
+        bench: &'b Bench,
+        runtime: Runtime,
+        prepare: impl FnOnce(&mut Command),
+    ) -> Result<Self> {
         let mut command = programs::named("loops")?.command(runtime)?;
-        host::load_agent_from(&mut command, bench.built.agent());
+        prepare(&mut command);
         let mut host = Host::start(command)?;
         let pid = host.wait_for("ready ")?;
         Ok(Self { bench, host, pid })
@@ -34,26 +43,28 @@ impl<'b> Meter<'b> {
         &self.pid
     }
 
-    /// Nanoseconds a call of the hot method, on so many threads: the best of so many chunks of a million calls.
-    pub fn nanoseconds(&mut self, threads: u32, chunks: u32) -> Result<f64> {
-        self.number(&format!("bench Plain {threads} {chunks}"), &format!("bench Plain {threads} "))
+    /// Nanoseconds a call of `Loops.KIND`, on so many threads, from so many chunks of a million calls: the best of one
+    /// thread; the median of several, since the best is one during which the others happened to wait.
+    pub fn nanoseconds(&mut self, kind: &str, threads: u32, chunks: u32) -> Result<f64> {
+        let answer = format!("bench {kind} {threads} ");
+        self.number(&format!("bench {kind} {threads} {chunks}"), &answer, usize::from(threads > 1))
     }
 
     /// Median microseconds of so many collections while two threads call the hot method.
     pub fn collection(&mut self, times: u32) -> Result<f64> {
-        self.number(&format!("gc Plain {times}"), "gc Plain ")
+        self.number(&format!("gc {PLAIN} {times}"), &format!("gc {PLAIN} "), 0)
     }
 
-    /// The first number of the answer.
-    fn number(&mut self, command: &str, answer: &str) -> Result<f64> {
+    /// One of the answer's numbers.
+    fn number(&mut self, command: &str, answer: &str, at: usize) -> Result<f64> {
         let answered = self.host.ask(command, answer)?;
-        let first = answered.split(' ').next().unwrap_or_default();
-        first.parse().with_context(|| format!("{command}: answered {answered:?}, which has no number"))
+        let number = answered.split(' ').nth(at).unwrap_or_default();
+        number.parse().with_context(|| format!("{command}: answered {answered:?}, which has no number"))
     }
 
-    /// Dials the hot method.
-    pub fn dial(&self, level: &str) -> Result<()> {
-        self.redial(&["dial", &self.pid, HOT, level])
+    /// Dials `Loops.KIND`.
+    pub fn dial(&self, kind: &str, level: &str) -> Result<()> {
+        self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), level])
     }
 
     /// Turns every dial off.
@@ -66,5 +77,11 @@ impl<'b> Meter<'b> {
         command.args(arguments);
         self.bench.built.tell(&mut command);
         host::run(command)?.ok().map(drop).with_context(|| format!("redial {}", arguments.join(" ")))
+    }
+
+    /// Ends it; what it said on standard error.
+    pub fn end(mut self) -> Result<String> {
+        self.host.close_input();
+        Ok(self.host.finish()?.ok()?.stderr)
     }
 }

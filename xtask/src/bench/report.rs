@@ -1,4 +1,4 @@
-//! Medians, spreads and tables.
+//! Medians, spreads, what a spread allows to say, and tables.
 
 use std::fmt::Write;
 
@@ -22,6 +22,21 @@ pub struct Row {
     pub unit: &'static str,
     /// The measurements.
     pub pairs: Vec<Pair>,
+    /// What it should be at most.
+    pub limit: Limit,
+}
+
+/// What a row should be at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// Nothing was decided.
+    None,
+    /// The difference, in the row's unit.
+    Added(f64),
+    /// The ratio.
+    Ratio(f64),
+    /// It could not be measured, and why.
+    NotRun,
 }
 
 /// Median, smallest and largest of some numbers.
@@ -48,34 +63,110 @@ impl Spread {
     }
 
     fn text(self) -> String {
-        format!("{:.2} ({:.2}–{:.2})", self.median, self.least, self.most)
+        format!("{} ({}–{})", number(self.median), number(self.least), number(self.most))
+    }
+
+    fn ratio(self) -> String {
+        format!("{:.3} ({:.3}–{:.3})", self.median, self.least, self.most)
+    }
+
+    /// Whether `value` lies outside what the median may be: below all measurements or above all of them, one on each
+    /// side apart where there are at least seven (of nine, that covers the median in 96 of 100 cases).
+    fn excludes(numbers: &[f64], value: f64) -> bool {
+        let outlier = usize::from(numbers.len() >= 7);
+        let below = numbers.iter().filter(|number| **number < value).count();
+        let above = numbers.iter().filter(|number| **number > value).count();
+        !numbers.is_empty() && (below <= outlier || above <= outlier) && below.max(above) > numbers.len() / 2
     }
 }
 
+/// Two places below a hundred, none above a thousand.
+fn number(value: f64) -> String {
+    let places = if value.abs() >= 1000.0 { 0 } else { 2 - usize::from(value.abs() >= 100.0) };
+    format!("{value:.places$}")
+}
+
 impl Row {
-    /// The columns: subject, runtime, without, with, difference, ratio, each spread as `median (least–most)`.
+    /// A row without a limit.
+    pub fn of(subject: impl Into<String>, runtime: &str, unit: &'static str, pairs: Vec<Pair>) -> Row {
+        Row { subject: subject.into(), runtime: runtime.to_owned(), unit, pairs, limit: Limit::None }
+    }
+
+    /// The row with what it should be at most.
+    pub fn at_most(self, limit: Limit) -> Row {
+        Row { limit, ..self }
+    }
+
+    /// A row of nothing, with the reason.
+    pub fn not_run(subject: impl Into<String>, runtime: &str, why: &str) -> Row {
+        let subject = format!("{}: {why}", subject.into());
+        Row::of(subject, runtime, "", Vec::new()).at_most(Limit::NotRun)
+    }
+
+    /// The columns: subject, runtime, without, with, difference, ratio, limit, each spread as `median (least–most)`.
     ///
     /// Difference and ratio are those of the pairs, so that drift between pairs cancels out.
-    fn columns(&self) -> [String; 6] {
+    fn columns(&self) -> [String; 7] {
+        if self.limit == Limit::NotRun {
+            let [nothing, same, again, more] = ["", "", "", ""].map(str::to_owned);
+            return [
+                self.subject.clone(),
+                self.runtime.clone(),
+                nothing,
+                same,
+                again,
+                more,
+                "not run".to_owned(),
+            ];
+        }
         let plain = Spread::of(self.pairs.iter().map(|pair| pair.plain));
         let dialled = Spread::of(self.pairs.iter().map(|pair| pair.dialled));
-        let added = Spread::of(self.pairs.iter().map(|pair| pair.dialled - pair.plain));
-        let ratio = Spread::of(self.pairs.iter().map(|pair| pair.dialled / pair.plain));
+        let differences: Vec<f64> = self.pairs.iter().map(|pair| pair.dialled - pair.plain).collect();
+        let added = Spread::of(differences.iter().copied());
+        let ratio = Spread::of(self.ratios());
+        let added = match Spread::excludes(&differences, 0.0) {
+            true => added.text(),
+            false => format!("none: {}", added.text()),
+        };
         [
             format!("{} [{}]", self.subject, self.unit),
             self.runtime.clone(),
             plain.text(),
             dialled.text(),
-            added.text(),
-            ratio.text(),
+            added,
+            ratio.ratio(),
+            self.verdict(&differences),
         ]
+    }
+
+    fn ratios(&self) -> impl Iterator<Item = f64> {
+        self.pairs.iter().map(|pair| pair.dialled / pair.plain)
+    }
+
+    /// What is to be said of the limit.
+    fn verdict(&self, differences: &[f64]) -> String {
+        let (text, limit, measured) = match self.limit {
+            Limit::None | Limit::NotRun => return String::new(),
+            Limit::Added(most) => (format!("+{most} {}", self.unit), most, differences.to_vec()),
+            Limit::Ratio(most) => (format!("× {most}"), most, self.ratios().collect()),
+        };
+        let said = match (
+            Spread::of(measured.iter().copied()).median <= limit,
+            Spread::excludes(&measured, limit),
+        ) {
+            (true, true) => "met",
+            (false, true) => "missed",
+            (true, false) => "met by the median only",
+            (false, false) => "missed by the median only",
+        };
+        format!("≤ {text}: {said}")
     }
 }
 
-const HEADINGS: [&str; 6] = ["what", "runtime", "without", "with", "added", "ratio"];
+const HEADINGS: [&str; 7] = ["what", "runtime", "without", "with", "added", "ratio", "target"];
 
 /// Every row as cells, the headings first; every number is `median (least–most)`.
-pub fn cells(rows: &[Row]) -> Vec<[String; 6]> {
+pub fn cells(rows: &[Row]) -> Vec<[String; 7]> {
     std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(Row::columns)).collect()
 }
 
@@ -124,6 +215,10 @@ mod tests {
         assert_eq!(Spread::of(std::iter::empty()).median, 0.0);
     }
 
+    fn pairs(differences: &[f64]) -> Vec<Pair> {
+        differences.iter().map(|added| Pair { plain: 10.0, dialled: 10.0 + added }).collect()
+    }
+
     #[test]
     fn difference_and_ratio_are_of_the_pairs() {
         let pairs = vec![
@@ -131,19 +226,41 @@ mod tests {
             Pair { plain: 10.0, dialled: 11.0 },
             Pair { plain: 2.0, dialled: 3.0 },
         ];
-        let row = Row { subject: "count".to_owned(), runtime: "8.0".to_owned(), unit: "ns/call", pairs };
-        let [what, _, _, _, added, ratio] = row.columns();
+        let row = Row::of("count", "8.0", "ns/call", pairs).at_most(Limit::Added(1.5));
+        let [what, _, _, _, added, ratio, target] = row.columns();
         assert_eq!(what, "count [ns/call]");
         assert_eq!(added, "1.00 (1.00–1.00)");
-        assert_eq!(ratio, "1.50 (1.10–2.00)");
+        assert_eq!(ratio, "1.500 (1.100–2.000)");
+        assert_eq!(target, "≤ +1.5 ns/call: met");
         let cells = cells(&[row]);
         let markdown = markdown(&cells);
-        assert!(
-            markdown.starts_with(
-                "| what | runtime | without | with | added | ratio |\n|---|---|---|---|---|---|\n"
-            )
-        );
+        assert!(markdown.starts_with(
+            "| what | runtime | without | with | added | ratio | target |\n|---|---|---|---|---|---|---|\n"
+        ));
         assert!(markdown.contains("| count [ns/call] | 8.0 | 2.00 (1.00–10.00) |"), "{markdown}");
         assert!(terminal(&cells).starts_with("what "));
+    }
+
+    #[test]
+    fn a_difference_inside_the_spread_is_none() {
+        let row = |differences: &[f64]| Row::of("idle", "8.0", "ms", pairs(differences)).columns()[4].clone();
+        assert!(row(&[1.0, -1.0, 2.0]).starts_with("none: 1.00 ("));
+        assert!(!row(&[1.0, 0.5, 2.0]).starts_with("none"));
+        assert!(row(&[0.0, 0.0, 0.0]).starts_with("none"));
+        // One of nine may be an outlier, two may not.
+        assert!(!row(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -5.0]).starts_with("none"));
+        assert!(row(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0, -5.0]).starts_with("none"));
+    }
+
+    #[test]
+    fn a_limit_inside_the_spread_is_said_so() {
+        let verdict = |differences: &[f64], limit| {
+            Row::of("x", "8.0", "ms", pairs(differences)).at_most(limit).columns()[6].clone()
+        };
+        assert_eq!(verdict(&[1.0, 1.0, 1.0], Limit::Added(2.0)), "≤ +2 ms: met");
+        assert_eq!(verdict(&[1.0, 1.0, 1.0], Limit::Added(0.5)), "≤ +0.5 ms: missed");
+        assert_eq!(verdict(&[1.0, 1.0, 3.0], Limit::Added(2.0)), "≤ +2 ms: met by the median only");
+        assert_eq!(verdict(&[1.0, 3.0, 3.0], Limit::Ratio(1.2)), "≤ × 1.2: missed by the median only");
+        assert_eq!(Row::not_run("Frida", "8.0", "absent").columns()[6], "not run");
     }
 }

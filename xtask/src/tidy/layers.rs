@@ -12,7 +12,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("redial", &["redial-protocol"]),
     ("redial-window-bench", &["redial-protocol", "redial"]),
     ("redial-testbed", &["redial-protocol", "redial-agent", "redial"]),
-    ("xtask", &["redial-testbed"]),
+    ("redial-bench-hooks", &[]),
+    ("xtask", &["redial-protocol", "redial-testbed"]),
 ];
 
 /// Compares what the manifests say with the table.

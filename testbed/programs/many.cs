@@ -1,0 +1,82 @@
+// Loads assemblies that hold many methods and calls some of them over and over.
+//
+// many FILE..., then commands, one a line:
+//   hammer   -> hammering    a thread calls Hot.All.Sweep(int) again and again: each method of Hot once a sweep
+//   stop     -> stopped      it no longer does
+//   sweep N  -> swept N      N sweeps in this thread
+//   memory   -> memory KIB   a collection, then the process's resident memory
+// The first FILE is Hot.dll. It says "ready PID" first, when all are loaded, and ends with "exit" or at the end of its
+// input.
+using System;
+using System.Diagnostics;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Threading;
+
+static class Many
+{
+    static volatile bool stop;
+    static int sink;
+
+    static int Main(string[] args)
+    {
+        Assembly[] loaded = args.Select(file => Assembly.LoadFrom(Path.GetFullPath(file))).ToArray();
+        if (loaded.Length == 0)
+        {
+            Console.Error.WriteLine("usage: many HOT FILE...");
+            return 2;
+        }
+        var sweep = (Func<int, int>)loaded[0].GetType("Hot.All", true).GetMethod("Sweep")
+            .CreateDelegate(typeof(Func<int, int>));
+        // Every method has code before anybody looks.
+        for (int i = 0; i < 100; i++)
+            sink += sweep(i);
+        Thread hammering = null;
+        Say("ready " + Process.GetCurrentProcess().Id);
+        string line;
+        while ((line = Console.In.ReadLine()) != null && line != "exit")
+        {
+            string[] words = line.Split(' ');
+            switch (words[0])
+            {
+                case "hammer":
+                    stop = false;
+                    hammering = new Thread(() =>
+                    {
+                        while (!stop)
+                            sink += sweep(1);
+                    });
+                    hammering.Start();
+                    Say("hammering");
+                    break;
+                case "stop":
+                    stop = true;
+                    hammering.Join();
+                    Say("stopped");
+                    break;
+                case "sweep":
+                    for (int i = 0; i < int.Parse(words[1]); i++)
+                        sink += sweep(i);
+                    Say("swept " + words[1]);
+                    break;
+                case "memory":
+                    GC.Collect();
+                    string resident = File.ReadLines("/proc/self/status").First(one => one.StartsWith("VmRSS:"));
+                    Say("memory " + new string(resident.Where(char.IsDigit).ToArray()));
+                    break;
+                default:
+                    Say("error unknown command: " + line);
+                    break;
+            }
+        }
+        stop = true;
+        return 0;
+    }
+
+    static void Say(string line)
+    {
+        Console.Out.WriteLine(line);
+        Console.Out.Flush();
+    }
+}

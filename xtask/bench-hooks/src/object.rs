@@ -1,0 +1,115 @@
+//! COM by hand: one class factory, one callback object, neither ever freed. Every callback but two does nothing.
+
+use core::ffi::c_void;
+
+use crate::{E_FAIL, Hresult, S_OK, initialize, shutdown};
+
+/// A GUID as it lies in memory.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Guid(u32, u16, u16, [u8; 8]);
+
+/// `IID_ICorProfilerInfo3`
+pub const PROFILER_INFO_3: Guid =
+    Guid(0xB555_ED4F, 0x452A, 0x4E54, [0x8B, 0x39, 0xB5, 0x36, 0x0B, 0xAD, 0x32, 0xA0]);
+
+/// More than `ICorProfilerCallback11` has.
+const SLOTS: usize = 128;
+
+/// One entry of a table of methods.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Slot(*const ());
+
+#[repr(C)]
+struct Object {
+    table: &'static [Slot; SLOTS],
+}
+
+// SAFETY: the tables and objects are constant.
+unsafe impl Sync for Slot {}
+
+static FACTORY: Object = Object { table: &FACTORY_TABLE };
+static CALLBACK: Object = Object { table: &CALLBACK_TABLE };
+
+static FACTORY_TABLE: [Slot; SLOTS] = {
+    let mut table = unknown();
+    table[3] = Slot(create_instance as *const ());
+    table
+};
+
+static CALLBACK_TABLE: [Slot; SLOTS] = {
+    let mut table = unknown();
+    table[3] = Slot(initialize as *const ());
+    table[4] = Slot(shutdown as *const ());
+    table
+};
+
+/// `IUnknown`, and methods that do nothing whatever their arguments: in both calling conventions the caller cleans up.
+const fn unknown() -> [Slot; SLOTS] {
+    let mut table = [Slot(succeed as *const ()); SLOTS];
+    table[0] = Slot(query_interface as *const ());
+    table[1] = Slot(count_reference as *const ());
+    table[2] = Slot(count_reference as *const ());
+    table
+}
+
+unsafe extern "system" fn succeed() -> Hresult {
+    S_OK
+}
+
+unsafe extern "system" fn count_reference(_this: *mut c_void) -> u32 {
+    1
+}
+
+/// The CLR asks for versions of one interface, which all begin alike.
+unsafe extern "system" fn query_interface(
+    this: *mut c_void,
+    _iid: *const Guid,
+    object: *mut *mut c_void,
+) -> Hresult {
+    // SAFETY: room for a pointer (COM contract).
+    unsafe { *object = this };
+    S_OK
+}
+
+unsafe extern "system" fn create_instance(
+    _this: *mut c_void,
+    _outer: *mut c_void,
+    _iid: *const Guid,
+    object: *mut *mut c_void,
+) -> Hresult {
+    // SAFETY: room for a pointer (COM contract).
+    unsafe { *object = std::ptr::from_ref(&CALLBACK).cast_mut().cast() };
+    S_OK
+}
+
+/// A method of a COM object by its slot.
+///
+/// # Safety
+/// `object` is a live COM object with at least so many slots.
+pub unsafe fn method(object: *mut c_void, slot: usize) -> *const () {
+    // SAFETY: an object begins with the address of its table (COM).
+    unsafe {
+        let table: *const *const () = *object.cast();
+        *table.add(slot)
+    }
+}
+
+/// Hands out the class factory, whatever the class (COM).
+///
+/// # Safety
+/// The arguments follow the COM contract of `DllGetClassObject`.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn DllGetClassObject(
+    _class: *const Guid,
+    _iid: *const Guid,
+    object: *mut *mut c_void,
+) -> Hresult {
+    if object.is_null() {
+        return E_FAIL;
+    }
+    // SAFETY: checked for null above; room for a pointer (COM contract).
+    unsafe { *object = std::ptr::from_ref(&FACTORY).cast_mut().cast() };
+    S_OK
+}

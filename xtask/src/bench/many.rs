@@ -1,0 +1,88 @@
+//! The host with many methods: `Hot`, a thousand short ones that are called all the time, and copies of `Big`, ten
+//! thousand of all shapes each.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result};
+use redial_protocol::ids::RowId;
+use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::state::State;
+use redial_testbed::controller::Controller;
+use redial_testbed::host::{self, Host};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::{generate, programs};
+
+use super::Bench;
+
+/// Every method of `Hot`.
+pub const HOT: &str = "Hot!Hot.H*.M*";
+/// How many those are.
+pub const HOT_METHODS: usize = (generate::HOT_CLASSES * generate::HOT_METHODS) as usize;
+
+/// A running host.
+pub struct Many {
+    /// It is spoken to in lines.
+    pub host: Host,
+    /// Its process id.
+    pub pid: u32,
+}
+
+impl Many {
+    /// Starts it under the agent, with so many copies of `Big`; all is loaded, nothing dialled.
+    pub fn start(bench: &Bench, runtime: Runtime, copies: u32) -> Result<Many> {
+        let mut command = programs::named("many")?.command(runtime)?;
+        command.arg(generate::hot_library()?);
+        for number in 0..copies {
+            command.arg(generate::big_library_named(&copy(number))?);
+        }
+        host::load_agent_from(&mut command, bench.built.agent());
+        let mut host = Host::start(command)?;
+        let pid = host.wait_for("ready ")?.parse().context("a host says `ready PID`")?;
+        Ok(Many { host, pid })
+    }
+
+    /// A session of ours that is told everything.
+    pub fn watch(&self) -> Result<Controller> {
+        let mut controller = Controller::connect(self.pid)?;
+        controller.subscribe(None)?;
+        Ok(controller)
+    }
+
+    /// Resident memory after a collection, in bytes.
+    pub fn memory(&mut self) -> Result<f64> {
+        let kib: f64 = self.host.ask("memory", "memory ")?.parse().context("memory is a number")?;
+        Ok(kib * 1024.0)
+    }
+}
+
+/// Name of a copy of `Big`.
+fn copy(number: u32) -> String {
+    format!("Big{number}")
+}
+
+/// The ten thousand methods of a copy that its source names.
+pub fn big(number: u32) -> String {
+    format!("{}!Big.C*.M*", copy(number))
+}
+
+/// Waits until as many copies as `Hot` has methods went live. Told from the events alone: looking at every row at each
+/// of thousands of events would be what is measured.
+pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
+    let mut live: HashSet<RowId> = HashSet::new();
+    controller.wait_for("that every hot method is live", |event| {
+        if let Event::Transition(transition) = event
+            && transition.state == State::Live
+        {
+            live.insert(transition.row);
+        }
+        (live.len() >= HOT_METHODS).then_some(())
+    })
+}
+
+/// Waits until every method of `Hot` is known and off.
+pub fn wait_for_off(controller: &mut Controller) -> Result<()> {
+    controller.wait_until("that every hot method is off", |dials| {
+        let off = |row: &&StatusRow| row.state == State::Off && row.module == "Hot";
+        dials.values().filter(off).count() >= HOT_METHODS
+    })
+}

@@ -1,0 +1,62 @@
+//! A program from start to end: how long it took, and the most memory it had.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+/// What a run took.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    /// From start to end.
+    pub milliseconds: f64,
+    /// Its peak of resident memory; 0 where the system does not tell.
+    pub peak_mib: f64,
+}
+
+/// Runs `command` to its end.
+///
+/// # Errors
+/// When it cannot be started or does not end with code 0.
+pub fn timed(mut command: Command) -> Result<Timed> {
+    // A file, not a pipe: nobody reads while the program runs.
+    let errors = tempfile()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.1);
+    let begin = Instant::now();
+    let mut child = command.spawn().context("the program cannot be started")?;
+    let (success, peak_mib) = wait(&mut child)?;
+    let milliseconds = begin.elapsed().as_secs_f64() * 1000.0;
+    if !success {
+        bail!("the program failed: {}", std::fs::read_to_string(errors.0).unwrap_or_default());
+    }
+    Ok(Timed { milliseconds, peak_mib })
+}
+
+fn tempfile() -> Result<(std::path::PathBuf, std::fs::File)> {
+    let path = crate::build::target_folder().join("bench-errors.txt");
+    let file = std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok((path, file))
+}
+
+#[cfg(unix)]
+fn wait(child: &mut std::process::Child) -> Result<(bool, f64)> {
+    let pid = i32::try_from(child.id()).context("a process id beyond its type")?;
+    let mut status = 0;
+    // SAFETY: all-zero bytes are a valid rusage; wait4 overwrites it.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the child is ours and not waited for; both out pointers are live locals.
+    while unsafe { libc::wait4(pid, &mut status, 0, &mut usage) } < 0 {
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error).context("the program cannot be waited for");
+        }
+    }
+    let success = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
+    // KiB on Linux.
+    Ok((success, usage.ru_maxrss as f64 / 1024.0))
+}
+
+#[cfg(not(unix))]
+fn wait(child: &mut std::process::Child) -> Result<(bool, f64)> {
+    Ok((child.wait()?.success(), 0.0))
+}
