@@ -135,9 +135,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
     }
 
     window.0.key_press(Key::F9);
-    window.until("all off", |window| {
-        [ADD, FIND, RAISE].iter().all(|method| window.dial(method) == "off")
-    })?;
+    window.until("all off", |window| [ADD, FIND, RAISE].iter().all(|method| window.dial(method) == "off"))?;
     window.until("the agent's word", |window| window.says("every dial is off"))?;
     shop.rounds(40)?;
     let after = shop.status()?;

@@ -64,12 +64,11 @@ fn no_display(set: impl Fn(&str) -> bool) -> Option<String> {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn without_a_display_a_sentence_says_what_else_there_is() {
         let why = no_display(|_| false).expect("there is none");
         assert!(why.contains("DISPLAY") && why.contains("redial ps"), "{why}");
