@@ -192,13 +192,16 @@ impl Agent {
 
     /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
     pub fn module_loaded(&self, id: usize) {
-        let Some(module) = self.modules.load(&self.info, id) else { return };
+        let Some(module) = self.modules.read(&self.info, id) else { return };
         if self.is_core_library(&module) {
             self.choose_call_form(&module);
         }
         if !module.dynamic && !module.collectible && tokens::must_be_widened(self, &module) {
             // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
             let _ = self.call_sites(&module);
+        }
+        if !self.modules.publish(&module) {
+            return;
         }
         // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
         // ReJIT thread that hangs inside the runtime.
@@ -268,7 +271,9 @@ impl Agent {
         };
         let rewrite = |original: &[u8]| {
             let own = il::local_sig(original)?;
-            let with_local = lock(&module.local_sigs).get(own);
+            // A variable whose address is taken keeps the JIT from turning a last call into a jump.
+            let grows = il::may_end_in_itself(original, token);
+            let with_local = lock(&module.local_sigs).get(own).filter(|_| !grows);
             let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
             let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
             let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));

@@ -26,3 +26,20 @@ fn threads_that_come_and_go_are_counted_exactly(runtime: Runtime) -> Result<()> 
     ensure!(live.host.finish()?.code()? == 0);
     Ok(())
 }
+
+/// A method that calls itself last, optimised from the start, needs no more stack with its dial on.
+#[test]
+fn last_calls_stay_jumps() -> Result<()> {
+    let mut command = programs::named("stacks")?.command(Runtime::V8_0)?;
+    command.env("DOTNET_TieredCompilation", "0");
+    let mut live = under_agent::start(command)?;
+    let mut controller = live.controller()?;
+    let sum = live.host.ask("deep 3000000", "sum ")?;
+    controller.dial("stacks!Stacks.Down", Level::Count, Stay::Kept)?;
+    ensure!(live.host.ask("deep 3000000", "sum ")? == sum, "the sums differ");
+    let row = controller.row("stacks!Stacks.Down")?;
+    ensure!(row.calls == 3_000_001, "{row:?}");
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}

@@ -9,6 +9,7 @@ use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, TryLockError};
 use std::time::{Duration, Instant};
@@ -97,9 +98,9 @@ struct Inner {
 }
 
 impl Modules {
-    /// Takes note of a loaded module. None while its assembly is unknown (then `ModuleAttachedToAssembly` calls
-    /// again) or when it is known already.
-    pub fn load(&self, info: &ProfilerInfo, id: usize) -> Option<Arc<Module>> {
+    /// Reads a loaded module, which nobody knows until it is published. None while its assembly is unknown (then
+    /// `ModuleAttachedToAssembly` calls again) or when it is known already.
+    pub fn read(&self, info: &ProfilerInfo, id: usize) -> Option<Arc<Module>> {
         if lock(&self.inner).by_id.contains_key(&id) {
             return None;
         }
@@ -107,9 +108,6 @@ impl Modules {
         let (name, domain) = info.assembly_info(facts.assembly?).ok()?;
         let domain_name = info.domain_name(domain).unwrap_or_default();
         let mut inner = lock(&self.inner);
-        if inner.by_id.contains_key(&id) {
-            return None;
-        }
         inner.generations += 1;
         inner.domains.insert(domain, domain_name);
         let module = Arc::new(Module {
@@ -124,8 +122,18 @@ impl Modules {
             gone: AtomicBool::new(false),
             readers: RwLock::new(()),
         });
-        inner.by_id.insert(id, Arc::clone(&module));
         Some(module)
+    }
+
+    /// Makes a module known; false when another life of it is.
+    pub fn publish(&self, module: &Arc<Module>) -> bool {
+        match lock(&self.inner).by_id.entry(module.id()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(Arc::clone(module));
+                true
+            }
+        }
     }
 
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.

@@ -78,10 +78,10 @@ impl Import {
         }
         let rows = |table| {
             let (mut row_bytes, mut rows, mut columns, mut key) = (0, 0, 0, 0);
-            let name = std::ptr::null();
-            // SAFETY: out pointers are live locals; the name is only pointed to, and `name` outlives the call.
+            let mut name: *const i8 = std::ptr::null();
+            // SAFETY: out pointers are live locals; the name's is written to, though the binding has it const.
             let hresult = unsafe {
-                tables.GetTableInfo(table, &mut row_bytes, &mut rows, &mut columns, &mut key, &name)
+                tables.GetTableInfo(table, &mut row_bytes, &mut rows, &mut columns, &mut key, &raw mut name)
             };
             check("GetTableInfo", hresult).map(|()| rows)
         };

@@ -117,6 +117,16 @@ pub fn local_sig(original: &[u8]) -> Result<u32, IlError> {
     Ok(Header::read(&mut Bytes::new(original))?.local_sig)
 }
 
+/// Whether a body seems to end in a call of the method itself (`call` or `callvirt` of its MethodDef token, then `ret`):
+/// optimised, such a method may run in a stack that does not grow. Bytes that only look so are taken for one.
+pub fn may_end_in_itself(original: &[u8], token: u32) -> bool {
+    let token = token.to_le_bytes();
+    original.windows(6).any(|window| match window {
+        [0x28 | 0x6F, a, b, c, d, 0x2A] => [*a, *b, *c, *d] == token,
+        _ => false,
+    })
+}
+
 /// Puts a prologue before everything: a branch back to the start of the method does not run it again, and it is in no
 /// try region, not even one that starts at the first instruction.
 ///

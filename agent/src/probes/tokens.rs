@@ -14,6 +14,9 @@ use crate::signature::{Type, append_locals, write_locals};
 use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap};
 
+/// Variables of the smallest filler: more of one kind than any body has.
+const FILLER: usize = 333;
+
 /// Whether a module's metadata must be widened as it loads ([`room`]); notes how much room it has otherwise.
 pub fn must_be_widened(agent: &Agent, module: &Module) -> bool {
     let sizes = module.with_metadata(&agent.info, |import| import.sizes().ok()).flatten();
@@ -34,8 +37,9 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
             let sizes = import.sizes()?;
             let emitter = agent.info.emitter(module.id())?;
             let wide = Room::of(&sizes).is_none();
-            if wide && room::missing(sizes.blobs) > 0 {
-                let filler = write_locals(&vec![Type::I4; room::missing(sizes.blobs)]);
+            if wide {
+                // Surely new, so that it surely is added; the additions that follow find the limit passed and widen.
+                let filler = write_locals(&vec![Type::I4; room::missing(sizes.blobs) + FILLER]);
                 emitter.stand_alone_sig(&filler.unwrap_or_default())?;
             }
             let form = agent.call_form();
@@ -49,7 +53,6 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
             };
             agent.info.apply_metadata(module.id())?;
             if wide {
-                // The first addition passed the limit, the second widened.
                 lock(&module.local_sigs).room = Room::Wide;
             }
             Ok(sites)

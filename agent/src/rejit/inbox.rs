@@ -71,6 +71,16 @@ pub enum Job {
     Bad(RowId, Reason, u32),
 }
 
+impl Job {
+    /// The gate that a thread of the host waits at, if there is one.
+    pub fn into_gate(self) -> Option<Arc<Gate>> {
+        match self {
+            Job::Loaded(_, gate) => gate,
+            _ => None,
+        }
+    }
+}
+
 /// The queue. Its length is bounded by what puts into it: loaded modules, sessions (`MAX_TURNS` each at a time), and
 /// bodies the CLR did not take.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::Transition;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use windows_core::HRESULT;
@@ -222,16 +222,19 @@ impl Book {
         self.ring_first + self.ring.len() as u64
     }
 
-    /// Transitions from number `seen` on, at most `limit`, and how many were lost before them. They bring the
-    /// instances there are now: the ring keeps none, a generic method may have hundreds.
+    /// Transitions from number `seen` on, at most `limit`, and how many were lost before them. The last of each row
+    /// brings the instances there are now: the ring keeps none, a generic method may have hundreds.
     pub fn transitions(&self, seen: u64, limit: usize) -> (Vec<Transition>, u64) {
         let lost = self.ring_first.saturating_sub(seen);
         let skip = seen.saturating_sub(self.ring_first) as usize;
-        let with_instances = |transition: &Transition| Transition {
-            instances: self.row(transition.row).map(Row::shown_instances).unwrap_or_default(),
-            ..transition.clone()
-        };
-        (self.ring.iter().skip(skip).take(limit).map(with_instances).collect(), lost)
+        let mut page: Vec<Transition> = self.ring.iter().skip(skip).take(limit).cloned().collect();
+        let mut brought = HashSet::new();
+        for transition in page.iter_mut().rev() {
+            if brought.insert(transition.row) {
+                transition.instances = self.row(transition.row).map(Row::shown_instances).unwrap_or_default();
+            }
+        }
+        (page, lost)
     }
 
     /// A body goes to the CLR for this copy: answers its row's slot offset in bytes, or None to leave the method as

@@ -54,6 +54,22 @@ struct Batch {
     turns: Vec<(Finish, Answer)>,
 }
 
+/// The jobs without the turns that "all off" came after: they are answered, and never begun.
+fn without_outdated(jobs: Vec<Job>) -> Vec<Job> {
+    let Some(last_off) = jobs.iter().rposition(|job| matches!(job, Job::AllOff(_))) else { return jobs };
+    let mut kept = Vec::with_capacity(jobs.len());
+    for (at, job) in jobs.into_iter().enumerate() {
+        match job {
+            Job::Turn(turn) if at < last_off => {
+                let sentence = "everything was turned off before this turn began";
+                turn.answer.give(Err(Refusal::AgentOff(sentence.into())));
+            }
+            job => kept.push(job),
+        }
+    }
+    kept
+}
+
 /// State of the thread.
 pub struct Worker {
     agent: &'static Agent,
@@ -77,6 +93,7 @@ impl Worker {
             self.agent.worker_busy(true);
             if self.agent.ledger.book().stopping() {
                 self.agent.worker_busy(false);
+                drop(Gates(jobs.into_iter().filter_map(Job::into_gate).collect()));
                 return;
             }
             self.work(jobs);
@@ -92,13 +109,11 @@ impl Worker {
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
-        let mut batch = Batch::default();
-        for job in jobs {
-            guard::guard_always((), || self.take(job, &mut batch));
-        }
-        let Batch { affected, gates, turns } = batch;
-        guard::guard_always((), || self.apply(&affected));
-        drop(gates);
+        // Modules first: a thread of the host waits for them. What turns find, they find in these modules too.
+        let (loaded, others): (Vec<_>, Vec<_>) =
+            jobs.into_iter().partition(|job| matches!(job, Job::Loaded(..)));
+        drop(self.carry_together(loaded));
+        let turns = self.carry_together(without_outdated(others));
         for (finish, answer) in turns {
             guard::guard_always((), || self.carry_out(finish, answer));
         }
@@ -110,6 +125,18 @@ impl Worker {
             }
             self.publish();
         });
+    }
+
+    /// Does these jobs; what is left are turns to be carried out.
+    fn carry_together(&mut self, jobs: Vec<Job>) -> Vec<(Finish, Answer)> {
+        let mut batch = Batch::default();
+        for job in jobs {
+            guard::guard_always((), || self.take(job, &mut batch));
+        }
+        let Batch { affected, gates, turns } = batch;
+        guard::guard_always((), || self.apply(&affected));
+        drop(gates);
+        turns
     }
 
     /// Does a job, or notes in `batch` what is done for all of them together.

@@ -49,9 +49,10 @@ pub struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        // First: nobody waits for room in it any more.
+        self.outbox.close();
         self.unsubscribe();
         answer::forget(self.agent, self.id);
-        self.outbox.close();
         self.closer.close();
     }
 }

@@ -8,7 +8,7 @@ use crate::planner::Owner;
 use crate::rejit::{Answer, Job, Turn, TurnResult};
 use crate::sync::lock;
 use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_ORDERS, MAX_PATTERN, MAX_TURNS};
+use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS, MAX_PATTERN, MAX_TURNS};
 use redial_protocol::message::{Event, Order, Refusal, Reply};
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
@@ -26,38 +26,53 @@ pub struct Turns(Mutex<Waiting>);
 #[derive(Debug, Default)]
 struct Waiting {
     next: u64,
-    /// By number: the request and since when.
-    turns: BTreeMap<u64, (u32, Instant)>,
+    /// By number.
+    turns: BTreeMap<u64, Wait>,
+}
+
+#[derive(Debug)]
+struct Wait {
+    request: u32,
+    since: Instant,
+    /// Bytes of its patterns.
+    bytes: usize,
+    /// The session was told that the CLR hangs; the answer is not sent any more.
+    told: bool,
 }
 
 impl Turns {
-    /// Notes a turn; its number. None when too many wait.
-    fn begin(&self, request: u32) -> Option<u64> {
+    /// Notes a turn; its number. None when too many, or too many bytes, wait.
+    fn begin(&self, request: u32, bytes: usize) -> Option<u64> {
         let mut waiting = lock(&self.0);
-        if waiting.turns.len() >= MAX_TURNS {
+        let before: usize = waiting.turns.values().map(|wait| wait.bytes).sum();
+        if waiting.turns.len() >= MAX_TURNS || (before > 0 && before + bytes > MAX_FRAME) {
             return None;
         }
         waiting.next += 1;
         let number = waiting.next;
-        waiting.turns.insert(number, (request, Instant::now()));
+        waiting.turns.insert(number, Wait { request, since: Instant::now(), bytes, told: false });
         Some(number)
     }
 
     /// Whether there are any: a peer that waits for an answer may be silent.
     pub fn wait(&self) -> bool {
-        !lock(&self.0).turns.is_empty()
+        lock(&self.0).turns.values().any(|wait| !wait.told)
     }
 
     /// Whether the turn still waited for its answer.
     fn end(&self, number: u64) -> bool {
-        lock(&self.0).turns.remove(&number).is_some()
+        lock(&self.0).turns.remove(&number).is_some_and(|wait| !wait.told)
     }
 
-    /// Takes the requests out that have waited for `longest`.
+    /// The requests that have waited for `longest`, each once. They count as waiting until they end.
     fn overdue(&self, longest: Duration) -> Vec<u32> {
         let mut waiting = lock(&self.0);
-        let late = waiting.turns.extract_if(.., |_, (_, since)| since.elapsed() >= longest);
-        late.map(|(_, (request, _))| request).collect()
+        let late = waiting.turns.values_mut().filter(|wait| !wait.told && wait.since.elapsed() >= longest);
+        late.map(|wait| {
+            wait.told = true;
+            wait.request
+        })
+        .collect()
     }
 }
 
@@ -74,9 +89,13 @@ impl Session {
         if let Err(refusal) = check(&orders) {
             return Some(Reply::Refused(refusal));
         }
-        let Some(number) = self.turns.begin(id) else {
-            let sentence =
-                format!("{MAX_TURNS} turns of this session wait for the runtime; wait for an answer");
+        let bytes = orders.iter().map(|order| size_of::<Order>() + order.pattern.len()).sum();
+        // Whoever does not read its answers gets no more of them.
+        let begun = if self.outbox.is_backed_up() { None } else { self.turns.begin(id, bytes) };
+        let Some(number) = begun else {
+            let sentence = format!(
+                "more than {MAX_TURNS} turns, or {MAX_FRAME} bytes of them, wait; read the answers first"
+            );
             return Some(Reply::Refused(Refusal::OverLimit(sentence)));
         };
         // Before the turn: should its answer not come in time, it may still take effect.

@@ -1,4 +1,4 @@
-use crate::il::{Insn, Prologue, Rewritten, decode, with_prologue};
+use crate::il::{Insn, Prologue, Rewritten, decode, may_end_in_itself, with_prologue};
 
 fn probe() -> Vec<Insn> {
     vec![Insn::LdcI4(1000), Insn::LdcI8(0x7FFF_1234_5678_9ABC), Insn::ConvI, Insn::Calli(0x1100_0001)]
@@ -102,4 +102,16 @@ fn a_try_region_from_the_start_does_not_take_the_prologue_in() {
     .concat();
     assert_eq!(body, expected);
     assert_eq!(map, [(0, 20), (1, 21), (3, 23), (4, 24)]);
+}
+
+#[test]
+fn a_last_call_of_the_method_itself_is_seen() {
+    let body = |call: u8, token: u32, after: u8| {
+        let [a, b, c, d] = token.to_le_bytes();
+        may_end_in_itself(&[(8 << 2) | 2, 0x02, 0x00, call, a, b, c, d, after, 0x2A], 0x0600_0012)
+    };
+    assert!(body(0x28, 0x0600_0012, 0x2A) && body(0x6F, 0x0600_0012, 0x2A));
+    assert!(!body(0x28, 0x0600_0013, 0x2A), "another method");
+    assert!(!body(0x28, 0x0600_0012, 0x26), "the result is used");
+    assert!(!may_end_in_itself(&[], 0x0600_0012));
 }
