@@ -70,10 +70,15 @@ pub fn big(number: u32) -> String {
 pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
     let mut live: HashSet<RowId> = HashSet::new();
     controller.wait_for("that every hot method is live", |event| {
-        if let Event::Transition(transition) = event
-            && transition.state == State::Live
-        {
-            live.insert(transition.row);
+        match event {
+            Event::Transition(transition) if transition.state == State::Live => {
+                live.insert(transition.row);
+            }
+            // Rows that are told of for the first time, and may be live by then.
+            Event::Rows { rows, .. } => {
+                live.extend(rows.iter().filter(|row| row.state == State::Live).map(|row| row.row));
+            }
+            _ => {}
         }
         (live.len() >= HOT_METHODS).then_some(())
     })

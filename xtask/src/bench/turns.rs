@@ -135,7 +135,7 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
     many.host.ask("stop", "stopped")?;
     let on = runtime.name();
     Ok(vec![
-        Figure::of(&format!("{on}: `dial` of a hot method to live"), "ms", &one, Target::P99(LIVE)),
+        Figure::of(&format!("{on}: `dial` of a hot method to live"), "ms", &one, Target::Median(LIVE)),
         Figure::of(&format!("{on}: 1,000 hot methods to accepted"), "ms", &accepted, Target::None),
         Figure::of(&format!("{on}: 1,000 hot methods to live"), "ms", &live, Target::Median(HOT_LIVE)),
     ])
