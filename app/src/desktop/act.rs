@@ -300,6 +300,9 @@ impl App {
                 }
             }
         }
+        if let Some(id) = self.model.met_agent() {
+            self.workers.retry(id);
+        }
         self.await_start();
         let Some(launched) = self.launching.and_then(|ticket| self.model.launched.get(&ticket)) else {
             return;

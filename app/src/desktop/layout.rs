@@ -5,6 +5,7 @@ use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
+use crate::model::update::Retry;
 use crate::ui::theme::Palette;
 use crate::views::empty::Why;
 use crate::views::{
@@ -84,15 +85,13 @@ impl App {
         if connection.catalogue.is_empty() {
             let row = model.processes.get(connection.process);
             let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
-            let (waiting, gone);
+            let launch_only = unready.is_some_and(|row| matches!(row.agent, AgentState::LaunchOnly(_)));
+            let waiting;
             let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
-                (Status::Lost { why, .. }, None) => {
-                    gone = why.clone();
-                    Why::Gone(&gone)
-                }
-                (Status::Lost { .. } | Status::Connecting, Some(why)) => {
-                    Why::NoAgent { process: &process, why }
-                }
+                (Status::Lost { why, retry: Retry::Never, .. }, _) => Why::Gone { what: why, ended: true },
+                (Status::Lost { .. } | Status::Connecting, _) if launch_only => Why::NoAgent { process: &process },
+                (Status::Lost { why, .. }, None) => Why::Gone { what: why, ended: false },
+                (Status::Lost { .. } | Status::Connecting, Some(why)) => Why::Unfit { process: &process, why },
                 (Status::Connecting, None) => {
                     waiting = format!("Connecting to {process}…");
                     Why::Waiting(&waiting)

@@ -21,7 +21,7 @@ use crate::model::connection::{Connection, Status};
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
-use crate::model::update::{Now, Update};
+use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
 use crate::ui::theme;
 use crate::views;
@@ -161,6 +161,7 @@ impl App {
         Situation {
             process: connection.is_some(),
             connected: live,
+            ended: connection.is_some_and(|connection| connection.status.retry() == Some(Retry::Never)),
             selected: connection.map_or(0, |connection| connection.selection.len()),
             shown: connection.map_or(0, |connection| connection.row_count()),
             filtered: connection.is_some_and(|connection| !connection.list.filter().text.is_empty()),

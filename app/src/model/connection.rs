@@ -12,7 +12,7 @@ use super::methodset::MethodSet;
 use super::selection::{Mode, Selection};
 use super::tree::{Tree, TreeRows};
 use super::turns::Turns;
-use super::update::{Now, Refused};
+use super::update::{Now, Refused, Retry};
 use crate::model::live::TICK_MS;
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
@@ -35,9 +35,29 @@ pub enum Status {
     Lost {
         /// Why, as a sentence.
         why: String,
-        /// When the next attempt begins, on `Now::mono`'s clock; absent: there will be none.
-        retry_at: Option<Duration>,
+        /// What comes next.
+        retry: Retry,
+        /// When it ended, on `Now::mono`'s clock.
+        since: Duration,
     },
+}
+
+impl Status {
+    /// When the next attempt begins by itself, on `Now::mono`'s clock; None: none is planned.
+    pub fn retry_at(&self) -> Option<Duration> {
+        match self {
+            Status::Lost { retry: Retry::After(wait), since, .. } => Some(*since + *wait),
+            Status::Lost { .. } | Status::Connecting | Status::Live => None,
+        }
+    }
+
+    /// What follows a loss; None while there is a session, or one is tried.
+    pub fn retry(&self) -> Option<Retry> {
+        match self {
+            Status::Lost { retry, .. } => Some(*retry),
+            Status::Connecting | Status::Live => None,
+        }
+    }
 }
 
 /// Which form the methods have on screen.

@@ -154,19 +154,21 @@ fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
     connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(1)).expect("possible");
     connection.apply(vec![Told::Latency(Duration::from_micros(80))], &mut log, now(1));
     let lost = |retry| Told::Lost { why: "the agent closed the connection".into(), retry };
-    connection.apply(vec![lost(Some(Duration::from_secs(2)))], &mut log, now(1_000));
+    connection.apply(vec![lost(Retry::After(Duration::from_secs(2)))], &mut log, now(1_000));
     let expected = Status::Lost {
         why: "the agent closed the connection".into(),
-        retry_at: Some(Duration::from_secs(3)),
+        retry: Retry::After(Duration::from_secs(2)),
+        since: Duration::from_secs(1),
     };
     assert_eq!((&connection.status, connection.latency), (&expected, None));
+    assert_eq!(connection.status.retry_at(), Some(Duration::from_secs(3)));
     assert!(!connection.dial(add).pending);
     assert!(texts(&log, Kind::Refusal)[0].contains("was not answered"));
     let why = connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(2)).expect_err("lost");
     assert_eq!(why, "the agent closed the connection");
     let said = texts(&log, Kind::Connection).len();
-    connection.apply(vec![Told::Connecting, lost(None)], &mut log, now(3_000));
-    connection.apply(vec![lost(None)], &mut log, now(3_000));
+    connection.apply(vec![Told::Connecting, lost(Retry::Asked)], &mut log, now(3_000));
+    connection.apply(vec![lost(Retry::Asked)], &mut log, now(3_000));
     assert!(texts(&log, Kind::Connection).len() <= said + 1, "not the same again and again");
     assert_eq!(connection.catalogue.len(), 8, "what was seen stays to look at");
 }

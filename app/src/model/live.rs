@@ -67,7 +67,10 @@ pub struct Live {
     folded_to: Option<u64>,
     folds: u64,
     updates: u64,
+    /// Updates of this session that the agent sent late, merged with later ones, because we took none; and whether
+    /// there were more of them before the last fold.
     dropped: u64,
+    late: bool,
     ended: bool,
     rows_edition: u64,
     states_edition: u64,
@@ -95,7 +98,7 @@ impl Live {
     pub fn begin_session(&mut self) {
         self.folded_to = None;
         self.ended = false;
-        self.dropped = 0;
+        (self.dropped, self.late) = (0, false);
         for id in std::mem::take(&mut self.busy) {
             if let Some(row) = self.row_mut(id) {
                 row.rate = None;
@@ -231,6 +234,7 @@ impl Live {
     pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) {
         self.updates += 1;
         self.folds += 1;
+        self.late = dropped > self.dropped;
         self.dropped = dropped;
         let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
         self.folded_to = Some(delta.t_ms);
@@ -345,9 +349,9 @@ impl Live {
         self.updates
     }
 
-    /// Updates the agent dropped because we were slow.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
+    /// Whether the last fold came late because we were slow; nothing is lost by that.
+    pub fn late(&self) -> bool {
+        self.late
     }
 
     /// Whether the agent said goodbye.

@@ -35,6 +35,9 @@ pub struct RuntimeRow {
     pub tested: bool,
 }
 
+/// What there is to say of a process without the agent.
+pub const WITHOUT_AGENT: &str = "it runs without the agent; start it from here, or with `redial run -- COMMAND`";
+
 /// What can be done with a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
@@ -61,7 +64,7 @@ impl AgentState {
         match self {
             AgentState::Unknown => "…",
             AgentState::Loaded(_) => "loaded",
-            AgentState::LaunchOnly(_) => "launch only",
+            AgentState::LaunchOnly(_) => "launch-only",
             AgentState::Refused(_) => "refused",
             AgentState::None(_) => "none",
         }
@@ -116,6 +119,14 @@ impl Processes {
     pub fn answered(&mut self, key: ProcessKey, facts: Box<AgentFacts>) {
         if let Some(row) = self.rows.get_mut(&key) {
             row.agent = AgentState::Loaded(facts);
+            self.arrange();
+        }
+    }
+
+    /// A connection found no agent in a process, whatever was found when the process was looked at last.
+    pub fn has_no_agent(&mut self, key: ProcessKey) {
+        if let Some(row) = self.rows.get_mut(&key).filter(|row| row.agent.can_connect()) {
+            row.agent = AgentState::LaunchOnly(WITHOUT_AGENT.to_owned());
             self.arrange();
         }
     }

@@ -52,7 +52,7 @@ impl Screen {
         }
         let ordered = self.order.order(dials);
         if let Some((columns, rows)) = terminal() {
-            let lines = table(self.pid, dials.dropped(), &ordered, columns, rows);
+            let lines = table(self.pid, dials.late(), &ordered, columns, rows);
             // Up to the first line of the old table, and clear from there (ECMA-48 CUU, ED).
             if self.drawn > 0 {
                 self.out.text(&format!("\x1b[{}A\x1b[J", self.drawn))?;
@@ -71,12 +71,12 @@ impl Screen {
 }
 
 /// The table for a terminal, never larger than it.
-fn table(pid: u32, dropped: u64, ordered: &[&Dial], columns: usize, rows: usize) -> Vec<String> {
+fn table(pid: u32, late: bool, ordered: &[&Dial], columns: usize, rows: usize) -> Vec<String> {
     let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
     let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
     let mut head = format!("process {pid}: {}", words::count(ordered.len() as u64, "dial", "dials"));
-    if dropped > 0 {
-        head.push_str(&format!(", {} dropped", words::count(dropped, "update", "updates")));
+    if late {
+        head.push_str("; numbers are late: this terminal is slow, nothing is lost");
     }
     let mut lines = vec![head];
     let mut table = Table::new(&[number("CALLS"), number("PER SECOND"), text("STATE"), wide("METHOD")]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
-        table(42, 0, &ByRate::default().order(dials), columns, rows)
+        table(42, false, &ByRate::default().order(dials), columns, rows)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::stage::{CONNECTION, act, crowd, feed, minute, row, rows, second, tell
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
-use crate::model::update::{Launch, Refused, Told, Update, Written};
+use crate::model::update::{Launch, Refused, Retry, Told, Update, Written};
 use eframe::egui::accesskit::{self, Role};
 use eframe::egui::{self, Key, Modifiers, Theme};
 use egui_kittest::Harness;
@@ -313,7 +313,7 @@ fn a_launched_program_that_ended_says_how_and_what_it_wrote() {
         ],
     );
     tell(&mut harness, vec![Told::Connected(Box::new(crate::model::connection::tests::facts())), rows()]);
-    tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: None }]);
+    tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
     feed(&mut harness, vec![launch(Launch::Ended { how: "with code 2".into() })]);
     for part in ["shop --exact ended with code 2", "cannot use --exact", "99 calls  Shop!Shop.Catalog.Find"] {
         assert!(harness.query_all_by_label_contains(part).next().is_some(), "{part}");

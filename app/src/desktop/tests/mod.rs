@@ -4,5 +4,6 @@ pub mod stage;
 
 mod gestures;
 mod order;
+mod reach;
 mod settings;
 mod snapshots;

@@ -4,7 +4,7 @@ use super::{Connection, Status};
 use crate::model::ids::Ticket;
 use crate::model::live::Live;
 use crate::model::log::{Kind, Log};
-use crate::model::update::{CataloguePart, Now, Told};
+use crate::model::update::{CataloguePart, Now, Retry, Told};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
@@ -74,7 +74,7 @@ impl Connection {
         self.facts = Some(facts);
     }
 
-    fn lost(&mut self, why: String, retry: Option<Duration>, log: &mut Log, now: Now) {
+    fn lost(&mut self, why: String, retry: Retry, log: &mut Log, now: Now) {
         for pending in self.turns.clear() {
             if pending.accepted.is_none() {
                 let text = format!("{} was not answered: {why}", pending.words);
@@ -88,7 +88,7 @@ impl Connection {
         self.loss = Some(why.clone());
         self.latency = None;
         self.holder = None;
-        self.status = Status::Lost { why, retry_at: retry.map(|wait| now.mono + wait) };
+        self.status = Status::Lost { why, retry, since: now.mono };
     }
 
     fn grow(&mut self, part: CataloguePart, log: &mut Log, now: Now) {
