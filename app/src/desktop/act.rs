@@ -7,6 +7,7 @@ use crate::model::ids::Node;
 use crate::model::list::{Key, Sort};
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
+use crate::model::selection::Mode;
 use crate::output::words;
 use crate::views;
 use crate::views::confirm::Bulk;
@@ -154,7 +155,7 @@ impl App {
             (connection.shape, connection.selection.focus(), how)
             && !matches!(node, Node::Method(_))
         {
-            self.change(|connection| connection.tree.set_expanded(node, how == Move::Up));
+            self.open_or_close(node, how == Move::Up);
             return;
         }
         let targets = connection.targets();
@@ -183,6 +184,20 @@ impl App {
             }
             None => {}
         }
+    }
+
+    /// Opens a group of the tree, or goes into it if it is open; closes it, or goes to the one above it if it is closed.
+    fn open_or_close(&mut self, node: Node, open: bool) {
+        self.methods.follow = true;
+        self.change(|connection| {
+            let above = connection.catalogue.parent(node);
+            match (open, connection.tree.is_expanded(node), above) {
+                (true, true, _) => connection.step(1, false),
+                (false, false, Some(above)) => connection.click(above, Mode::Replace),
+                (false, false, None) => {}
+                _ => connection.tree.set_expanded(node, open),
+            }
+        });
     }
 
     /// Turns at once what is small or possible anyway only as a refusal; asks first about what is large.

@@ -131,7 +131,7 @@ fn undo_restores_the_mixture_there_was() {
     let mut turns = Turns::default();
     let all = vec![(Level::Off, MethodSet::range(2..6))];
     turns.begin(Ticket(1), "off".into(), all.clone(), &live, now(0));
-    assert_eq!(turns.undoable(), None, "not before it is done");
+    assert_eq!(turns.undoable(), Some("off"), "at once");
     turns.accepted(Ticket(1), now(0));
     assert_eq!(turns.undoable(), Some("off"));
     let (words, wishes) = turns.begin_undo(Ticket(2), false, now(1)).expect("one to undo");
@@ -150,4 +150,26 @@ fn undo_restores_the_mixture_there_was() {
     assert_eq!((turns.undoable(), turns.redoable()), (Some("off"), None));
     turns.clear();
     assert_eq!(turns.undoable(), None);
+}
+
+/// Two turns and two steps back, none of them answered yet.
+#[test]
+fn what_is_not_answered_yet_can_be_undone_too() {
+    let live = Live::default();
+    let mut turns = Turns::default();
+    let count = |method| vec![(Level::Count, MethodSet::one(MethodIx(method)))];
+    let off = |method| vec![(Level::Off, MethodSet::one(MethodIx(method)))];
+    turns.begin(Ticket(1), "one".into(), count(3), &live, now(0));
+    turns.begin(Ticket(2), "two".into(), count(4), &live, now(0));
+    turns.begin(Ticket(3), "three".into(), off(3), &live, now(0));
+    let mut undone = |ticket| turns.begin_undo(Ticket(ticket), false, now(0)).expect("one to undo");
+    assert_eq!(undone(4), ("undo three".into(), count(3)), "the wish before, not what the agent last said");
+    assert_eq!(undone(5), ("undo two".into(), off(4)));
+    assert_eq!((turns.undoable(), turns.redoable()), (Some("one"), Some("two")));
+    // Both fail: they stand where they stood.
+    turns.failed(Ticket(4));
+    turns.failed(Ticket(5));
+    assert_eq!((turns.undoable(), turns.redoable()), (Some("three"), None));
+    turns.failed(Ticket(3));
+    assert_eq!(turns.undoable(), Some("two"), "what was not done needs no undoing");
 }

@@ -131,7 +131,18 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     if std::mem::take(&mut state.to_top) {
         state.scroll.bring_into_view(0);
     }
+    // The wheel on the dial of the focused row turns that, and scrolls nothing.
+    let turning = connection.obstacle().is_none()
+        && connection.selection.focus().is_some_and(|node| {
+            let dial = ui.ctx().read_response(rows::dial_id(ui, node));
+            dial.is_some_and(|dial| dial.hovered())
+        });
+    let mut wheel = 0.0;
+    if turning {
+        wheel = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
+    }
     let window = state.scroll.show(ui, "methods", count, ROW);
+    ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
     let columns = Columns::of(window.rect);
     state.note_pointer(ui, Rect::from_x_y_ranges(columns.knob, window.rect.y_range()));

@@ -163,7 +163,7 @@ impl Row<'_> {
         let Some(row) = connection.tree.rows().get(self.place) else { return (face, said) };
         self.tell(ui, &said, |node| node.set_expanded(row.expanded));
         let arrow = Rect::from_center_size(pos2(self.left + 6.0, rect.center().y), vec2(16.0, rect.height()));
-        let open = ui.interact(arrow.intersect(self.clip), self.id(ui, "arrow"), Sense::click());
+        let open = ui.interact(arrow.intersect(self.clip), ui.scope_id().with(("arrow", self.node)), Sense::click());
         open.widget_info(|| {
             egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("expand {said}"))
         });
@@ -185,10 +185,6 @@ impl Row<'_> {
         (face, said)
     }
 
-    fn id(&self, ui: &Ui, part: &str) -> egui::Id {
-        ui.scope_id().with((part, self.node))
-    }
-
     fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {
         if self.clip.height() < self.rect.height() * 0.5 {
             return;
@@ -199,7 +195,7 @@ impl Row<'_> {
         let wheel = self.connection.selection.focus() == Some(self.node);
         let enabled = self.connection.obstacle().map_or(Ok(()), Err);
         let knob = Knob::new(face.knob(self.connection, &label), KNOB).wheel(wheel).enabled(enabled);
-        let turned = knob.show_at(ui, self.id(ui, "dial"), place);
+        let turned = knob.show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
             if !self.selected {
                 commands.push(Command::Pick(self.node, Mode::Replace));
@@ -254,6 +250,11 @@ impl Row<'_> {
             ui.close();
         }
     }
+}
+
+/// The id of the knob of a row that stands in `ui`.
+pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
+    ui.scope_id().with(("dial", node))
 }
 
 /// Whether a row that counts has a note: then some calls are not counted.

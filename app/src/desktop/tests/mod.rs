@@ -3,6 +3,7 @@
 pub mod stage;
 
 mod gestures;
+mod keys;
 mod order;
 mod reach;
 mod settings;
