@@ -73,9 +73,6 @@ impl App {
             Command::Pick(node, mode) => self.change(|connection| connection.click(node, mode)),
             Command::Expand(node) => self.change(|connection| connection.tree.toggle(node)),
             Command::Sort(sort) => {
-                // A tree has the order of its names; who asks for another wants the table.
-                self.settings.tree = false;
-                self.follow_settings();
                 self.change(|connection| connection.set_sort(sort));
                 // Who sorts looks at what comes first, save for one row that is looked at already.
                 self.methods.to_top =

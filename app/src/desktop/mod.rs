@@ -17,7 +17,7 @@ pub use open::{Options, open};
 
 use crate::commands::{Situation, Switches};
 use crate::model::Model;
-use crate::model::connection::{Connection, Status};
+use crate::model::connection::{Connection, Shape, Status};
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
@@ -233,6 +233,10 @@ impl eframe::App for App {
             context.request_repaint();
         }
         let waiting = self.model.current().is_some_and(|connection| !connection.turns.pending().is_empty());
+        let due = self.model.current().filter(|connection| connection.shape == Shape::Tree);
+        if let Some(due) = due.and_then(|connection| connection.tree.due()) {
+            context.request_repaint_after(due.saturating_sub(now.mono));
+        }
         if waiting {
             // What was asked for is over after a while, answered or not.
             context.request_repaint_after(Duration::from_millis(500));

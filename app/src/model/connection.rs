@@ -179,8 +179,10 @@ impl Connection {
         self.settle_unable();
         self.list.settle(&self.catalogue, &self.live);
         if self.shape == Shape::Tree {
-            let text = &self.list.filter().text;
-            self.tree.settle(&self.catalogue, self.list.visible(), self.list.edition(), text);
+            let (visible, edition) = (self.list.visible(), self.list.edition());
+            let order = (self.list.sort(), self.list.is_held());
+            self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
+            self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
         }
     }
 
@@ -218,7 +220,7 @@ impl Connection {
         self.list.set_filter(filter);
     }
 
-    /// Sets the order of the table.
+    /// Sets the order: of the table, and of siblings in the tree.
     pub fn set_sort(&mut self, sort: Sort) {
         self.list.set_sort(sort);
     }

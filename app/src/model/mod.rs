@@ -34,6 +34,7 @@ pub mod query;
 mod ranking;
 pub mod selection;
 pub mod series;
+mod standing;
 pub mod state;
 pub mod tree;
 pub mod turns;

@@ -161,7 +161,7 @@ fn keep_focus(state: &mut State, connection: &Connection) {
         .focus()
         .filter(|_| one || state.follow || state.find_again)
         .zip(connection.focus_place());
-    let by_number = connection.shape == Shape::List && connection.list.sort().key != Key::Name;
+    let by_number = connection.list.sort().key != Key::Name;
     let first = by_number && state.scroll.is_at_top(ROW);
     if let (Some((before, from)), Some((node, to))) = (state.focus, now)
         && !first
@@ -194,7 +194,7 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
         }
         let rect = Rect::from_x_y_ranges(range, head.y_range());
         let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click());
-        let chosen = sort.key == key && connection.shape == Shape::List;
+        let chosen = sort.key == key;
         response.widget_info(|| {
             egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, format!("sort by {text}"))
         });
@@ -214,7 +214,12 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
             let stroke = egui::Stroke::new(1.5, palette.accent);
             painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
         }
-        if response.clicked() {
+        let clicked = response.clicked();
+        response.on_hover_text(match connection.shape {
+            Shape::List => format!("sorts the methods by {text}"),
+            Shape::Tree => format!("sorts what is in each group by {text}"),
+        });
+        if clicked {
             // Numbers are looked at for the largest, names from A on.
             let descending = if chosen { !sort.descending } else { key != Key::Name };
             commands.push(Command::Sort(Sort { key, descending }));

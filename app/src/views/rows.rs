@@ -36,6 +36,8 @@ struct Row<'a> {
     response: Response,
     /// Selected itself, or by a group that has no row here.
     selected: bool,
+    /// In the tree, every method selected.
+    inside: &'a MethodSet,
 }
 
 /// Draws the rows in view and takes clicks in.
@@ -47,9 +49,9 @@ pub fn show(
     connection: &Connection,
     commands: &mut Vec<Command>,
 ) {
-    let below = match connection.shape {
-        Shape::List => connection.selection.below_groups(&connection.catalogue),
-        Shape::Tree => MethodSet::default(),
+    let (below, inside) = match connection.shape {
+        Shape::List => (connection.selection.below_groups(&connection.catalogue), MethodSet::default()),
+        Shape::Tree => (MethodSet::default(), connection.targets()),
     };
     for place in window.rows.clone() {
         let Some(node) = connection.row_at(place) else { continue };
@@ -70,6 +72,7 @@ pub fn show(
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
             selected: connection.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
+            inside: &inside,
         };
         row.ground();
         let (face, name) = match node {
@@ -176,13 +179,28 @@ impl Row<'_> {
         let mut name = Name::new(label, connection, paint.palette);
         name.part(0..label.len(), paint.palette.text);
         let count = words::count(row.methods.into(), "method", "methods");
-        name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)));
+        name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);
+        let hidden = self.selected_inside(row.expanded);
+        if hidden > 0 {
+            let hidden = format!("{} selected inside", words::grouped(hidden));
+            ui.ctx().accesskit_node_builder(self.response.id, |node| node.set_value(hidden.clone()));
+            name.remark(&format!(", {hidden}"), paint.palette.accent);
+        }
         paint.name(*rect, self.left + 18.0, name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
             paint.counted(*rect, "", group.sums.calls, Some(group.sums.rate));
         }
         (face, said)
+    }
+
+    /// Methods selected that a closed group hides; none where the group itself is selected.
+    fn selected_inside(&self, expanded: bool) -> u64 {
+        if expanded || self.selected {
+            return 0;
+        }
+        let below = self.connection.catalogue.methods_below(self.node);
+        below.iter().map(|range| u64::from(self.inside.count_in(range))).sum()
     }
 
     fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {

@@ -149,19 +149,6 @@ fn the_selected_row_stays_selected_while_numbers_reorder_the_table() {
 }
 
 #[test]
-fn sorting_in_the_tree_shows_the_table_sorted() {
-    let mut harness = with_shop(Theme::Dark);
-    tell(&mut harness, vec![rows()]);
-    tell(&mut harness, minute());
-    act(&mut harness, Command::Tree);
-    harness.get_by_label("sort by per second").click();
-    harness.run_steps(3);
-    let shop = harness.state().model.current().expect("Shop");
-    let first = shop.list.at(0).map(|method| shop.catalogue.full_name(method).text);
-    assert_eq!((shop.shape, first.as_deref()), (crate::model::connection::Shape::List, Some(ADD)));
-}
-
-#[test]
 fn a_table_is_copied_as_shown() {
     let mut harness = with_shop(Theme::Dark);
     tell(&mut harness, vec![rows()]);

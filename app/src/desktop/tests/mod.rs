@@ -8,3 +8,4 @@ mod order;
 mod reach;
 mod settings;
 mod snapshots;
+mod tree;
