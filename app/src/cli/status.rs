@@ -121,9 +121,9 @@ pub fn state(dial: &Dial) -> String {
     }
 }
 
-/// The pattern that names the method.
+/// The method's full name.
 pub fn name(dial: &Dial) -> String {
-    format!("{}!{}{}", dial.row.module, dial.row.method, dial.row.signature)
+    format!("{}!{}{}", dial.row.module, dial.row.method, words::plain_parameters(&dial.row.signature))
 }
 
 fn control_line(status: &AgentStatus) -> String {

@@ -5,6 +5,7 @@ use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::ids::MethodIx;
 use super::series::Series;
+use crate::output::words;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
@@ -27,7 +28,7 @@ pub struct LiveRow {
     pub copy: CopyKey,
     /// The method, once the catalogue has it.
     pub method: Option<MethodIx>,
-    /// `Module!Namespace.Type.Method(PARAMS)`.
+    /// `Module!Namespace.Type.Method(PARAMS)`, as people read it.
     pub name: Box<str>,
     /// The AppDomain's name.
     pub domain: Box<str>,
@@ -186,7 +187,7 @@ impl Live {
                 id,
                 copy: row.copy,
                 method: None,
-                name: format!("{}!{}{}", row.module, row.method, row.signature).into(),
+                name: format!("{}!{}{}", row.module, row.method, words::plain_parameters(&row.signature)).into(),
                 domain: row.domain.into(),
                 wanted: row.wanted,
                 state: row.state,

@@ -336,17 +336,14 @@ fn names_assembly(pattern: &str, name: &str) -> bool {
 /// which the token may be another method's.
 pub fn one_method(catalogue: &Catalogue, method: MethodIx) -> String {
     let index = catalogue.module_of(method);
-    let full = catalogue.full_name(method);
-    let Some(module) = catalogue.module(index) else { return full.text };
+    let named = catalogue.pattern(method);
+    let Some(module) = catalogue.module(index) else { return named };
     let by_token = format!("{}!{:#010x}", module.name, catalogue.token(method).0);
     if has_other_build(catalogue, index) || !names_assembly(&by_token, &module.name) {
         // An assembly whose name no pattern can say is left out: the method's name still is its own.
-        let named = Pattern::parse(&full.text).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
-        return if named {
-            full.text
-        } else {
-            full.text.get(full.type_name.start..).unwrap_or_default().to_owned()
-        };
+        let fits = Pattern::parse(&named).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
+        let without_assembly = module.name.len() + 1;
+        return if fits { named } else { named.get(without_assembly..).unwrap_or_default().to_owned() };
     }
     by_token
 }

@@ -86,6 +86,30 @@ fn another_build_of_the_same_assembly_is_told_apart_by_names() {
     assert_eq!(one_method(&catalogue, MethodIx(4)), "Od*d!N.A.M(int)");
 }
 
+/// What is read is not what is sent: a pointer's star is no wildcard.
+#[test]
+fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
+    use crate::model::catalogue::builder::Builder;
+    use crate::model::catalogue::builder::tests::{module, page};
+    let builds = [module(1, "Shop", "a.dll"), module(2, "Shop", "b.dll")];
+    let mut catalogue = Catalogue::default();
+    let mut builder = Builder::default();
+    builder.set_modules(&builds);
+    let mut batches = Vec::new();
+    for build in &builds {
+        let methods = [("Shop.Raw", "Copy", r"(byte\*, int)", 0x0600_0001)];
+        batches.extend(builder.push(&page(build.key, &methods)).expect("whole"));
+    }
+    batches.extend(builder.finish());
+    assert!(batches.into_iter().all(|batch| catalogue.append(batch)));
+    let method = MethodIx(0);
+    assert_eq!(catalogue.full_name(method).text, "Shop!Shop.Raw.Copy(byte*, int)");
+    let pattern = one_method(&catalogue, method);
+    assert_eq!(pattern, r"Shop!Shop.Raw.Copy(byte\*, int)", "another build may have another method at its token");
+    let parsed = Pattern::parse(&pattern).expect("a pattern");
+    assert!(!parsed.has_wildcard());
+}
+
 #[test]
 fn too_many_orders_are_refused_with_a_sentence() {
     let catalogue = large(10, 10_000);

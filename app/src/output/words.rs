@@ -52,6 +52,16 @@ pub fn either(words: &[String]) -> String {
     }
 }
 
+/// Parameters as people write them: a pointer's star without the backslash that patterns need (`byte\\*` → `byte*`).
+pub fn plain_parameters(signature: &str) -> String {
+    signature.replace(r"\*", "*")
+}
+
+/// Parameters as a pattern says them: the opposite of [`plain_parameters`].
+pub fn pattern_parameters(plain: &str) -> String {
+    plain.replace('*', r"\*")
+}
+
 /// The text on one line: line breaks become spaces, other control characters are escaped.
 pub fn one_line(text: &str) -> String {
     let joined: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -103,6 +113,14 @@ mod tests {
         assert_eq!(either(&words), "a, b or c");
         assert_eq!(either(&words[..1]), "a");
         assert_eq!(one_line("one\n  two\u{7}\n"), "one two\\u{7}");
+    }
+
+    #[test]
+    fn a_pointer_has_a_backslash_in_patterns_only() {
+        let pattern = r"(byte\*, System.Span<int>, void\*\*)";
+        let plain = plain_parameters(pattern);
+        assert_eq!(plain, "(byte*, System.Span<int>, void**)");
+        assert_eq!(pattern_parameters(&plain), pattern);
     }
 
     #[test]

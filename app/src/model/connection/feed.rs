@@ -158,7 +158,7 @@ impl Connection {
         log.add(now, Some(self.id), kind, text);
         for (reason, number) in &report.refused_by_reason {
             let named = report.refused.iter().filter(|one| one.reason == *reason);
-            let first: Vec<&str> = named.take(3).map(|one| one.method.as_str()).collect();
+            let first: Vec<String> = named.take(3).map(|one| words::plain_parameters(&one.method)).collect();
             let rest = number.saturating_sub(first.len() as u64);
             let more = if rest > 0 { format!(" and {} more", words::grouped(rest)) } else { String::new() };
             let text = format!("refused: {}{more}: {}", first.join(", "), reason.sentence());
