@@ -176,6 +176,6 @@ fn another_version_may_be_looked_at_and_stopped(server: &Server) -> Result<()> {
     }
     let outcome = server.meet(&vec![old, done], &["off"])?;
     ensure_said(&outcome, 0, &[])?;
-    ensure!(outcome.stdout.contains("3 copies reverted"), "{}", outcome.said());
+    ensure!(outcome.stdout.contains("3 methods reverted"), "{}", outcome.said());
     Ok(())
 }

@@ -120,7 +120,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
     window.0.run_steps(2);
     window.0.get_by_label(&label(RAISE)).set_value_accesskit(1.0);
     window.0.run_steps(2);
-    let asked = |window: &Window, method: &str| window.dial(method) == "count, waits for a call";
+    let asked = |window: &Window, method: &str| window.dial(method) == "count, asked";
     window.until("asked", |window| [ADD, FIND, RAISE].iter().all(|method| asked(window, method)))?;
 
     shop.host.ask("truth-reset", "reset")?;
@@ -165,7 +165,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.until("the method", |window| window.dial(ADD) == "off")?;
     let dial = format!("dial of {ADD}");
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
-    window.until("asked", |window| window.dial(ADD) == "count, waits for a call")?;
+    window.until("asked", |window| window.dial(ADD) == "count, asked")?;
     shop.rounds(10)?;
     window.until("live", |window| window.dial(ADD) == "count, live v1")?;
     let before = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
@@ -192,7 +192,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
         window.dial(ADD) == "off" && !window.says("last numbers") && window.calls(ADD) == Some(before)
     })?;
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
-    window.until("asked again", |window| window.dial(ADD) == "count, waits for a call")?;
+    window.until("asked again", |window| window.dial(ADD) == "count, asked")?;
     shop.rounds(10)?;
     let after = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("more calls", |window| window.calls(ADD) == Some(after) && after > before)?;

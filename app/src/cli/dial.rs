@@ -85,10 +85,9 @@ fn refused(report: &DialReport) -> u64 {
 }
 
 fn lines(report: &DialReport, level: Level) -> Vec<String> {
-    let copies = |number| words::count(number, "copy", "copies");
     let mut first = format!(
         "{} matched, {} accepted at {level}",
-        copies(report.matched),
+        words::methods(report.matched),
         words::grouped(report.accepted)
     );
     if report.bodyless > 0 {
@@ -96,7 +95,7 @@ fn lines(report: &DialReport, level: Level) -> Vec<String> {
     }
     let mut lines = vec![first];
     for (reason, number) in &report.refused_by_reason {
-        lines.push(format!("{} refused: {}", copies(*number), reason.sentence()));
+        lines.push(format!("{} refused: {}", words::methods(*number), reason.sentence()));
         let named: Vec<_> =
             report.refused.iter().filter(|one| one.reason == *reason).take(NAMED_PER_REASON).collect();
         for one in &named {
@@ -230,10 +229,10 @@ mod tests {
     #[test]
     fn refusals_are_grouped_and_long_lists_end() {
         let lines = lines(&report(20, 7, &[(Reason::Hresult, 1), (Reason::Dynamic, 12)]), Level::Count);
-        assert_eq!(lines[0], "20 copies matched, 7 accepted at count");
-        assert_eq!(lines[1], "1 copy refused: the runtime refused the request");
+        assert_eq!(lines[0], "20 methods matched, 7 accepted at count");
+        assert_eq!(lines[1], "1 method refused: the runtime refused the request");
         assert_eq!(lines[2], "    Shop!Shop.Cart.M0()  (0x80131371)");
-        assert!(lines[3].starts_with("12 copies refused: it was emitted at run time"));
+        assert!(lines[3].starts_with("12 methods refused: it was emitted at run time"));
         assert_eq!(lines.len(), 3 + 1 + NAMED_PER_REASON + 1);
         assert_eq!(lines[lines.len() - 1], "    … and 2 more");
     }

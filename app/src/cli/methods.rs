@@ -48,7 +48,7 @@ pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
         };
     }
     if shown < matched {
-        let matched = words::count(matched, "method", "methods");
+        let matched = words::methods(matched);
         sentence(format!("{} of {matched} listed; --limit N lists more", words::grouped(shown)));
     }
     Ok(Exit::Done)

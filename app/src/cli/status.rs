@@ -143,7 +143,7 @@ fn agent_lines(status: &AgentStatus, live: u64) -> Vec<String> {
     let mut lines = vec![
         control_line(status),
         kept_line(status),
-        format!("live: {}", words::count(live, "copy", "copies")),
+        format!("live: {}", words::methods(live)),
         format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
         format!("kept by the runtime for recompilations: about {}", words::bytes(status.clr_kept_bytes)),
     ];

@@ -382,7 +382,7 @@ impl App {
         let Some(connection) = self.model.current() else { return };
         let (text, rows) = copy::table(connection, form);
         context.copy_text(text);
-        let rows = words::count(rows as u64, "method", "methods");
+        let rows = words::methods(rows as u64);
         let now = self.now();
         self.model.log.add(now, None, Kind::Notice, format!("copied {rows}"));
     }

@@ -1,5 +1,6 @@
 //! Where everything stands in the window.
 
+use super::panels::Sized;
 use super::{App, TOAST};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
@@ -11,8 +12,13 @@ use crate::views::empty::Why;
 use crate::views::{
     bar, confirm, detail, empty, ended, keys, launch, log, loss, methods, palette, processes, strip,
 };
-use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, RichText, Ui, vec2};
+use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, Rangef, RichText, Ui, vec2};
 use std::time::Instant;
+
+/// Width of the processes until it is dragged, points.
+pub(super) const PROCESSES: f32 = 250.0;
+/// The same of the selection.
+const DETAIL: f32 = 270.0;
 
 impl App {
     /// Draws everything.
@@ -28,38 +34,46 @@ impl App {
             .show(ui, |ui| strip::show(ui, self.model.current(), mono, commands));
         let room = ui.ctx().content_rect().size();
         if self.settings.log_open {
-            let shown = Panel::bottom("log")
-                .resizable(true)
-                .default_size(self.settings.log_height.unwrap_or((room.y * 0.22).clamp(70.0, 150.0)))
-                .size_range(60.0..=(room.y * 0.5).max(60.0))
-                .frame(frame(colours.panel))
-                .show(ui, |ui| log::show(ui, &mut self.log, &self.model.log, &self.model.output));
-            self.settings.log_height = Some(shown.response.rect.height());
+            let log = Sized {
+                panel: Panel::bottom("log").frame(frame(colours.panel)),
+                name: "log",
+                flat: true,
+                wanted: self.settings.log_height.unwrap_or((room.y * 0.22).clamp(70.0, 150.0)),
+                range: Rangef::new(60.0, (room.y * 0.5).max(60.0)),
+            };
+            let dragged =
+                log.show(ui, |ui| log::show(ui, &mut self.log, &self.model.log, &self.model.output));
+            self.settings.log_height = dragged.or(self.settings.log_height);
         }
         let picked = self.model.current().map(|connection| connection.process);
-        let shown = Panel::left("processes")
-            .resizable(true)
-            .default_size(self.settings.processes_width.unwrap_or(250.0))
-            .size_range(140.0..=(room.x * 0.35).max(140.0))
-            .frame(frame(colours.panel))
+        let processes = Sized {
+            panel: Panel::left("processes").frame(frame(colours.panel)),
+            name: "processes",
+            flat: false,
+            wanted: self.settings.processes_width.unwrap_or(PROCESSES),
+            range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
+        };
+        let dragged = processes
             .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model.processes, picked, commands));
-        self.settings.processes_width = Some(shown.response.rect.width());
+        self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
         let wide = ui.available_width() > 700.0;
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
-            let shown = Panel::right("detail")
-                .resizable(true)
-                .default_size(self.settings.detail_width.unwrap_or(270.0))
-                .size_range(200.0..=500.0)
-                .frame(frame(colours.panel))
-                .show(ui, |ui| {
-                    egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-                        if let Some(connection) = self.model.current() {
-                            detail::show(ui, connection, commands);
-                        }
-                    });
+            let detail = Sized {
+                panel: Panel::right("detail").frame(frame(colours.panel)),
+                name: "detail",
+                flat: false,
+                wanted: self.settings.detail_width.unwrap_or(DETAIL),
+                range: Rangef::new(200.0, 500.0),
+            };
+            let dragged = detail.show(ui, |ui| {
+                egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                    if let Some(connection) = self.model.current() {
+                        detail::show(ui, connection, commands);
+                    }
                 });
-            self.settings.detail_width = Some(shown.response.rect.width());
+            });
+            self.settings.detail_width = dragged.or(self.settings.detail_width);
         }
         CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))

@@ -9,6 +9,7 @@ mod geometry;
 mod input;
 mod layout;
 mod open;
+mod panels;
 #[cfg(test)]
 mod tests;
 mod workers;

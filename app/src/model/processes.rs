@@ -62,11 +62,22 @@ impl AgentState {
     /// One word for a badge.
     pub fn word(&self) -> &'static str {
         match self {
-            AgentState::Unknown => "…",
+            AgentState::Unknown => "looking…",
             AgentState::Loaded(_) => "loaded",
             AgentState::LaunchOnly(_) => "launch-only",
             AgentState::Refused(_) => "refused",
             AgentState::None(_) => "none",
+        }
+    }
+
+    /// What that word says.
+    pub fn meaning(&self) -> &'static str {
+        match self {
+            AgentState::Unknown => "it was not looked at yet",
+            AgentState::Loaded(_) => "the agent is in it; its methods can be dialled",
+            AgentState::LaunchOnly(_) => WITHOUT_AGENT,
+            AgentState::Refused(_) => "it cannot be looked at",
+            AgentState::None(_) => "it can never be dialled",
         }
     }
 

@@ -1,6 +1,8 @@
 //! Numbers and lists in words.
 #![forbid(unsafe_code)]
 
+use redial_protocol::state::State;
+
 /// A whole number with thousands separated: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -17,6 +19,24 @@ pub fn grouped(number: u64) -> String {
 /// `1 method`, `2 methods`, `1,000 methods`.
 pub fn count(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// `1 method`, `2 methods`: what the agent calls copies. One that several AppDomains load for themselves counts in each.
+pub fn methods(number: u64) -> String {
+    count(number, "method", "methods")
+}
+
+/// What a state means for a method, as a sentence without its beginning.
+pub fn state_means(state: State) -> &'static str {
+    match state {
+        State::Off => "the original code runs",
+        State::Asked => "the runtime accepted it; live from the method's next call",
+        State::Live => "calls run our version of the code",
+        State::Reverting => "off from the next call; some calls are still in our version",
+        State::Refused => "nothing was changed",
+        State::Failed => "the runtime reported an error; the original code runs",
+        State::Lost => "its module or AppDomain was unloaded",
+    }
 }
 
 /// A rate in calls a second, whole from 10 on.
@@ -94,8 +114,8 @@ mod tests {
             [0, 999, 1_000, 12_345, 1_234_567].map(grouped),
             ["0", "999", "1,000", "12,345", "1,234,567"]
         );
-        assert_eq!(count(1, "copy", "copies"), "1 copy");
-        assert_eq!(count(0, "copy", "copies"), "0 copies");
+        assert_eq!(methods(1), "1 method");
+        assert_eq!(methods(0), "0 methods");
     }
 
     #[test]

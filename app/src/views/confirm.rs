@@ -60,7 +60,7 @@ impl Bulk {
 
     /// What there is to know, a sentence each.
     fn sentences(&self) -> Vec<String> {
-        let many = |number: u64| words::count(number, "method", "methods");
+        let many = |number: u64| words::methods(number);
         let mut sentences = vec![format!("{} in {}.", many(self.methods.len()), self.places())];
         if self.already > 0 {
             sentences.push(format!("At {} already: {}.", self.level, many(self.already)));

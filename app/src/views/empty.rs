@@ -93,7 +93,7 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
                 title(ui, &format!("No method has “{filter}” in its name"));
             }
             if *hidden > 0 {
-                let methods = crate::output::words::count(*hidden as u64, "method", "methods");
+                let methods = crate::output::words::methods(*hidden as u64);
                 text(ui, &format!("{methods} of the framework would fit, but those are hidden."));
                 buttons(ui, now, &[Command::HideFramework, Command::ClearFilter], commands);
             } else {

@@ -50,7 +50,6 @@ impl Face {
         let says = match (dial.pending, dial.state, version) {
             (true, ..) => "asking…".to_owned(),
             (_, State::Off, _) if dial.row.is_none() => String::new(),
-            (_, State::Asked, _) => "waits for a call".to_owned(),
             (_, State::Live, Some(version)) => format!("live v{version}"),
             (_, state, _) => state.word().to_owned(),
         };

@@ -90,7 +90,7 @@ pub fn toolbar(
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let (shown, all) = (connection.list.len() as u64, connection.catalogue.len() as u64);
             let text = if shown == all {
-                words::count(all, "method", "methods")
+                words::methods(all)
             } else {
                 format!("{} of {}", words::grouped(shown), words::grouped(all))
             };

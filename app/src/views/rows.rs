@@ -142,6 +142,9 @@ impl Row<'_> {
             self.response.clone().on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(560.0);
                 ui.label(&full.text);
+                if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
+                    ui.weak(format!("{state}: {}", words::state_means(state)));
+                }
                 if let Some(note) = note {
                     ui.colored_label(palette.asked, note);
                 }
@@ -178,7 +181,7 @@ impl Row<'_> {
         }
         let mut name = Name::new(label, connection, paint.palette);
         name.part(0..label.len(), paint.palette.text);
-        let count = words::count(row.methods.into(), "method", "methods");
+        let count = words::methods(row.methods.into());
         name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);
         let hidden = self.selected_inside(row.expanded);
         if hidden > 0 {
@@ -249,7 +252,7 @@ impl Row<'_> {
     }
 
     fn menu(&self, ui: &mut Ui, face: &Face, name: &str, methods: MethodSet, commands: &mut Vec<Command>) {
-        let many = words::count(methods.len(), "method", "methods");
+        let many = words::methods(methods.len());
         let title = if methods.len() == 1 { name } else { &many };
         ui.add(egui::Label::new(egui::RichText::new(title).small()).truncate());
         match self.connection.obstacle() {

@@ -96,7 +96,7 @@ mod tests {
         let facts = crate::model::connection::tests::facts;
         for (found, answer, word, part) in [
             (coreclr(), Some(Ok(facts())), "loaded", ""),
-            (coreclr(), Some(Err(no_agent())), "launch only", "redial run"),
+            (coreclr(), Some(Err(no_agent())), "launch-only", "redial run"),
             (coreclr(), Some(Err(denied())), "refused", "another user's"),
             (coreclr(), None, "…", ""),
             (Found::None, None, "none", "not a .NET"),
