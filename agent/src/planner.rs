@@ -3,7 +3,7 @@
 
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 
@@ -161,10 +161,7 @@ mod tests {
     use super::*;
 
     fn order(pattern: &str, level: Level) -> (Arc<Pattern>, Order) {
-        (
-            Arc::new(Pattern::parse(pattern).unwrap()),
-            Order { pattern: pattern.into(), level, domain: None, copy: None },
-        )
+        (Arc::new(Pattern::parse(pattern).unwrap()), Order::new(pattern, level))
     }
 
     fn add(orders: &mut Orders, pattern: &str, level: Level, owner: Owner) -> OrderSeq {

@@ -43,10 +43,10 @@ use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::SESSION_SILENCE_MS;
-use redial_protocol::message::{
-    AgentStatus, Command, DialReport, Event, Order, Refusal, Reply, Request, StatusRow,
-};
+use redial_protocol::message::{AgentStatus, Command, Event, Refusal, Reply, Request, StatusRow};
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::report::DialReport;
 use redial_protocol::transport::{Closer, WriteHalf};
 
 use crate::host::DEADLINE;
@@ -245,10 +245,13 @@ impl Controller {
     /// # Errors
     /// As [`Controller::dial`].
     pub fn dial_all(&mut self, patterns: &[&str], level: Level, stay: Stay) -> Result<DialReport> {
-        let order = |pattern: &&str| Order { pattern: (*pattern).into(), level, domain: None, copy: None };
+        let order = |pattern: &&str| Order::new(*pattern, level);
         let orders = patterns.iter().map(order).collect();
-        let held = stay == Stay::Held;
-        match self.turn(Command::RequestReJit { orders, later: false, take: false, held })? {
+        let stand = match stay {
+            Stay::Kept => Stand::Kept,
+            Stay::Held => Stand::Held,
+        };
+        match self.turn(Command::RequestReJit { orders, later: false, take: false, stand })? {
             Ok(report) => Ok(report),
             Err(refusal) => Err(anyhow!("{patterns:?} at {level} was refused: {refusal:?}")),
         }
@@ -468,6 +471,6 @@ fn apply(dials: &mut Dials, event: &Event) {
                 }
             }
         }
-        Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) | Event::Goodbye { .. } => {}
+        _ => {}
     }
 }

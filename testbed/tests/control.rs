@@ -6,8 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
-    Command as Ask, Event, Holder, Order, Refusal, Reply, Request, StatusRow, Transition,
+    Command as Ask, Event, Holder, Refusal, Reply, Request, StatusRow, Transition,
 };
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::FromController;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Dials};
@@ -58,8 +59,13 @@ fn interrupt(host: &Host) -> Result<()> {
 }
 
 fn turn(pattern: &str, take: bool, held: bool) -> Ask {
-    let order = Order { pattern: pattern.into(), level: Level::Count, domain: None, copy: None };
-    Ask::RequestReJit { orders: vec![order], later: false, take, held }
+    let order = Order::new(pattern, Level::Count);
+    Ask::RequestReJit {
+        orders: vec![order],
+        later: false,
+        take,
+        stand: if held { Stand::Held } else { Stand::Kept },
+    }
 }
 
 /// The next words about control; everything else is passed over.

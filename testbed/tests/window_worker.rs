@@ -16,7 +16,8 @@ use redial::model::processes::AgentState;
 use redial::model::update::Now;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Wire, Order, Reply};
+use redial_protocol::message::{Command as Wire, Reply};
+use redial_protocol::order::Order;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::DEADLINE;
@@ -309,7 +310,7 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
             .get_envs()
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
             .collect(),
-        orders: vec![Order { pattern: "Shop!*".into(), level: Level::Count, domain: None, copy: None }],
+        orders: vec![Order::new("Shop!*", Level::Count)],
         ..LaunchSpec::default()
     };
     let mut window = Window::open()?;

@@ -210,7 +210,9 @@ impl Modules {
                     mvid,
                     domains: vec![module.domain as u64],
                     shared: is_shared(module.domain),
-                    dynamic: module.dynamic || module.collectible,
+                    assembly: 0,
+                    dynamic: module.dynamic,
+                    collectible: module.collectible,
                     methods,
                 }
             })

@@ -11,6 +11,7 @@ use crate::probes::{blocks, stacks};
 use crate::rejit::Job;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
+use redial_protocol::order::Stand;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,7 +39,8 @@ impl Session {
                 Ok(reply) => reply,
                 Err(refusal) => Reply::Refused(refusal),
             },
-            Command::RequestReJit { orders, later, take, held } => {
+            Command::RequestReJit { orders, later, take, stand } => {
+                let held = stand == Stand::Held;
                 let Some(reply) = self.turn(id, orders, held, later, take) else { return true };
                 reply
             }
@@ -65,6 +67,9 @@ impl Session {
                 Reply::Done
             }
             Command::Ping => Reply::Done,
+            Command::Plan { .. } | Command::Undo { .. } | Command::Cancel { .. } | Command::Orders => {
+                Reply::Refused(Refusal::Unsupported("this agent cannot do that yet".into()))
+            }
         };
         self.outbox.put(reply_frame(id, reply))
     }

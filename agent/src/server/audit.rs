@@ -3,7 +3,8 @@
 
 use crate::sync::lock;
 use redial_protocol::limits::AUDIT_ENTRIES;
-use redial_protocol::message::{AuditEntry, Order};
+use redial_protocol::message::AuditEntry;
+use redial_protocol::order::Order;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -9,7 +9,8 @@ use crate::rejit::{Answer, Job, Turn, TurnResult};
 use crate::sync::lock;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS, MAX_PATTERN, MAX_TURNS};
-use redial_protocol::message::{Event, Order, Refusal, Reply};
+use redial_protocol::message::{Event, Refusal, Reply};
+use redial_protocol::order::Order;
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
 use std::collections::BTreeMap;
@@ -143,8 +144,7 @@ pub(super) fn reply_frame(id: u32, reply: Reply) -> Vec<u8> {
 
 /// `off` for each pattern.
 pub(super) fn off(patterns: Vec<String>) -> Vec<Order> {
-    let order = |pattern| Order { pattern, level: Level::Off, domain: None, copy: None };
-    patterns.into_iter().map(order).collect()
+    patterns.into_iter().map(|pattern| Order::new(pattern, Level::Off)).collect()
 }
 
 fn check(orders: &[Order]) -> Result<(), Refusal> {
