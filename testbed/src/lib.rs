@@ -7,6 +7,7 @@ pub mod artefacts;
 pub mod cache;
 pub mod controller;
 pub mod csharp;
+pub mod domains;
 mod fetch;
 pub mod frida;
 pub mod generate;
