@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use redial_protocol::PROTOCOL_VERSION;
-use redial_protocol::catalogue::MethodPage;
+use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -245,15 +245,19 @@ impl Controller {
     /// # Errors
     /// As [`Controller::dial`].
     pub fn dial_all(&mut self, patterns: &[&str], level: Level, stay: Stay) -> Result<DialReport> {
-        let order = |pattern: &&str| Order::new(*pattern, level);
-        let orders = patterns.iter().map(order).collect();
-        let stand = match stay {
-            Stay::Kept => Stand::Kept,
-            Stay::Held => Stand::Held,
-        };
+        self.order(patterns.iter().map(|pattern| Order::new(*pattern, level)).collect(), stay)
+    }
+
+    /// As [`Controller::dial`], for orders of any scope.
+    ///
+    /// # Errors
+    /// As [`Controller::dial`].
+    pub fn order(&mut self, orders: Vec<Order>, stay: Stay) -> Result<DialReport> {
+        let what = format!("{orders:?}");
+        let stand = if stay == Stay::Held { Stand::Held } else { Stand::Kept };
         match self.turn(Command::RequestReJit { orders, later: false, take: false, stand })? {
             Ok(report) => Ok(report),
-            Err(refusal) => Err(anyhow!("{patterns:?} at {level} was refused: {refusal:?}")),
+            Err(refusal) => Err(anyhow!("{what} was refused: {refusal:?}")),
         }
     }
 
@@ -326,6 +330,17 @@ impl Controller {
             (_, others) => {
                 Err(anyhow!("{pattern} matches {} rows, not one", if others == 0 { 0 } else { others + 1 }))
             }
+        }
+    }
+
+    /// AppDomains and modules.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or with the reply when it is another one.
+    pub fn modules(&mut self) -> Result<(Vec<DomainRow>, Vec<ModuleRow>)> {
+        match self.ask(Command::Modules)?.reply {
+            Reply::Modules { domains, modules } => Ok((domains, modules)),
+            other => Err(anyhow!("modules answered {other:?}")),
         }
     }
 

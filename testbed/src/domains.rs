@@ -3,11 +3,13 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use redial_protocol::message::StatusRow;
 
 use crate::host::Host;
 use crate::programs;
 use crate::runtimes::Runtime;
+use crate::truth::Truth;
 
 /// The host's command, without the agent. `program` is what `env!("CARGO_BIN_EXE_many-domains")` says in a test.
 ///
@@ -48,4 +50,33 @@ pub fn create(host: &mut Host, names: &[&str]) -> Result<()> {
 /// As [`ask`].
 pub fn call(host: &mut Host, domain: &str, kind: &str, times: u32) -> Result<()> {
     ask(host, &format!("call {domain} {kind} {times}"), &format!("called {domain} {kind}")).map(drop)
+}
+
+/// Calls by copy, under the names that the host's truth has: `DOMAIN/MODULE!METHOD`. Copies without calls too.
+///
+/// # Errors
+/// When two rows are of one copy.
+pub fn counted(rows: &[StatusRow]) -> Result<Truth> {
+    let mut counted = Truth::new();
+    for row in rows {
+        let name = format!("{}/{}!{}", row.domain, row.module, row.method);
+        ensure!(counted.insert(name, row.calls).is_none(), "two rows of one copy: {rows:?}");
+    }
+    Ok(counted)
+}
+
+/// What `after` has more than `before`, without what has not grown.
+pub fn grown(before: &Truth, after: &Truth) -> Truth {
+    let more = |(name, calls): (&String, &u64)| {
+        let grown = calls.saturating_sub(before.get(name).copied().unwrap_or(0));
+        (grown > 0).then(|| (name.clone(), grown))
+    };
+    after.iter().filter_map(more).collect()
+}
+
+/// The part of a truth about the domains of which `meant` holds and the methods that begin so.
+pub fn part(truth: &Truth, meant: impl Fn(&str) -> bool, method: &str) -> Truth {
+    let is_part =
+        |name: &str| name.split_once('/').is_some_and(|(domain, of)| meant(domain) && of.starts_with(method));
+    truth.iter().filter(|(name, _)| is_part(name)).map(|(name, calls)| (name.clone(), *calls)).collect()
 }

@@ -32,7 +32,7 @@ impl Entry {
     /// Those that count calls, with the method they call, as patterns name it.
     pub const COUNTED: [(Self, &str); 4] = [
         (Self::Add, "domains!Domains.Work.Add"),
-        (Self::Same, "domains!Domains.Work.Same"),
+        (Self::Same, "domains!Domains.Work.Same<T>"),
         (Self::Size, "domains!Domains.Box<T>.Size"),
         (Self::Parse, "System.Private.CoreLib!System.Version.ParseVersion"),
     ];
