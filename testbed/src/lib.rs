@@ -19,6 +19,7 @@ pub mod programs;
 pub mod runtimes;
 pub mod shop;
 pub mod skip;
+pub mod soak;
 pub mod truth;
 pub mod under_agent;
 mod unpack;
