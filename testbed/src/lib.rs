@@ -13,6 +13,7 @@ pub mod frida;
 pub mod generate;
 pub mod host;
 mod layout;
+pub mod noise;
 pub mod packages;
 pub mod pe;
 pub mod programs;

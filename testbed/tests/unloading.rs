@@ -47,23 +47,25 @@ fn rounds_of_loading_leave_nothing(runtime: Runtime) -> Result<()> {
     }
     let rows = controller.status(None)?.len();
     let memory = controller.agent_status()?.memory_bytes;
-    let rounds = soak::scaled(ROUNDS, 20);
+    let rounds = soak::scaled(ROUNDS, 200);
     for _ in 0..rounds {
         lives.push(round(&mut live, &mut controller)?);
     }
-    let grown = controller.status(None)?.len() - rows;
-    ensure!(grown == 0, "{rounds} modules that came and went left {grown} rows more");
-    let after = controller.agent_status()?.memory_bytes;
-    ensure!(after <= memory, "{rounds} modules that came and went: {memory} bytes became {after}");
 
-    // Each life of a module had its own key, though ModuleIDs came back.
+    // Each life of a module had its own key.
     let mut keys = lives.clone();
     keys.sort_unstable();
     keys.dedup();
     ensure!(keys.len() == lives.len(), "two lives of a module share a key");
     let mut ids: Vec<_> = keys.iter().map(|key| key.module_id).collect();
     ids.dedup();
-    ensure!(ids.len() < keys.len(), "no ModuleID ever came back: this showed nothing of that");
+    // A ModuleID comes back only when the runtime has used up the 2 GiB it reserves for code at its start.
+    ensure!(!soak::is_on() || ids.len() < keys.len(), "no ModuleID came back in {} lives", keys.len());
+    let grown = controller.status(None)?.len() - rows;
+    ensure!(grown == 0, "{rounds} modules that came and went left {grown} rows more");
+    let after = controller.agent_status()?.memory_bytes;
+    ensure!(after <= memory, "{rounds} modules that came and went: {memory} bytes became {after}");
+
     // What stays counted every call, and goes off.
     let row = controller.status(Some(ORDERS[0]))?.into_iter().find(|row| row.state == State::Live);
     let calls = row.map(|row| row.calls);
