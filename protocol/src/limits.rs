@@ -67,3 +67,15 @@ pub const MAX_INSTANCES: usize = 4096;
 
 /// Sentences (warnings, what remains) and budgets in one reply; nobody reads more.
 pub const MAX_SENTENCES: usize = 256;
+
+/// Shared modules named in one report. Domain-neutral assemblies are the framework's, some two hundred at most.
+pub const MAX_SHARED: usize = 256;
+
+/// AppDomains named for one shared module; more are only counted.
+pub const MAX_DOMAINS_NAMED: usize = 32;
+
+/// Order lists an agent remembers for `Undo`.
+pub const MAX_UNDO: usize = 16;
+
+/// Longest time an order may be kept for, milliseconds: 366 days.
+pub const MAX_KEPT_FOR_MS: u64 = 366 * 24 * 3600 * 1000;

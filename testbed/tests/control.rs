@@ -6,8 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
-    Command as Ask, Event, Holder, Order, Refusal, Reply, Request, StatusRow, Transition,
+    Command as Ask, Event, Holder, Refusal, Reply, Request, StatusRow, Transition,
 };
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::FromController;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Dials};
@@ -34,19 +35,6 @@ fn shop(runtime: Runtime) -> Result<Command> {
     Ok(command)
 }
 
-/// `redial dial --hold` in the foreground, its standard error among its output.
-fn hold(live: &Live, pattern: &str) -> Result<Host> {
-    let dial = live.command("dial", &[pattern, "count", "--hold"])?;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(dial.get_program()).args(dial.get_args());
-    for (name, value) in dial.get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    let mut holder = Host::start(shell)?;
-    holder.wait_for("held while this command runs")?;
-    Ok(holder)
-}
-
 fn interrupt(host: &Host) -> Result<()> {
     host::run({
         let mut kill = Command::new("kill");
@@ -58,8 +46,13 @@ fn interrupt(host: &Host) -> Result<()> {
 }
 
 fn turn(pattern: &str, take: bool, held: bool) -> Ask {
-    let order = Order { pattern: pattern.into(), level: Level::Count, domain: None, copy: None };
-    Ask::RequestReJit { orders: vec![order], later: false, take, held }
+    let order = Order::new(pattern, Level::Count);
+    Ask::RequestReJit {
+        orders: vec![order],
+        later: false,
+        take,
+        stand: if held { Stand::Held } else { Stand::Kept },
+    }
 }
 
 /// The next words about control; everything else is passed over.
@@ -81,7 +74,7 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(shop(runtime)?)?;
     let mut observer = live.controller()?;
     observer.subscribe(None)?;
-    let mut holder = hold(&live, CART)?;
+    let mut holder = live.hold(CART)?;
     let name = format!("redial dial (pid {})", holder.pid());
     ensure_said(&live.redial("dial", &[ORDER, "count"])?, 5, &[&name, "--take"])?;
     ensure_said(&live.redial("dial", &[CART, "off"])?, 5, &[&name])?;
@@ -170,7 +163,7 @@ fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
 
 fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(shop(runtime)?)?;
-    let mut holder = hold(&live, CART)?;
+    let mut holder = live.hold(CART)?;
     live.host.ask("round 2", "done")?;
     for (command, arguments) in [
         ("modules", [].as_slice()),

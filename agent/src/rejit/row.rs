@@ -64,7 +64,7 @@ impl Identity {
 
     /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
     pub fn full_name(&self) -> String {
-        format!("{}!{}{}", self.module.name, self.names.method, self.names.signature)
+        self.names.full_name(&self.module.name)
     }
 
     /// Whether a pattern means this copy.

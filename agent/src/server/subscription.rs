@@ -68,6 +68,7 @@ pub struct Subscription {
     rows_seen: usize,
     ring_seen: u64,
     control_seen: u64,
+    catalogue_seen: u64,
     dropped: u64,
     served: bool,
 }
@@ -109,6 +110,7 @@ impl Subscription {
             rows_seen: 0,
             ring_seen,
             control_seen: agent.server.control.changes(),
+            catalogue_seen: agent.modules.revision(),
             dropped: 0,
             served: false,
         }
@@ -149,7 +151,10 @@ impl Subscription {
                 std::thread::sleep(self.interval.min(Duration::from_millis(10)));
                 continue;
             }
-            let alive = self.new_rows() && self.transitions() && self.control() && (!fold || self.counters());
+            let alive = self.new_rows()
+                && self.transitions()
+                && self.control()
+                && (!fold || self.catalogue() && self.counters());
             if stopping {
                 self.served = alive && self.goodbye() && self.outbox.drain(LAST_WORDS);
             }
@@ -219,6 +224,12 @@ impl Subscription {
         let (changes, seen) = self.agent.server.control.since(self.control_seen);
         self.control_seen = seen;
         changes.into_iter().all(|holder| self.send(Event::Control(holder)))
+    }
+
+    fn catalogue(&mut self) -> bool {
+        let revision = self.agent.modules.revision();
+        std::mem::replace(&mut self.catalogue_seen, revision) == revision
+            || self.send(Event::Catalogue { revision })
     }
 
     fn counters(&mut self) -> bool {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::level::Level;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -210,7 +210,7 @@ pub fn check_pattern(pattern: &str) -> Result<(), String> {
 
 /// An order for every copy, in every domain.
 pub fn order(pattern: &str, level: Level) -> Order {
-    Order { pattern: pattern.to_owned(), level, domain: None, copy: None }
+    Order::new(pattern, level)
 }
 
 #[cfg(test)]

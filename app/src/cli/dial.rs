@@ -11,8 +11,10 @@ use crate::output::table::printable;
 use crate::output::{Out, sentence, words};
 use crate::signals::Interrupts;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, DialReport, Event, Reply};
+use redial_protocol::message::{Command, Event, Reply};
+use redial_protocol::order::Stand;
 use redial_protocol::reason::Reason;
+use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
 use std::time::Instant;
 
@@ -66,7 +68,7 @@ fn command(arguments: &arguments::Dial) -> Command {
         orders: vec![arguments::order(&arguments.pattern, arguments.level)],
         later: arguments.later,
         take: arguments.take,
-        held: arguments.hold,
+        stand: if arguments.hold { Stand::Held } else { Stand::Kept },
     }
 }
 
@@ -192,7 +194,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redial_protocol::message::RefusedMethod;
+    use redial_protocol::report::RefusedMethod;
     use serde_json::json;
 
     fn report(matched: u64, accepted: u64, refused: &[(Reason, u64)]) -> DialReport {
@@ -204,14 +206,13 @@ mod tests {
         DialReport {
             matched,
             accepted,
-            bodyless: 0,
             refused_by_reason: refused.to_vec(),
             refused: refused
                 .iter()
                 .flat_map(|(reason, n)| (0..*n).map(|i| (*reason, i)))
                 .map(method)
                 .collect(),
-            warnings: vec![],
+            ..DialReport::default()
         }
     }
 
@@ -305,6 +306,6 @@ mod tests {
         };
         assert!(matches!(command(&arguments), Command::RequestRevert { take: true, .. }));
         arguments.later = true;
-        assert!(matches!(command(&arguments), Command::RequestReJit { later: true, held: false, .. }));
+        assert!(matches!(command(&arguments), Command::RequestReJit { later: true, stand: Stand::Kept, .. }));
     }
 }

@@ -53,7 +53,7 @@ fn lines(domains: &[DomainRow], modules: &[ModuleRow], columns: Option<usize>) -
             (false, [only]) => hex(*only),
             (false, several) => words::grouped(several.len() as u64),
         };
-        let path = match (module.dynamic, module.path.as_str()) {
+        let path = match (module.dynamic || module.collectible, module.path.as_str()) {
             (true, _) => "(dynamic or collectible)",
             (false, "") => "(in memory)",
             (false, path) => path,
@@ -86,6 +86,8 @@ mod tests {
             domains: vec![0x55],
             shared: false,
             dynamic: false,
+            collectible: false,
+            assembly: 0,
             methods: 1234,
         };
         (vec![DomainRow { id: 0x55, name: "clrhost".into(), shared: false }], vec![module])
@@ -102,7 +104,7 @@ mod tests {
                 "modules": [{
                     "pid": 9, "id": "0x7f10", "name": "Shop", "path": null,
                     "mvid": "5a0d91e4-7c3b-4e62-9f18-52d1a17e0b6c", "domains": ["0x55"],
-                    "shared": false, "dynamic": false, "methods": 1234,
+                    "shared": false, "dynamic": false, "collectible": false, "methods": 1234,
                 }],
             })
         );

@@ -113,6 +113,8 @@ fn refusal(refusal: &Refusal) -> String {
             holder.program, holder.pid
         ),
         Refusal::NothingMatched { suggestions } => nothing_matched(suggestions),
+        Refusal::NothingToUndo => "there is no change to undo".to_owned(),
+        Refusal::Cancelled => "cancelled; what it had turned was turned back".to_owned(),
     }
 }
 

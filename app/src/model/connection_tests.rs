@@ -8,8 +8,9 @@ use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::RuntimeKind;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{DialReport, Event, RefusedMethod, StatusRow, Transition};
+use redial_protocol::message::{Event, StatusRow, Transition};
 use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, RefusedMethod};
 
 /// What an agent of this version says of itself.
 pub fn facts() -> AgentFacts {

@@ -61,7 +61,11 @@ impl Dials {
                 self.missed_deadlines = missed_deadlines;
                 Change::Ended
             }
-            Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) => Change::None,
+            Event::Reply { .. }
+            | Event::Methods { .. }
+            | Event::Control(_)
+            | Event::Progress { .. }
+            | Event::Catalogue { .. } => Change::None,
         }
     }
 

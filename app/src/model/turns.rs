@@ -8,7 +8,7 @@ use super::methodset::MethodSet;
 use super::update::Now;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
 use std::ops::Range;
 use std::time::Duration;
@@ -280,7 +280,7 @@ pub fn orders(catalogue: &Catalogue, wishes: &[Wish]) -> Result<Vec<Order>, Stri
     let mut orders = Vec::new();
     for (level, set) in wishes {
         for pattern in cover(catalogue, set, MAX_STANDING_ORDERS + 1 - orders.len()) {
-            orders.push(Order { pattern, level: *level, domain: None, copy: None });
+            orders.push(Order::new(pattern, *level));
         }
         if orders.len() > MAX_STANDING_ORDERS {
             return Err(format!(

@@ -6,7 +6,8 @@ use super::processes::ProcessChanges;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, ProcessKey};
-use redial_protocol::message::{AgentStatus, DialReport, Event, Holder};
+use redial_protocol::message::{AgentStatus, Event, Holder};
+use redial_protocol::report::DialReport;
 use std::time::Duration;
 
 /// The time, as whoever holds the model reads it.

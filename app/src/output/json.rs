@@ -6,7 +6,8 @@ use crate::model::dials::Dial;
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{AgentStatus, AuditEntry, Budget, DialReport, Holder, Instance};
+use redial_protocol::message::{AgentStatus, AuditEntry, Budget, Holder, Instance};
+use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
 use serde::{Serialize, Serializer};
 
@@ -195,6 +196,7 @@ struct ModuleJson {
     domains: Vec<String>,
     shared: bool,
     dynamic: bool,
+    collectible: bool,
     methods: u32,
 }
 
@@ -213,6 +215,7 @@ impl ModulesJson {
             domains: row.domains.iter().copied().map(hex).collect(),
             shared: row.shared,
             dynamic: row.dynamic,
+            collectible: row.collectible,
             methods: row.methods,
         };
         ModulesJson {

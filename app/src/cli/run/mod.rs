@@ -12,7 +12,7 @@ use crate::signals::Forwarding;
 use collect::{Collected, Collector};
 use redial_protocol::dialset::DialProblem;
 use redial_protocol::level::Level;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::{dialset, process};
 use report::{Report, ReportFile};
 use std::io;

@@ -162,7 +162,7 @@ impl Catalogue {
             domain: shared.or(home).unwrap_or(0) as u32,
             domains: module.domains.clone(),
             shared: module.shared,
-            dynamic: module.dynamic,
+            dynamic: module.dynamic || module.collectible,
             framework: *framework,
             unloaded: false,
             namespaces: first_namespace..self.namespaces.len() as u32,

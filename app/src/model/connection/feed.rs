@@ -8,7 +8,8 @@ use crate::model::update::{CataloguePart, Now, Retry, Told};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{DialReport, Event};
+use redial_protocol::message::Event;
+use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
 use std::time::Duration;
 
@@ -142,7 +143,10 @@ impl Connection {
                 let text = "the process is ending; these are its last numbers";
                 log.add(now, Some(self.id), Kind::Connection, text);
             }
-            Event::Reply { .. } | Event::Methods { .. } => {}
+            Event::Reply { .. }
+            | Event::Methods { .. }
+            | Event::Progress { .. }
+            | Event::Catalogue { .. } => {}
         }
     }
 
