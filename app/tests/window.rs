@@ -15,6 +15,9 @@ fn a_display_that_does_not_answer_is_named_in_a_sentence() {
         .expect("the program runs");
     let said = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(outcome.status.code(), Some(1), "{said}");
-    assert!(said.starts_with("redial: no window can be opened: no display answers at DISPLAY=:98765"), "{said}");
+    assert!(
+        said.starts_with("redial: no window can be opened: no display answers at DISPLAY=:98765"),
+        "{said}"
+    );
     assert!(!said.contains(".rs") && said.contains("redial --help"), "{said}");
 }

@@ -154,10 +154,7 @@ mod tests {
 
     #[test]
     fn a_pointer_is_told_from_an_array() {
-        assert!(
-            has_pointer(r"(byte\*)")
-                && !has_pointer("(byte[])")
-        );
+        assert!(has_pointer(r"(byte\*)") && !has_pointer("(byte[])"));
     }
 
     #[test]

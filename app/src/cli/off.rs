@@ -23,7 +23,9 @@ pub fn run(arguments: &arguments::Off) -> Result<Exit, Failure> {
 fn said(reverted: u64, remaining: u64) -> String {
     match (reverted, remaining) {
         (0, 0) => "no dial was on".to_owned(),
-        (reverted, 0) => format!("every dial is off: {} reverted to the original IL", words::methods(reverted)),
+        (reverted, 0) => {
+            format!("every dial is off: {} reverted to the original IL", words::methods(reverted))
+        }
         (reverted, remaining) => format!(
             "{} reverted to the original IL, {} not (see `redial status`)",
             words::methods(reverted),

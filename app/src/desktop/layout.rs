@@ -103,9 +103,13 @@ impl App {
             let waiting;
             let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
                 (Status::Lost { why, retry: Retry::Never, .. }, _) => Why::Gone { what: why, ended: true },
-                (Status::Lost { .. } | Status::Connecting, _) if launch_only => Why::NoAgent { process: &process },
+                (Status::Lost { .. } | Status::Connecting, _) if launch_only => {
+                    Why::NoAgent { process: &process }
+                }
                 (Status::Lost { why, .. }, None) => Why::Gone { what: why, ended: false },
-                (Status::Lost { .. } | Status::Connecting, Some(why)) => Why::Unfit { process: &process, why },
+                (Status::Lost { .. } | Status::Connecting, Some(why)) => {
+                    Why::Unfit { process: &process, why }
+                }
                 (Status::Connecting, None) => {
                     waiting = format!("Connecting to {process}…");
                     Why::Waiting(&waiting)

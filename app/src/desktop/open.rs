@@ -44,7 +44,10 @@ pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
     match built {
         Ok(()) => 0,
         Err(error) => {
-            sentence(format!("{}; without a window, `redial --help` lists commands", trouble(&error, display())));
+            sentence(format!(
+                "{}; without a window, `redial --help` lists commands",
+                trouble(&error, display())
+            ));
             1
         }
     }

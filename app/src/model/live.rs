@@ -187,7 +187,8 @@ impl Live {
                 id,
                 copy: row.copy,
                 method: None,
-                name: format!("{}!{}{}", row.module, row.method, words::plain_parameters(&row.signature)).into(),
+                name: format!("{}!{}{}", row.module, row.method, words::plain_parameters(&row.signature))
+                    .into(),
                 domain: row.domain.into(),
                 wanted: row.wanted,
                 state: row.state,

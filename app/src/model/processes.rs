@@ -36,7 +36,8 @@ pub struct RuntimeRow {
 }
 
 /// What there is to say of a process without the agent.
-pub const WITHOUT_AGENT: &str = "it runs without the agent; start it from here, or with `redial run -- COMMAND`";
+pub const WITHOUT_AGENT: &str =
+    "it runs without the agent; start it from here, or with `redial run -- COMMAND`";
 
 /// What can be done with a process.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -116,7 +116,8 @@ fn an_order_by_numbers_lasts_a_while_and_as_long_as_it_is_held() {
     let catalogue = small();
     let (add, clear) =
         (method(&catalogue, "Shop!Shop.Cart.Add(int)"), method(&catalogue, "Shop!Shop.Cart.Clear()"));
-    let mut live = crate::model::list::tests::live(&catalogue, &[add.0, clear.0], |place| 9 - u64::from(place));
+    let mut live =
+        crate::model::list::tests::live(&catalogue, &[add.0, clear.0], |place| 9 - u64::from(place));
     let visible = Bits::all(catalogue.len());
     let mut tree = Tree::default();
     tree.reveal(Node::Method(add), &catalogue);

@@ -105,7 +105,10 @@ fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
     let method = MethodIx(0);
     assert_eq!(catalogue.full_name(method).text, "Shop!Shop.Raw.Copy(byte*, int)");
     let pattern = one_method(&catalogue, method);
-    assert_eq!(pattern, r"Shop!Shop.Raw.Copy(byte\*, int)", "another build may have another method at its token");
+    assert_eq!(
+        pattern, r"Shop!Shop.Raw.Copy(byte\*, int)",
+        "another build may have another method at its token"
+    );
     let parsed = Pattern::parse(&pattern).expect("a pattern");
     assert!(!parsed.has_wildcard());
 }

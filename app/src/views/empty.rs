@@ -67,7 +67,10 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
         Why::NoAgent { process } => {
             title(ui, &format!("{process} runs without the agent"));
             text(ui, "Its methods cannot be dialled: so far the agent must be there from a program's start.");
-            text(ui, "Start the program anew from here, or with `redial run -- COMMAND`; its methods appear then.");
+            text(
+                ui,
+                "Start the program anew from here, or with `redial run -- COMMAND`; its methods appear then.",
+            );
             buttons(ui, now, &[Command::Launch], commands);
         }
         Why::Unfit { process, why } => {

@@ -58,7 +58,10 @@ mod tests {
     fn what_comes_next_is_said_where_something_does() {
         let lost = |retry| Status::Lost { why: String::new(), retry, since: Duration::from_secs(1) };
         let now = Duration::from_millis(1_200);
-        assert_eq!(next(&lost(Retry::After(Duration::from_secs(2))), now).as_deref(), Some("Trying again in 2 s."));
+        assert_eq!(
+            next(&lost(Retry::After(Duration::from_secs(2))), now).as_deref(),
+            Some("Trying again in 2 s.")
+        );
         assert_eq!(next(&Status::Connecting, now).as_deref(), Some("Trying again now…"));
         assert_eq!((next(&lost(Retry::Never), now), next(&Status::Live, now)), (None, None));
     }

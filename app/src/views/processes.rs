@@ -165,7 +165,6 @@ fn dot(agent: &AgentState, palette: &Palette) -> (Color32, bool) {
     }
 }
 
-
 fn runtime(row: &ProcessRow) -> String {
     let Some(runtime) = &row.runtime else { return row.user.clone().unwrap_or_default() };
     let name = match runtime.kind.as_str() {

@@ -169,7 +169,8 @@ impl Row<'_> {
         let Some(row) = connection.tree.rows().get(self.place) else { return (face, said) };
         self.tell(ui, &said, |node| node.set_expanded(row.expanded));
         let arrow = Rect::from_center_size(pos2(self.left + 6.0, rect.center().y), vec2(16.0, rect.height()));
-        let open = ui.interact(arrow.intersect(self.clip), ui.scope_id().with(("arrow", self.node)), Sense::click());
+        let open =
+            ui.interact(arrow.intersect(self.clip), ui.scope_id().with(("arrow", self.node)), Sense::click());
         open.widget_info(|| {
             egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("expand {said}"))
         });

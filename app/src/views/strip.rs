@@ -72,8 +72,7 @@ fn lost(
 ) {
     ui.separator();
     // What has ended, or never had an agent, is not reached by trying again.
-    if matches!(retry, Retry::After(_) | Retry::Asked)
-        && ui.small_button(Command::Reconnect.name()).clicked()
+    if matches!(retry, Retry::After(_) | Retry::Asked) && ui.small_button(Command::Reconnect.name()).clicked()
     {
         commands.push(Command::Reconnect);
     }

@@ -5,9 +5,7 @@ use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::ids::Node;
 use crate::model::log::Kind;
-use eframe::egui::{
-    Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Theme, TouchPhase, vec2,
-};
+use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Theme, TouchPhase, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 
@@ -40,7 +38,9 @@ fn two_steps_back_in_one_frame_undo_two_turns() {
     press(&mut harness, [undo.clone(), undo]);
     press(&mut harness, [redo.clone(), redo]);
     let (add, clear) = (format!("count on {ADD}"), format!("count on {CLEAR}"));
-    let expected = ["", "", "undo ", "undo ", "redo ", "redo "].into_iter().zip([&add, &clear, &clear, &add, &add, &clear]);
+    let expected = ["", "", "undo ", "undo ", "redo ", "redo "]
+        .into_iter()
+        .zip([&add, &clear, &clear, &add, &add, &clear]);
     let expected: Vec<String> = expected.map(|(what, turn)| format!("{what}{turn}")).collect();
     assert_eq!(requests(&harness), expected);
 }

@@ -94,7 +94,11 @@ fn a_panel_is_as_wide_again_once_the_window_is() {
     let edge = eframe::egui::pos2(crate::desktop::layout::PROCESSES, 300.0);
     for step in [0.0, 60.0] {
         let at = edge + eframe::egui::vec2(step, 0.0);
-        if step == 0.0 { harness.drag_at(at) } else { harness.hover_at(at) }
+        if step == 0.0 {
+            harness.drag_at(at)
+        } else {
+            harness.hover_at(at)
+        }
         harness.run_steps(2);
     }
     harness.drop_at(edge + eframe::egui::vec2(60.0, 0.0));

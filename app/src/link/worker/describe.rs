@@ -98,7 +98,7 @@ mod tests {
             (coreclr(), Some(Ok(facts())), "loaded", ""),
             (coreclr(), Some(Err(no_agent())), "launch-only", "redial run"),
             (coreclr(), Some(Err(denied())), "refused", "another user's"),
-            (coreclr(), None, "…", ""),
+            (coreclr(), None, "looking…", ""),
             (Found::None, None, "none", "not a .NET"),
             (aot, None, "none", "ahead of time"),
             (hidden(true), Some(Err(denied())), "refused", "another user's"),

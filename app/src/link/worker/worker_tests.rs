@@ -170,7 +170,10 @@ fn a_closed_connection_is_tried_again_and_the_catalogue_is_not_loaded_twice() {
                 Status::Lost { why, retry, .. } => Some((why.clone(), *retry)),
                 _ => None,
             });
-            assert!(retry.0.contains("closed the connection") && matches!(retry.1, Retry::After(_)), "{retry:?}");
+            assert!(
+                retry.0.contains("closed the connection") && matches!(retry.1, Retry::After(_)),
+                "{retry:?}"
+            );
             assert!(
                 window
                     .model

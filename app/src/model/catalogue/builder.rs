@@ -105,7 +105,8 @@ impl Builder {
                 self.open = Some(Open { key, types: HashMap::new() });
             }
             let Some(open) = &mut self.open else { continue };
-            let method = Method { name: name.to_owned(), signature: words::plain_parameters(signature), token };
+            let method =
+                Method { name: name.to_owned(), signature: words::plain_parameters(signature), token };
             match open.types.get_mut(type_name) {
                 Some(methods) => methods.push(method),
                 None => drop(open.types.insert(type_name.to_owned(), vec![method])),
