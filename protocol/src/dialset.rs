@@ -136,15 +136,13 @@ pub fn print_order(order: &Order) -> String {
     out
 }
 
-/// Reads `PATTERN=LEVEL` as given to `--dial`: split at the last `=`, for every domain and copy.
+/// Reads what is given to `--dial`: a line of a dial set. Without options that is `PATTERN=LEVEL`, split at the last
+/// `=`, because only a level may follow it.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn parse_dial_option(text: &str) -> Result<Order, DialProblem> {
-    let (pattern, word) =
-        text.rsplit_once('=').ok_or_else(|| DialProblem::NoLevel { text: text.to_owned() })?;
-    let pattern = Pattern::parse(pattern)?.text().to_owned();
-    Ok(Order::new(pattern, level(word.trim())?))
+    order(text.trim())
 }
 
 fn level(word: &str) -> Result<Level, DialProblem> {
@@ -358,6 +356,10 @@ mod tests {
             order_of("Shop.Cart.*", Level::Count, None, None)
         );
         assert_eq!(parse_dial_option("A.a=b=off").unwrap(), order_of("A.a=b", Level::Off, None, None));
+        assert_eq!(
+            parse_dial_option("A.a=b=off domain=\"x = off\"").unwrap(),
+            order_of("A.a=b", Level::Off, Some("x = off"), None)
+        );
         assert_eq!(
             parse_dial_option("Shop.Cart.*").unwrap_err().to_string(),
             "'Shop.Cart.*' is no order; write PATTERN = LEVEL"

@@ -76,7 +76,8 @@ pub fn grown(before: &Truth, after: &Truth) -> Truth {
 
 /// The part of a truth about the domains of which `meant` holds and the methods that begin so.
 pub fn part(truth: &Truth, meant: impl Fn(&str) -> bool, method: &str) -> Truth {
-    let is_part =
-        |name: &str| name.split_once('/').is_some_and(|(domain, of)| meant(domain) && of.starts_with(method));
+    let is_part = |name: &str| {
+        name.rsplit_once('/').is_some_and(|(domain, of)| meant(domain) && of.starts_with(method))
+    };
     truth.iter().filter(|(name, _)| is_part(name)).map(|(name, calls)| (name.clone(), *calls)).collect()
 }

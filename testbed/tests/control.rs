@@ -20,6 +20,7 @@ use redial_testbed::{on_each_runtime, programs};
 on_each_runtime!(
     a_second_command_is_told_who_has_control,
     the_holder_is_told_who_took_control,
+    a_command_beside_an_app_that_holds_dials,
     anyone_may_look_and_stop,
     run_gives_control_back,
     turns_of_one_session_are_merged,
@@ -158,6 +159,49 @@ fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
     drop(first);
     observer.wait_until("all to be off", |dials| on(dials, "Shop.") == 0)?;
     observer.turn(turn(CART, false, false))?.expect("nobody has control");
+    Ok(())
+}
+
+/// A one-shot command while a session like the window's has held dials.
+fn a_command_beside_an_app_that_holds_dials(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start(shop(runtime)?)?;
+    let mut app = Controller::connect_as(live.pid, "redial app")?;
+    app.subscribe(None)?;
+    app.turn(turn(CART, false, true))?.expect("control is free");
+    let own = Holder { pid: std::process::id(), program: "redial app".into() };
+    ensure!(control_event(&mut app)?.as_ref() == Some(&own));
+    live.host.ask("round 2", "done")?;
+    app.wait_until("its dials to be live", |dials| on(dials, "Shop.Cart.") > 5)?;
+    let (held, before) = (app.agent_status()?.held, calls(&live)?);
+
+    let name = format!("redial app (pid {})", own.pid);
+    for level in ["count", "off"] {
+        ensure_said(&live.redial("dial", &[ORDER, level])?, 5, &[&name, "--take"])?;
+    }
+    ensure_said(&live.redial("dial", &[ORDER, "count", "--take"])?, 0, &[])?;
+    // The app is told who took control, and that it is free again as soon as the command has done its turn.
+    let taker = control_event(&mut app)?.context("somebody has control")?;
+    ensure!(taker.program == "redial dial", "{taker:?}");
+    ensure!(control_event(&mut app)?.is_none());
+    let status = app.agent_status()?;
+    ensure!(status.control.is_none() && status.held == held && status.kept > 0, "{status:?}");
+    // Its dials went on counting all along.
+    live.host.ask("round 2", "done")?;
+    let after = calls(&live)?;
+    ensure!(after.iter().sum::<u64>() > before.iter().sum(), "{before:?} became {after:?}");
+    // Its next turn takes control again, and other commands are turned away again.
+    app.turn(turn("Shop!Shop.Money.*", false, true))?.expect("control is free again");
+    ensure!(control_event(&mut app)?.as_ref() == Some(&own));
+    ensure_said(&live.redial("dial", &[ORDER, "off"])?, 5, &[&name])?;
+
+    // Off is for anyone: what is held, what is kept, and what would come.
+    ensure_said(&live.redial("off", &[])?, 0, &[])?;
+    app.wait_until("all to be off", |dials| on(dials, "Shop.") == 0)?;
+    let before = calls(&live)?;
+    live.host.ask("round 2", "done")?;
+    ensure!(calls(&live)? == before, "calls were counted after off");
+    let status = app.agent_status()?;
+    ensure!((status.held, status.kept) == (0, 0), "{status:?}");
     Ok(())
 }
 

@@ -10,6 +10,7 @@ pub mod report;
 pub mod request;
 pub mod row;
 pub mod scan;
+pub mod table;
 pub mod thread;
 mod turning;
 

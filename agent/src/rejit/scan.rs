@@ -185,7 +185,7 @@ fn enter(
         return;
     }
     // Such modules may come and go a thousand times: at some point what a wildcard matches there is only told.
-    let crowded = known.is_none() && agent.ledger.book().fleeting_rows() >= MAX_FLEETING_ROWS;
+    let crowded = known.is_none() && agent.ledger.book().rows().fleeting() >= MAX_FLEETING_ROWS;
     if let (true, false, Some(reason @ (Reason::Dynamic | Reason::Collectible))) =
         (crowded, by_name, ineligible)
     {

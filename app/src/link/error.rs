@@ -135,7 +135,7 @@ impl LinkError {
             LinkError::NoAgent { .. } => Exit::NoAgent,
             LinkError::Refused(Refusal::BadPattern(_)) => Exit::Usage,
             LinkError::Refused(Refusal::ControlHeld(_)) => Exit::ControlHeld,
-            LinkError::Refused(Refusal::NothingMatched { .. }) => Exit::NothingMatched,
+            LinkError::Refused(Refusal::NothingMatched { .. } | Refusal::NothingToUndo) => Exit::NothingMatched,
             LinkError::Interrupted => Exit::Done,
             LinkError::Refused(_)
             | LinkError::NotAllowed { .. }
@@ -172,6 +172,8 @@ mod tests {
                 "did you mean '*.Add' or 'Shop!*'?",
             ),
             (Refusal::OverLimit("at most 1,024 orders".into()), Exit::Failed, "1,024"),
+            (Refusal::NothingToUndo, Exit::NothingMatched, "no change to undo"),
+            (Refusal::Cancelled, Exit::Failed, "turned back"),
         ];
         for (refusal, exit, part) in cases {
             let failure = Failure::from(LinkError::Refused(refusal));

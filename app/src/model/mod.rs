@@ -24,6 +24,7 @@ pub mod catalogue;
 pub mod connection;
 pub mod dials;
 pub mod ids;
+pub mod iis;
 pub mod list;
 pub mod live;
 pub mod log;

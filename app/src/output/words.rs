@@ -82,6 +82,25 @@ pub fn pattern_parameters(plain: &str) -> String {
     plain.replace('*', r"\*")
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub fn all(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A short time given in microseconds: `450 µs`, `12 ms`, `1.2 s`, `90 s`.
+pub fn short_time(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us} µs"),
+        1_000..1_000_000 => format!("{} ms", us / 1_000),
+        1_000_000..10_000_000 => format!("{:.1} s", us as f64 / 1e6),
+        _ => format!("{} s", grouped(us / 1_000_000)),
+    }
+}
+
 /// The text on one line: line breaks become spaces, other control characters are escaped.
 pub fn one_line(text: &str) -> String {
     let joined: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -128,10 +147,19 @@ mod tests {
     }
 
     #[test]
+    fn short_times_read_well() {
+        assert_eq!(
+            [0, 999, 1_000, 12_900, 1_240_000, 90_000_000].map(short_time),
+            ["0 µs", "999 µs", "1 ms", "12 ms", "1.2 s", "90 s"]
+        );
+    }
+
+    #[test]
     fn lists_and_lines() {
         let words: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
         assert_eq!(either(&words), "a, b or c");
         assert_eq!(either(&words[..1]), "a");
+        assert_eq!((all(&words), all(&words[1..])), ("a, b and c".to_owned(), "b and c".to_owned()));
         assert_eq!(one_line("one\n  two\u{7}\n"), "one two\\u{7}");
     }
 

@@ -1,11 +1,13 @@
 //! `redial status`: every copy that is or was dialled, and with `--agent` the agent's account of itself.
 
+mod agent;
+
 use super::{arguments, order};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::session::{Page, Session};
 use crate::model::dials::{Dial, Dials};
-use crate::output::json::{AgentJson, DialJson};
+use crate::output::json::DialJson;
 use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns, words};
 use redial_protocol::message::{AgentStatus, Command, Reply};
@@ -18,23 +20,11 @@ pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
     let mut session = connect::open(arguments.pid, "redial status")?;
     let mut out = Out::new();
     let exit = match arguments.agent {
-        true => agent(&mut session, arguments, &mut out)?,
+        true => agent::show(&mut session, arguments, &mut out)?,
         false => copies(&mut session, arguments, &mut out)?,
     };
     out.flush()?;
     Ok(exit)
-}
-
-fn agent(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
-    let status = ask_agent(session)?;
-    if arguments.json {
-        out.json(&AgentJson::new(arguments.pid, &status))?;
-    } else {
-        for line in agent_lines(&status, session.facts().live) {
-            out.line(&line)?;
-        }
-    }
-    Ok(Exit::Done)
 }
 
 fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
@@ -139,65 +129,15 @@ fn kept_line(status: &AgentStatus) -> String {
     format!("dialled: {} kept, {} held", words::grouped(status.kept), words::grouped(status.held))
 }
 
-fn agent_lines(status: &AgentStatus, live: u64) -> Vec<String> {
-    let mut lines = vec![
-        control_line(status),
-        kept_line(status),
-        format!("live: {}", words::methods(live)),
-        format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
-        format!("kept by the runtime for recompilations: about {}", words::bytes(status.clr_kept_bytes)),
-    ];
-    for budget in &status.budgets {
-        let name = words::one_line(&budget.name);
-        lines.push(format!(
-            "budget {name}: {} of {}",
-            words::grouped(budget.used),
-            words::grouped(budget.limit)
-        ));
-    }
-    lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
-    lines.push(format!("faults caught: {}", words::grouped(status.guard_trips)));
-    lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
-    if !status.audit.is_empty() {
-        lines.push(String::new());
-        let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), text("ORDER")]);
-        for entry in &status.audit {
-            let who = if entry.user.is_empty() { "(launcher)".to_owned() } else { entry.user.clone() };
-            table.row(vec![words::utc(entry.t_unix_ms), who, entry.program.clone(), entry.order.clone()]);
-        }
-        lines.extend(table.lines(None));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
+    use super::agent::tests::agent_status;
     use super::*;
     use crate::model::dials::tests::row;
     use redial_protocol::ids::InstanceId;
-    use redial_protocol::message::{AuditEntry, Budget, Holder, Instance};
+    use redial_protocol::message::Instance;
     use redial_protocol::state::State;
     use serde_json::json;
-
-    fn agent_status() -> AgentStatus {
-        AgentStatus {
-            control: Some(Holder { pid: 7, program: "redial app".into() }),
-            held: 0,
-            kept: 2,
-            memory_bytes: 3 << 20,
-            budgets: vec![Budget { name: "slots".into(), used: 2, limit: 65_536 }],
-            clr_kept_bytes: 2_500,
-            missed_deadlines: 0,
-            guard_trips: 0,
-            audit: vec![AuditEntry {
-                t_unix_ms: 0,
-                user: String::new(),
-                program: "redial run".into(),
-                order: "Shop.Cart.* = count".into(),
-            }],
-            remains: vec!["1 caller was inlined".into()],
-        }
-    }
 
     fn dials() -> Dials {
         let mut live = row(0, "Shop.Cart.Add", 1234);
@@ -256,15 +196,5 @@ mod tests {
         assert_eq!(unmatched("Nope.*", 1_174), "none of the 1,174 dialled methods matches 'Nope.*'");
         assert_eq!(unmatched("Nope.*", 1), "the one dialled method does not match 'Nope.*'");
         assert_eq!(unmatched("Nope.*", 0), "no dialled method matches 'Nope.*': none is or was dialled");
-    }
-
-    #[test]
-    fn the_agents_account_has_the_documented_fields() {
-        let value = serde_json::to_value(AgentJson::new(9, &agent_status())).expect("JSON");
-        for field in ["control", "kept", "held", "memory", "budgets", "clr_kept_bytes", "audit", "pid"] {
-            assert!(value.get(field).is_some(), "{field} is missing in {value}");
-        }
-        assert_eq!(value["audit"][0]["order"], "Shop.Cart.* = count");
-        assert!(agent_lines(&agent_status(), 2).iter().any(|line| line.contains("(launcher)")));
     }
 }
