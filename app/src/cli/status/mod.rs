@@ -2,6 +2,7 @@
 
 mod agent;
 
+use super::places::Places;
 use super::{arguments, order};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
@@ -79,18 +80,18 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> 
     let mut lines = Vec::new();
     if !dials.is_empty() {
         let noted = dials.iter().any(|dial| dial.row.note.is_some());
-        let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE"), wide("METHOD")];
+        let places = Places::of(dials);
+        let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
+        headings.extend(places.headings());
+        headings.push(wide("METHOD"));
         headings.extend(noted.then(|| wide("REASON")));
         let mut table = Table::new(&headings);
         for dial in order::by_calls(dials) {
             let row = &dial.row;
-            table.row(vec![
-                words::grouped(row.calls),
-                row.wanted.to_string(),
-                state(dial),
-                name(dial),
-                row.note.clone().unwrap_or_default(),
-            ]);
+            let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
+            cells.extend(places.cells(dial));
+            cells.extend([name(dial), row.note.clone().unwrap_or_default()]);
+            table.row(cells);
         }
         lines.extend(table.lines(columns));
         lines.push(String::new());
@@ -189,6 +190,17 @@ mod tests {
         );
         let narrow = copies_lines(&dials(), &agent_status(), Some(60));
         assert!(narrow[..3].iter().all(|line| line.chars().count() <= 60), "{narrow:#?}");
+    }
+
+    #[test]
+    fn copies_in_several_domains_are_told_apart() {
+        let mut dials = dials();
+        let mut other = row(2, "Shop.Cart.Add", 7);
+        other.domain = "Shop-2".into();
+        dials.rows(vec![other]);
+        let lines = copies_lines(&dials, &agent_status(), None);
+        assert_eq!(lines[0], "CALLS  WANTED  STATE    DOMAIN   METHOD                   REASON");
+        assert_eq!(lines[2], "    7  count   asked    Shop-2   Shop!Shop.Cart.Add()");
     }
 
     #[test]
