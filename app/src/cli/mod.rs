@@ -11,6 +11,7 @@ mod methods;
 mod modules;
 mod off;
 mod order;
+mod places;
 mod ps;
 mod run;
 mod save;

@@ -111,17 +111,23 @@ impl Wanted<'_> {
             }
         }
         out.flush()?;
-        self.verdict(&plan, session.facts().holder.clone())
-            .map_err(|refusal| self.explain(session, LinkError::Refused(refusal)))
+        let suggestions = if plan.matched == 0 { self.suggestions(session) } else { vec![] };
+        let verdict = self.verdict(&plan, session.facts().holder.clone(), suggestions);
+        verdict.map_err(|refusal| self.explain(session, LinkError::Refused(refusal)))
     }
 
     /// How the real thing would end, with `holder` in control.
-    fn verdict(&self, plan: &PlanReport, holder: Option<Holder>) -> Result<Exit, Refusal> {
+    fn verdict(
+        &self,
+        plan: &PlanReport,
+        holder: Option<Holder>,
+        suggestions: Vec<String>,
+    ) -> Result<Exit, Refusal> {
         if let Some(holder) = holder.filter(|_| !self.options.take) {
             return Err(Refusal::ControlHeld(holder));
         }
         if plan.matched == 0 && !self.options.later {
-            return Err(Refusal::NothingMatched { suggestions: vec![] });
+            return Err(Refusal::NothingMatched { suggestions });
         }
         let accepted = plan.to_request + plan.to_revert + plan.unchanged;
         Ok(outcome(accepted, &plan.refused_by_reason, self.options.later))

@@ -42,7 +42,7 @@ pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Optio
     for (number, what) in [
         (plan.to_request, "would be recompiled"),
         (plan.to_revert, "would get the original IL back"),
-        (plan.unchanged, "would stay as they are"),
+        (plan.unchanged, "would stay unchanged"),
         (plan.bodyless, "without a body"),
     ] {
         if number > 0 {
@@ -228,7 +228,7 @@ pub mod tests {
                 "9 copies matched:",
                 "    4 would be recompiled",
                 "    1 would get the original IL back",
-                "    2 would stay as they are",
+                "    2 would stay unchanged",
                 "    1 without a body",
                 &format!("1 copy would be refused: {}", Reason::Shared.sentence()),
                 "    Shop!Shop.Cart.M0()",

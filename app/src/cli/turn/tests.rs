@@ -31,8 +31,9 @@ fn a_plan_ends_as_the_real_thing_would() {
     );
     let plain = arguments::Turn::default();
     let holder = || Some(Holder { pid: 1, program: "redial app".into() });
-    let verdict =
-        |options, plan: &PlanReport, holder| wanted(&[order(Level::Count)], options).verdict(plan, holder);
+    let verdict = |options, plan: &PlanReport, holder| {
+        wanted(&[order(Level::Count)], options).verdict(plan, holder, vec![])
+    };
     assert_eq!(verdict(&plain, &plan(), None), Ok(Exit::Partly));
     assert!(matches!(verdict(&plain, &plan(), holder()), Err(Refusal::ControlHeld(_))));
     assert_eq!(verdict(&take, &plan(), holder()), Ok(Exit::Partly));
