@@ -287,3 +287,21 @@ fn a_batch_that_does_not_fit_is_told() {
     connection.apply(told, &mut log, now(1));
     assert_eq!(texts(&log, Kind::Notice).len(), 1);
 }
+
+/// Two of a type: one can be on, the other has no body, as the answer to the turn shows.
+#[test]
+fn what_has_no_body_makes_no_group_mixed() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let cart = Node::Type(connection.catalogue.type_of(add));
+    let targets = connection.targets_of(cart);
+    let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
+    let report = DialReport { matched: 2, accepted: 1, bodyless: 1, ..DialReport::default() };
+    let rows = vec![row(&connection, 0, add, State::Live)];
+    let told = vec![Told::Dialled(turn.ticket, Ok(report)), Told::Event(Event::Rows { id: None, rows })];
+    connection.apply(told, &mut log, now(2));
+    connection.settle(now(9_000));
+    for group in [connection.group(cart), connection.group_of_set(&targets)] {
+        assert_eq!((group.wanted, group.bodyless, group.by_level), (Some(Level::Count), 1, [1, 1, 0, 0]));
+    }
+}

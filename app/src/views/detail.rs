@@ -126,10 +126,16 @@ fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut
         figure(ui, "now", &numbers::rate(sums.rate));
     }
     for level in Level::ALL {
-        let number = by_level[level as usize];
+        // Those that cannot be on are told of by themselves.
+        let left_out = if level == Level::Off { group.bodyless } else { 0 };
+        let number = by_level[level as usize].saturating_sub(left_out);
         if number > 0 {
             pair(ui, &format!("want {level}"), &words::grouped(number.into()));
         }
+    }
+    if group.bodyless > 0 {
+        let row = ui.scope(|ui| pair(ui, "without a body", &words::grouped(group.bodyless.into())));
+        row.response.on_hover_text("abstract, extern and P/Invoke methods: there is no code to count in");
     }
     for state in [State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost] {
         let number = sums.states.get(state as usize).copied().unwrap_or(0);

@@ -118,7 +118,7 @@ mod tests {
     fn group(wanted: Option<Level>, states: [u32; 7], on: u32) -> Face {
         let sums = Sums { known: states.iter().sum(), states, ..Sums::default() };
         let by_level = [0, on, 0, 0];
-        Face::of_group(&GroupDial { methods: 9, wanted, pending: false, by_level, sums })
+        Face::of_group(&GroupDial { methods: 9, wanted, pending: false, bodyless: 0, by_level, sums })
     }
 
     #[test]

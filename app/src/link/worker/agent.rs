@@ -60,6 +60,7 @@ impl Agent {
             loaded,
             loader: None,
             met: false,
+            served: false,
             all_is_off: Arc::default(),
         };
         let outlet = link.outlet.clone();
@@ -103,6 +104,8 @@ struct Link {
     loader: Option<Loader>,
     /// Whether the agent answered before: then it is in the process, whatever hides it now.
     met: bool,
+    /// Whether the session did more than say hello.
+    served: bool,
     /// Set when "all off" was answered, so that this session may hold nothing any more.
     all_is_off: Arc<AtomicBool>,
 }
@@ -135,8 +138,12 @@ impl Link {
             }
             let ended = match self.open() {
                 Ok(session) => {
-                    backoff.worked();
-                    self.serve(session)
+                    let ended = self.serve(session);
+                    // An agent that has no room for one more says hello all the same.
+                    if std::mem::take(&mut self.served) {
+                        backoff.worked();
+                    }
+                    ended
                 }
                 Err(error) => End::Lost(error),
             };
@@ -286,6 +293,7 @@ impl Link {
             // What was heard before the end counts.
             self.tell(told)?;
             heard?;
+            self.served = true;
             talk.silent(session.pid(), Instant::now())?;
         }
     }
