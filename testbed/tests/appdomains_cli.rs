@@ -127,3 +127,50 @@ fn dials_of_the_launcher() -> Result<()> {
     expect(&live, ADD, &[("Shop/1", 4), ("Shop/2", 4)])?;
     end(live)
 }
+
+/// A plan says what the dial would, and changes nothing; what a change took is given back.
+#[test]
+fn plans_and_undo() -> Result<()> {
+    let names = ["First", "Second", "Third"];
+    let mut live = start(&names)?;
+    named(&live.redial("dial", &[CORE, "count", "--domain", "Second", "--plan"])?, 1, &names)?;
+    let plan = live.redial("dial", &[ADD, "count", "--domain", "Second", "--plan", "--json"])?;
+    let plan = plan.ok()?.json()?;
+    ensure!(plan["matched"] == 1 && plan["to_recompile"] == 1 && plan["to_turn_off"] == 0, "{plan}");
+    ensure!(live.rows("*")?.is_empty(), "a plan left rows");
+
+    dial(&live, ADD, "count", &[], 3)?;
+    dial(&live, ADD, "off", &["--domain", "Second"], 1)?;
+    domains::ask(&mut live.host, "round 5", "round 5")?;
+    expect(&live, ADD, &[("First", 5), ("Third", 5)])?;
+    named(&live.redial("undo", &[])?, 0, &["domain=Second"])?;
+    domains::ask(&mut live.host, "round 5", "round 5")?;
+    expect(&live, ADD, &[("First", 10), ("Second", 5), ("Third", 10)])?;
+    end(live)
+}
+
+/// What one process saves, another applies: domains that are there and those that come.
+#[test]
+fn dial_sets_keep_their_domains() -> Result<()> {
+    let first = start(&["Shop/1", "Batch"])?;
+    dial(&first, ADD, "count", &[], 2)?;
+    dial(&first, ADD, "off", &["--domain", "Batch"], 1)?;
+    dial(&first, CORE, "count", &["--domain", "Shop/", "--all-domains"], 1)?;
+    let set = first.redial("save", &[])?.ok()?.stdout;
+    for part in ["domain=Batch", "domain=Shop/", "all-domains"] {
+        ensure!(set.contains(part), "nothing of {part} in:\n{set}");
+    }
+    end(first)?;
+
+    let mut second = start(&["Batch", "Shop/1"])?;
+    let path = std::env::temp_dir().join(format!("redial-dials-{}", second.pid));
+    std::fs::write(&path, set)?;
+    let applied = second.redial("apply", &[&path.display().to_string()]);
+    std::fs::remove_file(&path)?;
+    ensure_said(&applied?, 0, &[])?;
+    domains::create(&mut second.host, &["Batch/2", "Shop/2"])?;
+    domains::ask(&mut second.host, "round 4", "round 4")?;
+    expect(&second, ADD, &[("Shop/1", 4), ("Shop/2", 4)])?;
+    expect(&second, CORE, &[("EE Shared Assembly Repository", 16)])?;
+    end(second)
+}
