@@ -15,6 +15,7 @@ use redial_protocol::state::State;
 use redial_testbed::controller::Stay;
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::LiveShop;
 use redial_testbed::under_agent::{self, Live, ensure_said};
 use redial_testbed::{on_each_runtime, programs};
 use serde_json::Value;
@@ -28,6 +29,8 @@ on_each_runtime!(
     a_cancelled_turn_leaves_nothing,
     ctrl_c_takes_a_turn_back,
     a_wrong_set_changes_nothing,
+    a_set_may_be_held,
+    run_takes_lines_of_dial_sets,
 );
 
 const CART: &str = "Shop!Shop.Cart.*";
@@ -347,9 +350,7 @@ fn ctrl_c_takes_a_turn_back(runtime: Runtime) -> Result<()> {
             dials.values().all(|row| row.wanted == Level::Off)
         })?;
         drop(observer);
-        let mut kill = Command::new("kill");
-        kill.args(["-INT", &apply.pid().to_string()]);
-        host::run(kill)?;
+        interrupt(&apply)?;
         let outcome = apply.finish()?;
         if outcome.stderr.contains("cancelled") {
             ensure_said(&outcome, 1, &["turned back"])?;
@@ -396,4 +397,51 @@ fn a_wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
     ensure_said(&live.redial("apply", &["/no/such/file"])?, 2, &["/no/such/file cannot be read"])?;
     ensure!(Standing::of(&live)? == before);
     end(live)
+}
+
+fn a_set_may_be_held(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    live.redial("dial", &[CART, "count"])?.ok()?;
+    let before = Standing::of(&live)?;
+    let set = DialSet::of("held", &[&format!("{ORDER} = count"), &format!("{ADD} = off")])?;
+    let mut observer = live.controller()?;
+    observer.subscribe(None)?;
+    let mut holder = Host::start(live.command("apply", &[set.path(), "--hold"])?)?;
+    let said = holder.wait_for("held while this command runs")?;
+    ensure!(said.contains("2 dials of ") && said.contains(set.path()), "{said}");
+    let held = Standing::of(&live)?;
+    ensure!(held.orders.len() == 3 && held != before, "{held:?}");
+    interrupt(&holder)?;
+    ensure_said(&holder.finish()?, 0, &[])?;
+    let on = |row: &StatusRow| matches!(row.state, State::Asked | State::Live);
+    observer.wait_until("all as it was", |dials| {
+        dials.values().filter(|row| on(row)).count() == before.on.len()
+            && dials.values().all(|row| on(row) == row.method.starts_with("Shop.Cart."))
+    })?;
+    ensure!(Standing::of(&live)? == before, "what was held is gone, its `off` included");
+    drop(observer);
+    end(live)
+}
+
+fn interrupt(host: &Host) -> Result<()> {
+    let mut kill = Command::new("kill");
+    kill.args(["-INT", &host.pid().to_string()]);
+    // Whoever is not there any more needs no signal.
+    host::run(kill).map(drop)
+}
+
+fn run_takes_lines_of_dial_sets(runtime: Runtime) -> Result<()> {
+    let here = format!("{CART} = count domain=clr");
+    let elsewhere = format!("{ORDER} = count domain=Elsewhere all-domains");
+    let mut shop = LiveShop::start(runtime, &["--dial", &here, "--dial", &elsewhere], 2, &[])?;
+    shop.rounds(2)?;
+    let rows = shop.status()?;
+    ensure!(rows.len() > 5 && rows.keys().all(|method| method.starts_with("Shop.Cart.")), "{rows:?}");
+    let saved = shop.redial("save", &[])?.ok()?.stdout;
+    ensure!(saved.contains("redial run at the start"), "{saved}");
+    ensure!(dialset::parse(&saved)?.iter().map(dialset::print_order).eq([here, elsewhere]), "{saved}");
+    shop.exit()?;
+    let mut command = host::redial(&["run", "--dial", &format!("{CART}=count copy=0x7f10"), "--"])?;
+    command.arg("true");
+    ensure_said(&host::run(command)?, 125, &["only once it is loaded"])
 }

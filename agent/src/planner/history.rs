@@ -5,6 +5,7 @@ use super::orders::{OrderSeq, Orders, SessionId, Standing};
 use redial_protocol::limits::MAX_UNDO;
 use redial_protocol::message::AuditEntry;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Number of a change.
@@ -54,7 +55,7 @@ impl History {
     }
 
     /// A change was taken back: neither it nor its orders are known any more.
-    pub fn forget(&mut self, id: ChangeId, seqs: &[OrderSeq], replaced: &[Standing]) {
+    pub fn forget(&mut self, id: ChangeId, seqs: &[OrderSeq], replaced: &[Arc<Standing>]) {
         let Some(at) = self.changes.iter().position(|change| change.id == id) else { return };
         self.changes.remove(at);
         for later in self.changes.range_mut(at..) {

@@ -125,14 +125,14 @@ pub struct Added {
     /// Its number.
     pub seq: OrderSeq,
     /// Those with the same pattern and scope whose place it took.
-    pub replaced: Vec<Standing>,
+    pub replaced: Vec<Arc<Standing>>,
 }
 
 /// Every order that stands, oldest first. The latest that matches a copy wins, `off` included.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
     /// Ascending by number.
-    list: Vec<Standing>,
+    list: Vec<Arc<Standing>>,
     last: u64,
 }
 
@@ -162,14 +162,14 @@ impl Orders {
         }
         self.last += 1;
         let seq = OrderSeq(self.last);
-        self.list.push(Standing { seq, pattern, order, copy, owner, by });
+        self.list.push(Arc::new(Standing { seq, pattern, order, copy, owner, by }));
         Ok(Added { seq, replaced })
     }
 
     /// Takes these orders out, and puts `replaced`, which they had made void, back in their places.
-    pub fn take_back(&mut self, seqs: &[OrderSeq], replaced: &[Standing]) {
+    pub fn take_back(&mut self, seqs: &[OrderSeq], replaced: &[Arc<Standing>]) {
         self.list.retain(|standing| !seqs.contains(&standing.seq));
-        let gone: Vec<Standing> = replaced.iter().filter(|one| !self.stands(one.seq)).cloned().collect();
+        let gone: Vec<_> = replaced.iter().filter(|one| !self.stands(one.seq)).cloned().collect();
         self.list.extend(gone);
         self.list.sort_by_key(|standing| standing.seq);
     }
@@ -186,7 +186,7 @@ impl Orders {
 
     /// When the next one's time passes.
     pub fn next_expiry(&self) -> Option<Instant> {
-        let end = |standing: &Standing| match standing.owner {
+        let end = |standing: &Arc<Standing>| match standing.owner {
             Owner::KeptUntil(end) => Some(end),
             _ => None,
         };
@@ -224,7 +224,7 @@ impl Orders {
         self.list.drain(..first_on);
     }
 
-    fn take_out(&mut self, which: impl Fn(&Standing) -> bool) -> Vec<Standing> {
+    fn take_out(&mut self, which: impl Fn(&Standing) -> bool) -> Vec<Arc<Standing>> {
         self.list.extract_if(.., |standing| which(standing)).collect()
     }
 
@@ -240,7 +240,7 @@ impl Orders {
     /// An order, while it stands.
     pub fn get(&self, seq: OrderSeq) -> Option<&Standing> {
         let at = self.list.binary_search_by_key(&seq, |standing| standing.seq).ok()?;
-        self.list.get(at)
+        self.list.get(at).map(|standing| &**standing)
     }
 
     /// Whether an order still stands.
@@ -250,7 +250,8 @@ impl Orders {
 
     /// Orders whose assembly half matches, oldest first.
     pub fn for_assembly<'a>(&'a self, assembly: &'a str) -> impl Iterator<Item = &'a Standing> {
-        self.list.iter().filter(move |standing| standing.pattern.matches_assembly(assembly))
+        let list = self.list.iter().map(|standing| &**standing);
+        list.filter(move |standing| standing.pattern.matches_assembly(assembly))
     }
 
     /// The patterns of all orders, for a quick look from other threads.
@@ -259,7 +260,7 @@ impl Orders {
     }
 
     /// Every order, oldest first.
-    pub fn all(&self) -> &[Standing] {
+    pub fn all(&self) -> &[Arc<Standing>] {
         &self.list
     }
 

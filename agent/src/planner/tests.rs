@@ -242,7 +242,7 @@ proptest! {
         let (mut seqs, mut replaced) = (Vec::new(), Vec::new());
         let (other, _) = entered(&change);
         for standing in other.all() {
-            let Standing { pattern, order, copy, owner, by, .. } = standing.clone();
+            let Standing { pattern, order, copy, owner, by, .. } = Standing::clone(standing);
             let added = orders.add(NewOrder { pattern, order, copy, owner, by }).unwrap();
             seqs.push(added.seq);
             replaced.extend(added.replaced.into_iter().filter(|one| !seqs.contains(&one.seq)));

@@ -227,8 +227,7 @@ impl Worker {
 
     /// Clears every order; answers how many copies were reverted and how many are still on.
     fn all_off(&mut self, what: Option<AuditEntry>) -> (u64, u64) {
-        let before = std::mem::take(&mut self.orders);
-        self.orders = before.clone();
+        let before = self.orders.clone();
         self.orders.clear();
         if let Some(what) = what.filter(|_| !before.is_empty()) {
             self.history.push(before, what);

@@ -48,7 +48,7 @@ pub(super) struct Finish {
     /// Orders it added, or that came back.
     seqs: Vec<OrderSeq>,
     /// Orders it replaced, or that went.
-    replaced: Vec<Standing>,
+    replaced: Vec<Arc<Standing>>,
     change: Recorded,
     by: Arc<SetBy>,
     /// For the audit ring.
@@ -68,7 +68,7 @@ struct Entered {
     found: Scan,
     warnings: Vec<String>,
     seqs: Vec<OrderSeq>,
-    replaced: Vec<Standing>,
+    replaced: Vec<Arc<Standing>>,
     undone: Option<Box<Change>>,
     lines: Vec<String>,
     held: bool,
@@ -119,7 +119,7 @@ impl Worker {
                 })
             }
             Err(refusal) => {
-                self.orders = before;
+                self.orders.replace_by(before);
                 Err(refusal)
             }
         };
@@ -173,11 +173,10 @@ impl Worker {
     /// Puts back the orders that stood before the last change.
     fn undo(&mut self, now: Instant) -> Result<Entered, Refusal> {
         let change = self.history.pop(now).ok_or(Refusal::NothingToUndo)?;
-        let present = std::mem::take(&mut self.orders);
-        self.orders = present.clone();
+        let present = self.orders.clone();
         self.orders.replace_by(change.before.clone());
         let seqs = self.orders.not_in(&present);
-        let replaced: Vec<Standing> =
+        let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
         self.agent.publish_patterns(&self.orders);
         let mut found = self.scan_all(&seqs);
