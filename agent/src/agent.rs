@@ -90,6 +90,9 @@ pub enum StartError {
     /// The system cannot.
     #[error("{0}")]
     System(String),
+    /// There is one.
+    #[error("another agent is active in this process")]
+    Another,
     /// The threads could not be started. Too late to fail `Initialize` (the CLR would unload the library under the
     /// one that may run); the agent only keeps out of the way.
     #[error("the system refuses to start the agent's threads")]
@@ -122,6 +125,28 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         Some(path) => crate::startup::read_orders(path, settings.max_level.min(Level::OFFERED))?,
         None => Orders::default(),
     };
+    let agent = install(settings, process, unknown)?;
+    agent.publish_patterns(&orders);
+    for standing in orders.all() {
+        agent.server.audit.note("", "redial run", &standing.order);
+    }
+    // From here on threads of ours may run: nothing below may fail Initialize.
+    if !agent.start_turning(orders) || !agent.start_listening() {
+        agent.give_up();
+        return Err(StartError::NoThreads);
+    }
+    Ok(process)
+}
+
+/// Makes the agent and sets the event mask; no thread of ours runs yet. Inside `Initialize` or `InitializeForAttach`.
+///
+/// # Errors
+/// When the runtime cannot do what we need, or another agent is there.
+pub(crate) fn install(
+    settings: Settings,
+    process: ProcessKey,
+    unknown: &IUnknown,
+) -> Result<&'static Agent, StartError> {
     let info = ProfilerInfo::open(unknown)?;
     let runtime = Runtime::detect(&info)?;
     let mask = event_mask(&runtime, &settings);
@@ -143,24 +168,13 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         stopped: AtomicBool::new(false),
         busy_since: AtomicU64::new(0),
     }));
-    agent.publish_patterns(&orders);
-    for standing in orders.all() {
-        agent.server.audit.note("", "redial run", &standing.order);
-    }
     agent.info.set_event_mask(mask)?;
     if AGENT.set(agent).is_err() {
-        return Err(StartError::System("another agent is active in this process".into()));
+        return Err(StartError::Another);
     }
     crate::guard::silence_panics();
     crate::platform::pin_library();
-    // From here on threads of ours may run: nothing below may fail Initialize.
-    let turning = crate::platform::spawn("redial-rejit", move || Worker::new(agent, orders).run());
-    if !turning || !crate::platform::spawn("redial-listen", move || crate::server::listen(agent)) {
-        agent.ledger.stop();
-        agent.stopped.store(true, Ordering::Relaxed);
-        return Err(StartError::NoThreads);
-    }
-    Ok(process)
+    Ok(agent)
 }
 
 /// The event mask; ARCHITECTURE.md has the table with reasons and measured costs.
@@ -191,13 +205,27 @@ impl Agent {
             && crate::runtime::CORE_LIBRARIES.iter().any(|file| module.path.ends_with(file))
     }
 
+    /// Starts the ReJIT thread; false when the system refuses.
+    pub(crate) fn start_turning(&'static self, orders: Orders) -> bool {
+        crate::platform::spawn("redial-rejit", move || Worker::new(self, orders).run())
+    }
+
+    /// Starts the listener's thread; false when the system refuses.
+    pub(crate) fn start_listening(&'static self) -> bool {
+        crate::platform::spawn("redial-listen", move || crate::server::listen(self))
+    }
+
+    /// The agent cannot begin its work: it only keeps out of the way from now on.
+    pub(crate) fn give_up(&self) {
+        self.ledger.stop();
+        self.server.unlink();
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
     /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
     pub fn module_loaded(&self, id: usize) {
-        let Some(module) = self.modules.read(&self.info, id) else { return };
-        if self.is_core_library(&module) {
-            self.choose_call_form(&module);
-        }
-        if !module.dynamic && !module.collectible && tokens::must_be_widened(self, &module) {
+        let Some(module) = self.modules.read(&self.info, id, false) else { return };
+        if self.look_into(&module) {
             // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
             let _ = self.call_sites(&module);
         }
@@ -212,6 +240,23 @@ impl Agent {
         if gate.is_some_and(|gate| !gate.wait(self.settings.first_call_wait)) {
             self.missed_deadlines.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// A module that was loaded before the attach. It is not widened: others read it already.
+    pub(crate) fn module_found(&self, id: usize) {
+        let Some(module) = self.modules.read(&self.info, id, true) else { return };
+        self.look_into(&module);
+        if self.modules.publish(&module) {
+            self.inbox.put(Job::Loaded(module, None));
+        }
+    }
+
+    /// What must be known of a module before anybody dials it; whether its metadata should be widened.
+    fn look_into(&self, module: &Module) -> bool {
+        if self.is_core_library(module) {
+            self.choose_call_form(module);
+        }
+        !module.dynamic && !module.collectible && tokens::must_be_widened(self, module)
     }
 
     /// The ReJIT thread begins or has done its present jobs.

@@ -6,6 +6,31 @@ use crate::sync::lock;
 use std::collections::HashSet;
 use std::sync::{Mutex, RwLock};
 
+/// `CorMethodImpl::miNoInlining`, `miNoOptimization` and `miAggressiveInlining` (ECMA-335 II.23.1.11).
+const NO_INLINING: u32 = 0x0008;
+const NO_OPTIMIZATION: u32 = 0x0040;
+const AGGRESSIVE_INLINING: u32 = 0x0100;
+/// Bytes of IL that the JIT inlines at most without being asked to (`DEFAULT_MAX_INLINE_SIZE` in its inline.h).
+const MOST_INLINED: u32 = 100;
+
+/// Whether compiled callers hold a copy's code from before it was dialled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inlined {
+    /// None that we know of.
+    #[default]
+    No,
+    /// They may: it was there before the agent was, and the JIT inlines such methods.
+    Perhaps,
+    /// They do, or the JIT was about to.
+    Yes,
+}
+
+/// Whether the JIT may inline a method with these flags (`CorMethodImpl`) and so much code.
+pub fn may_be_inlined(impl_flags: u32, code_size: u32) -> bool {
+    let forbidden = impl_flags & (NO_INLINING | NO_OPTIMIZATION) != 0;
+    !forbidden && (code_size <= MOST_INLINED || impl_flags & AGGRESSIVE_INLINING != 0)
+}
+
 /// Callees remembered. Past it no more are: a note may then be missing, never wrong in the other direction.
 const MAX_CALLEES: usize = 200_000;
 
@@ -56,5 +81,24 @@ impl Inlining {
     /// Bytes used, an estimate.
     pub fn bytes(&self) -> usize {
         lock(&self.seen).capacity() * 17
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_jit_may_inline() {
+        for (flags, size, expected) in [
+            (0, 100, true),
+            (0, 101, false),
+            (AGGRESSIVE_INLINING, 5000, true),
+            (NO_INLINING, 1, false),
+            (NO_INLINING | AGGRESSIVE_INLINING, 1, false),
+            (NO_OPTIMIZATION, 1, false),
+        ] {
+            assert_eq!(may_be_inlined(flags, size), expected, "{flags:#x}, {size} bytes");
+        }
     }
 }

@@ -15,6 +15,7 @@
 )]
 
 pub mod agent;
+pub mod attach;
 pub mod catalogue;
 pub mod clr;
 pub mod com;

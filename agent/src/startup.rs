@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::planner::{NewOrder, Orders, Owner, SetBy};
+use redial_protocol::attach::VARIABLES;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{FRAME_DEADLINE_MS, SESSION_SILENCE_MS};
@@ -101,6 +102,15 @@ impl Settings {
             )?,
             provoke_rejit_error: flag("REDIAL_TEST_BAD_TOKEN", word("REDIAL_TEST_BAD_TOKEN"))?,
         })
+    }
+
+    /// Reads the settings of an agent that is attached: variables that `redial run` sets are about its own start, and
+    /// do not apply.
+    ///
+    /// # Errors
+    /// As [`Settings::read`].
+    pub fn read_attached(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Inert> {
+        Settings::read(|name| VARIABLES.contains(&name).then(|| lookup(name)).flatten())
     }
 
     /// Whether the agent is to be active in a process with these ancestors (parent first).
@@ -231,6 +241,30 @@ mod tests {
             assert!(sentence.contains(name) && sentence.contains(value), "{sentence}");
         }
         assert_eq!(with(&[("REDIAL_DISABLE", "1")]), Err(Inert::Disabled));
+    }
+
+    #[test]
+    fn attached_it_obeys_what_is_not_about_a_launch() {
+        let attached = |pairs: &[(&str, &str)]| {
+            Settings::read_attached(|name| {
+                pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v))
+            })
+        };
+        let of_a_launch = [
+            ("REDIAL_LAUNCHER", "7:70"),
+            ("REDIAL_ORDERS", "/no/such/file"),
+            ("REDIAL_CHILDREN", "on"),
+            ("REDIAL_NO_INLINING", "1"),
+            ("REDIAL_REPORT", "1"),
+        ];
+        assert_eq!(attached(&of_a_launch), with(&[]));
+        assert_eq!(attached(&[("REDIAL_DISABLE", "1")]), Err(Inert::Disabled));
+        let counting = attached(&[("REDIAL_MAX_LEVEL", "count"), ("REDIAL_SILENCE_MS", "7")]).unwrap();
+        assert_eq!((counting.max_level, counting.silence), (Level::Count, Duration::from_millis(7)));
+        assert!(matches!(
+            attached(&[("REDIAL_MAX_LEVEL", "counts")]),
+            Err(Inert::Malformed { name: "REDIAL_MAX_LEVEL", .. })
+        ));
     }
 
     #[test]

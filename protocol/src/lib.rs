@@ -4,6 +4,7 @@
 //! This crate owns words, layouts and limits. It must not know what a CLR is (that is the agent's),
 //! nor what a user sees (that is the app's). Nothing here panics or allocates without bound on any bytes.
 
+pub mod attach;
 pub mod catalogue;
 pub mod codec;
 pub mod counters;

@@ -5,6 +5,7 @@
 pub mod methods;
 pub mod modules;
 pub mod names;
+pub mod stock;
 pub mod suggest;
 
 pub use modules::{Module, Modules};

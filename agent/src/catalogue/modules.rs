@@ -7,6 +7,7 @@ use crate::planner::scope::Place;
 use crate::probes::form::CallSites;
 use crate::probes::tokens::LocalSigs;
 use crate::runtime::CORE_LIBRARIES;
+use super::stock::Stock;
 use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
@@ -39,6 +40,8 @@ pub struct Module {
     pub dynamic: bool,
     /// Can be unloaded alone; ReJIT does nothing there, or hangs the caller.
     pub collectible: bool,
+    /// It was loaded before the agent was attached: its methods may have been compiled, and inlined, unseen.
+    pub before_attach: bool,
     /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
     pub call_sites: OnceLock<Result<CallSites, ClrError>>,
     /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
@@ -93,6 +96,8 @@ impl Module {
 pub struct Modules {
     inner: Mutex<Inner>,
     revision: AtomicU64,
+    /// What unloads while the modules loaded before an attach are entered.
+    pub stock: Stock,
 }
 
 #[derive(Default)]
@@ -104,8 +109,8 @@ struct Inner {
 
 impl Modules {
     /// Reads a loaded module, which nobody knows until it is published. None while its assembly is unknown (then
-    /// `ModuleAttachedToAssembly` calls again) or when it is known already.
-    pub fn read(&self, info: &ProfilerInfo, id: usize) -> Option<Arc<Module>> {
+    /// `ModuleAttachedToAssembly` calls again) or when it is known already. `before_attach`: nobody told of its loading.
+    pub fn read(&self, info: &ProfilerInfo, id: usize, before_attach: bool) -> Option<Arc<Module>> {
         if lock(&self.inner).by_id.contains_key(&id) {
             return None;
         }
@@ -124,6 +129,7 @@ impl Modules {
             domain,
             dynamic: facts.dynamic,
             collectible: facts.collectible,
+            before_attach,
             call_sites: OnceLock::new(),
             local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),
@@ -146,6 +152,7 @@ impl Modules {
 
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
+        self.stock.unloading(id, UNLOAD_WAIT);
         let module = lock(&self.inner).by_id.remove(&id)?;
         self.changed();
         module.retire();

@@ -121,6 +121,22 @@ impl ProfilerInfo {
         })
     }
 
+    /// `ICorProfilerInfo3::EnumModules`: ModuleIDs of what is loaded and has not begun to unload. Only after an attach.
+    pub fn modules(&self) -> Result<Vec<usize>, ClrError> {
+        let failed = |call| move |e: windows_core::Error| ClrError { call, hresult: e.code() };
+        // SAFETY: no pointers; the result is an owned reference, released on drop.
+        let found = unsafe { self.rejit.EnumModules() }.map_err(failed("EnumModules"))?;
+        // SAFETY: as above.
+        let count = unsafe { found.GetCount() }.map_err(failed("ICorProfilerModuleEnum::GetCount"))?;
+        let mut ids = vec![0usize; count as usize];
+        let mut fetched = 0u32;
+        // SAFETY: the buffer has the length given; the count is a live local.
+        let hresult = unsafe { found.Next(count, ids.as_mut_ptr(), &mut fetched) };
+        check("ICorProfilerModuleEnum::Next", hresult)?;
+        ids.truncate(fetched as usize);
+        Ok(ids)
+    }
+
     /// `GetAssemblyInfo`: simple name and AppDomainID.
     pub fn assembly_info(&self, assembly_id: usize) -> Result<(String, usize), ClrError> {
         let mut name = vec![0u16; NAME_UNITS];

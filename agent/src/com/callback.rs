@@ -4,6 +4,7 @@
 //! The object holds nothing: all state is in [`Agent`], so that a callback after `Shutdown` finds it switched off.
 
 use crate::agent::{self, Agent};
+use crate::attach;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
 use crate::guard::{guard, guard_always};
@@ -168,13 +169,19 @@ impl ICorProfilerCallback2_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback3_Impl for Callback_Impl {
-    /// Attaching is not offered yet; refusing here leaves the process as it was.
-    fn InitializeForAttach(&self, _: Ref<IUnknown>, _: *const c_void, _: u32) -> Result<()> {
-        Err(Error::from(CORPROF_E_PROFILER_CANCEL_ACTIVATION))
+    /// The client data is for options to come.
+    fn InitializeForAttach(&self, info: Ref<IUnknown>, _data: *const c_void, _length: u32) -> Result<()> {
+        guard(Err(Error::from(attach::fault())), || match info.as_ref() {
+            Some(info) => attach::start(info).map_err(Error::from),
+            None => Err(Error::from(E_FAIL)),
+        })
+    }
+
+    fn ProfilerAttachComplete(&self) -> Result<()> {
+        with(attach::complete)
     }
 
     ignored! {
-        ProfilerAttachComplete();
         ProfilerDetachSucceeded();
     }
 }

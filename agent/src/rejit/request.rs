@@ -6,6 +6,7 @@ use super::row::Identity;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
+use crate::inlining::Inlined;
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::{stacks, tokens};
@@ -108,11 +109,18 @@ struct Wish {
     module: Arc<Module>,
     token: u32,
     local_sig: u32,
+    inlinable: bool,
 }
 
 impl Wish {
     fn of(id: RowId, what: &Identity) -> Wish {
-        Wish { id, module: Arc::clone(&what.module), token: what.token, local_sig: what.local_sig }
+        Wish {
+            id,
+            module: Arc::clone(&what.module),
+            token: what.token,
+            local_sig: what.local_sig,
+            inlinable: what.inlinable,
+        }
     }
 }
 
@@ -136,16 +144,23 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
     });
     let copies: Vec<_> = with_site.collect();
     add_local_sigs(agent, &copies);
-    let mut inlined = agent.inlining.veto(copies.iter().map(|wish| (wish.module.id(), wish.token)));
-    for (wish, inlined) in copies.iter().zip(&mut inlined) {
-        *inlined = *inlined || agent.info.has_precompiled_inliners(wish.module.id(), wish.token);
-    }
+    let seen = agent.inlining.veto(copies.iter().map(|wish| (wish.module.id(), wish.token)));
+    let inlined = copies.iter().zip(seen).map(|(wish, seen)| {
+        if seen || agent.info.has_precompiled_inliners(wish.module.id(), wish.token) {
+            Inlined::Yes
+        } else if wish.module.before_attach && wish.inlinable {
+            Inlined::Perhaps
+        } else {
+            Inlined::No
+        }
+    });
+    let inlined: Vec<Inlined> = inlined.collect();
     let (ready, no_room): (Vec<RowId>, Vec<RowId>) = agent.ledger.change(|book, _| {
         let each = copies.iter().zip(inlined);
-        let (ready, no_room): (Vec<_>, Vec<_>) = each.partition(|(wish, inlined_before)| {
+        let (ready, no_room): (Vec<_>, Vec<_>) = each.partition(|(wish, inlined)| {
             let has_slot = book.give_slot(wish.id);
             if let (true, Some(row)) = (has_slot, book.row_mut(wish.id)) {
-                row.inlined_before = *inlined_before;
+                row.inlined = *inlined;
                 row.reason = None;
                 row.handed = false;
                 row.early = false;
@@ -153,7 +168,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
             }
             has_slot
         });
-        let id_of = |(wish, _): (&Wish, bool)| wish.id;
+        let id_of = |(wish, _): (&Wish, Inlined)| wish.id;
         (ready.into_iter().map(id_of).collect(), no_room.into_iter().map(id_of).collect())
     });
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));

@@ -1,6 +1,7 @@
 //! One row of the ledger: a copy, what is wanted of it and what the runtime does.
 #![forbid(unsafe_code)]
 
+use crate::inlining::Inlined;
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
 use crate::planner::{OrderSeq, Owner};
@@ -52,6 +53,8 @@ pub struct Identity {
     pub token: u32,
     /// StandAloneSig token of the original body's variables; 0 where it has none.
     pub local_sig: u32,
+    /// The JIT may inline it.
+    pub inlinable: bool,
     /// What it is called.
     pub names: MethodNames,
 }
@@ -115,8 +118,8 @@ pub struct Row {
     pub final_calls: u64,
     /// When it was last turned.
     pub turned: Option<Instant>,
-    /// The JIT had been allowed to inline it before it was dialled.
-    pub inlined_before: bool,
+    /// Whether compiled callers held it before it was dialled.
+    pub inlined: Inlined,
 }
 
 impl Row {
@@ -141,7 +144,7 @@ impl Row {
             slot_start: 0,
             final_calls: 0,
             turned: None,
-            inlined_before: false,
+            inlined: Inlined::No,
         }
     }
 
@@ -205,10 +208,18 @@ impl Row {
                 Some(format!("{}: {words}", Reason::Hresult.sentence()))
             }
             Some((reason, _)) => Some(reason.sentence().to_owned()),
-            None if self.inlined_before && self.wanted > Level::Off => {
-                Some("already inlined into compiled callers; calls from there are not counted".to_owned())
-            }
-            None => None,
+            None if self.wanted == Level::Off => None,
+            None => match self.inlined {
+                Inlined::No => None,
+                Inlined::Perhaps => Some(
+                    "perhaps already inlined into callers compiled before the agent was attached; calls from there \
+                     are not counted"
+                        .to_owned(),
+                ),
+                Inlined::Yes => {
+                    Some("already inlined into compiled callers; calls from there are not counted".to_owned())
+                }
+            },
         }
     }
 

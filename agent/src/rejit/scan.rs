@@ -9,6 +9,7 @@ use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::Import;
 use crate::eligibility::{self, Facts};
 use crate::il;
+use crate::inlining::may_be_inlined;
 use crate::planner::scope::{self, Aimed, Place};
 use crate::planner::{OrderSeq, Standing};
 use redial_protocol::ids::RowId;
@@ -172,11 +173,11 @@ fn enter(
         book.find(module.id(), method.token).and_then(|id| Some((id, book.row(id)?.ineligible)))
     };
     // A body does not change: a copy is judged once.
-    let (ineligible, local_sig) = match known {
-        Some((_, ineligible)) => (ineligible, 0),
+    let (ineligible, body) = match known {
+        Some((_, ineligible)) => (ineligible, Body::default()),
         None => match judge(agent, module, method) {
-            Ok(local_sig) => (None, local_sig),
-            Err(reason) => (Some(reason), 0),
+            Ok(body) => (None, body),
+            Err(reason) => (Some(reason), Body::default()),
         },
     };
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
@@ -198,7 +199,9 @@ fn enter(
     let id = match (known, fresh) {
         (Some((id, _)), _) => Some(id),
         (None, Some(names)) => {
-            let what = Identity { module: Arc::clone(module), token: method.token, local_sig, names };
+            let Body { local_sig, inlinable } = body;
+            let module = Arc::clone(module);
+            let what = Identity { module, token: method.token, local_sig, inlinable, names };
             book.add_row(what, ineligible)
         }
         (None, None) => None,
@@ -220,8 +223,17 @@ fn enter(
     found.rows.insert(id);
 }
 
-/// Why a method cannot be dialled, its body included; of one that can, the StandAloneSig token of its variables.
-pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<u32, Reason> {
+/// What is kept of a body that can be dialled.
+#[derive(Default)]
+pub(super) struct Body {
+    /// The StandAloneSig token of its variables; 0 where it has none.
+    local_sig: u32,
+    /// The JIT may inline it.
+    inlinable: bool,
+}
+
+/// Why a method cannot be dialled, its body included; of one that can, what is kept of it.
+pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason> {
     let facts = Facts {
         attributes: method.method.attributes,
         impl_flags: method.method.impl_flags,
@@ -234,9 +246,15 @@ pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<u3
         runtime_major: agent.runtime.major,
     };
     eligibility::check(&facts)?;
-    match agent.info.il_body(module.id(), method.token, |body| il::decode(body).map(|body| body.local_sig)) {
+    let read = |original: &[u8]| {
+        il::decode(original).map(|body| Body {
+            local_sig: body.local_sig,
+            inlinable: may_be_inlined(method.method.impl_flags, body.old_code_size),
+        })
+    };
+    match agent.info.il_body(module.id(), method.token, read) {
         Err(_) => Err(Reason::NoBody),
         Ok(Err(_)) => Err(Reason::BadIl),
-        Ok(Ok(local_sig)) => Ok(local_sig),
+        Ok(Ok(body)) => Ok(body),
     }
 }
