@@ -42,6 +42,8 @@ pub enum Command {
     Ps(Ps),
     /// Start a program with the agent in it
     Run(Run),
+    /// Load the agent into a running process
+    Attach(Attach),
     /// List AppDomains and modules
     Modules(Modules),
     /// List methods
@@ -94,6 +96,17 @@ pub struct Run {
     /// The program and its arguments, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `attach`
+#[derive(Debug, Args)]
+pub struct Attach {
+    /// Process id
+    #[arg(value_parser = pid)]
+    pub pid: u32,
+    /// Longest wait for an answer of its runtime
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
 }
 
 /// `modules`

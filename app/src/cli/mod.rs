@@ -4,6 +4,7 @@
 
 mod apply;
 mod arguments;
+mod attach;
 mod dial;
 mod doctor;
 mod duration;
@@ -38,6 +39,7 @@ pub fn main() -> i32 {
     let outcome = match command {
         Command::Run(arguments) => return run::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),
+        Command::Attach(arguments) => attach::run(&arguments),
         Command::Modules(arguments) => modules::run(&arguments),
         Command::Methods(arguments) => methods::run(&arguments),
         Command::Dial(arguments) => dial::run(&arguments),

@@ -87,8 +87,8 @@ fn row(process: Process, facts: Option<Result<AgentFacts, LinkError>>) -> Proces
             ("none", kind.obstacle().map(str::to_owned))
         }
         (Found::Unknown { why, .. }, _) => ("refused", Some(why.clone())),
-        (Found::Runtime(_), Some(Err(LinkError::NoAgent { advice, .. }))) => {
-            ("launch-only", Some(advice.clone()))
+        (Found::Runtime(_), Some(Err(LinkError::NoAgent { attachable, advice, .. }))) => {
+            (if *attachable { "attachable" } else { "launch-only" }, Some(advice.clone()))
         }
         (Found::Runtime(_), Some(Err(error))) => ("refused", Some(error.to_string())),
         (Found::Runtime(_), None) => ("launch-only", None),
@@ -208,9 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn without_an_agent_it_can_only_be_launched() {
-        let error = LinkError::NoAgent { pid: 42, name: "dotnet".into(), advice: "start it with x".into() };
-        let row = row(process(coreclr()), Some(Err(error)));
+    fn without_an_agent_it_can_be_attached_or_only_launched() {
+        let error = |attachable| LinkError::NoAgent {
+            pid: 42,
+            name: "dotnet".into(),
+            attachable,
+            advice: "start it with x".into(),
+        };
+        assert_eq!(row(process(coreclr()), Some(Err(error(true)))).agent, "attachable");
+        let row = row(process(coreclr()), Some(Err(error(false))));
         assert_eq!((row.agent, row.reason.as_deref()), ("launch-only", Some("start it with x")));
         assert_eq!(row.runtime.as_ref().map(|runtime| runtime.tested), Some(Some(false)));
         assert_eq!(row.kept, None);

@@ -1,6 +1,7 @@
 //! From a pid to a session, or to the sentence that says why not and what to do.
 #![forbid(unsafe_code)]
 
+use super::attach;
 use super::discover::{self, Found};
 use super::error::LinkError;
 use super::session::Session;
@@ -29,9 +30,7 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
     let name = process.name;
     match process.runtime {
         Found::Runtime(runtime) => match runtime.kind.obstacle() {
-            None => {
-                LinkError::NoAgent { pid, name, advice: "start it with `redial run -- COMMAND`".to_owned() }
-            }
+            None => without_agent_yet(pid, name, attach::obstacle(pid, &runtime)),
             Some(why) => LinkError::Unsuitable { pid, name, why: why.to_owned() },
         },
         Found::None => LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() },
@@ -40,6 +39,16 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
             LinkError::Unsuitable { pid, name, why: format!("nothing speaks for .NET in it, and {why}") }
         }
     }
+}
+
+/// A process that could have one: whether it can be attached now, or why not.
+fn without_agent_yet(pid: u32, name: String, obstacle: Option<String>) -> LinkError {
+    const START: &str = "start it with `redial run -- COMMAND`";
+    let advice = match &obstacle {
+        None => format!("load it with `redial attach {pid}`"),
+        Some(why) => format!("{START} ({why})"),
+    };
+    LinkError::NoAgent { pid, name, attachable: obstacle.is_none(), advice }
 }
 
 #[cfg(test)]
@@ -79,6 +88,15 @@ mod tests {
             assert_eq!(error.exit(), exit, "{error}");
             assert!(error.to_string().contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn what_can_be_attached_says_so() {
+        let error = without_agent_yet(7, "shop".into(), None);
+        assert!(error.to_string().ends_with("load it with `redial attach 7`"), "{error}");
+        let error = without_agent_yet(7, "shop".into(), Some("it is too old".into()));
+        assert!(error.to_string().ends_with("`redial run -- COMMAND` (it is too old)"), "{error}");
+        assert!(matches!(error, LinkError::NoAgent { attachable: false, .. }));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum LinkError {
         pid: u32,
         /// Its program.
         name: String,
+        /// Whether `redial attach` can load it now, as far as can be told without asking.
+        attachable: bool,
         /// What to do.
         advice: String,
     },

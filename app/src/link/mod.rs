@@ -1,9 +1,11 @@
 //! The way to processes and their agents: which there are, how to connect, how to start one with the agent.
 //! It must not know how anything is printed, nor keep state between commands (that is `model`'s).
 
+pub mod attach;
 pub mod connect;
 pub mod discover;
 pub mod error;
+mod ipc;
 pub mod launch;
 pub mod library;
 mod reader;

@@ -1,27 +1,34 @@
 //! The runtime's own diagnostics socket: where it lies, and the one question asked there, which version it is.
-//! (Protocol "DOTNET_IPC_V1", dotnet/diagnostics documentation/design-docs/ipc-protocol.md.)
 #![forbid(unsafe_code)]
 
-use std::io::{Read, Write};
+use crate::link::ipc::{self, Answer};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The runtime answers in microseconds; one that is stopped in a debugger never does.
 const PATIENCE: Duration = Duration::from_millis(200);
-const MAGIC: &[u8; 14] = b"DOTNET_IPC_V1\0";
-/// Header: magic, size u16, command set u8, command u8, reserved u16.
-const HEADER: usize = 20;
-const PROCESS_INFO_2: (u8, u8) = (4, 4);
-const OK: (u8, u8) = (0xff, 0);
 
-/// Where the runtime of a process puts its socket: `dotnet-diagnostic-PID-START-socket` in its temporary folder.
-/// `root` is the process's root folder as seen from here, `inner` its pid in its own namespace.
-pub fn socket(root: &Path, temporary: Option<&str>, inner: u32, start: u64) -> Option<PathBuf> {
+/// Where the runtime of a process puts its socket: `dotnet-diagnostic-PID-START-socket` in its temporary folder, owned
+/// by `uid`. `root` is the process's root folder as seen from here, `current` the one it is in, `inner` its pid in its
+/// own namespace.
+pub fn socket(
+    root: &Path,
+    current: &Path,
+    temporary: Option<&str>,
+    (inner, start): (u32, u64),
+    uid: u32,
+) -> Option<PathBuf> {
     let name = format!("dotnet-diagnostic-{inner}-{start}-socket");
-    let folder = temporary.filter(|folder| folder.starts_with('/')).unwrap_or("/tmp");
-    let path = root.join(folder.trim_start_matches('/')).join(name);
-    path.symlink_metadata().is_ok().then_some(path)
+    let folder = temporary.filter(|folder| !folder.is_empty()).unwrap_or("/tmp");
+    let path = match folder.strip_prefix('/') {
+        Some(inside) => root.join(inside.trim_start_matches('/')).join(name),
+        None => current.join(folder).join(name),
+    };
+    let found = path.symlink_metadata().ok()?;
+    // In a folder that everybody may write to, the name alone proves nothing.
+    (found.file_type().is_socket() && found.uid() == uid).then_some(path)
 }
 
 /// Asks the runtime behind a socket for its version; None when it is too old to know the question (before
@@ -30,23 +37,10 @@ pub fn version(socket: &Path) -> Option<String> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     stream.set_write_timeout(Some(PATIENCE)).ok()?;
-    stream.write_all(&request(PROCESS_INFO_2)).ok()?;
-    let mut header = [0u8; HEADER];
-    stream.read_exact(&mut header).ok()?;
-    let size = usize::from(u16::from_le_bytes([header[14], header[15]]));
-    if !header.starts_with(MAGIC) || (header[16], header[17]) != OK || size < HEADER {
-        return None;
+    match ipc::ask(&mut stream, ipc::PROCESS_INFO_2, &[]) {
+        Ok(Answer::Done(payload)) => product_version(&payload),
+        Ok(Answer::Error(_)) | Err(_) => None,
     }
-    let mut payload = vec![0u8; size - HEADER];
-    stream.read_exact(&mut payload).ok()?;
-    product_version(&payload)
-}
-
-fn request(command: (u8, u8)) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&(HEADER as u16).to_le_bytes());
-    bytes.extend_from_slice(&[command.0, command.1, 0, 0]);
-    bytes
 }
 
 /// The reply's payload: pid u64, runtime cookie 16 bytes, then strings: command line, operating system,
@@ -71,6 +65,7 @@ fn product_version(payload: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
 
     fn payload(strings: &[&str]) -> Vec<u8> {
@@ -103,17 +98,22 @@ mod tests {
             std::fs::create_dir_all(&folder).expect("folder");
             let name = "dotnet-diagnostic-42-777-socket";
             let listener = UnixListener::bind(folder.join(name)).expect("socket");
-            let path = socket(Path::new("/"), folder.to_str(), 42, 777).expect("it is there");
-            assert_eq!(socket(Path::new("/"), folder.to_str(), 43, 777), None);
+            let root = Path::new("/");
+            let uid = folder.metadata().expect("it is there").uid();
+            let path = socket(root, root, folder.to_str(), (42, 777), uid).expect("it is there");
+            assert_eq!(socket(root, &folder, Some("."), (42, 777), uid), Some(folder.join(".").join(name)));
+            assert_eq!(socket(root, root, folder.to_str(), (43, 777), uid), None);
+            assert_eq!(socket(root, root, folder.to_str(), (42, 777), uid + 1), None, "another user's");
+            std::fs::write(folder.join("dotnet-diagnostic-44-777-socket"), "").expect("file");
+            assert_eq!(socket(root, root, folder.to_str(), (44, 777), uid), None, "no socket");
             let server = std::thread::spawn(move || {
                 let (mut stream, _) = listener.accept().expect("a client");
-                let mut question = [0u8; HEADER];
+                let mut question = [0u8; 20];
                 stream.read_exact(&mut question).expect("a question");
                 assert_eq!(question, *b"DOTNET_IPC_V1\0\x14\0\x04\x04\0\0");
                 let payload = payload(&["", "", "", "", "8.0.31"]);
-                let mut reply = request(status);
-                reply[14..16].copy_from_slice(&((HEADER + payload.len()) as u16).to_le_bytes());
-                stream.write_all(&[reply, payload].concat()).expect("an answer");
+                let reply = ipc::message(status, &payload).expect("short");
+                stream.write_all(&reply).expect("an answer");
             });
             assert_eq!(version(&path).as_deref(), answer);
             server.join().expect("the server ran");

@@ -93,18 +93,34 @@ fn single_file(pid: u32, proc: &Path) -> Option<Runtime> {
 
 fn diagnostics_socket(pid: u32, proc: &Path) -> Option<PathBuf> {
     let key = process::key_of(pid).ok()?;
+    let uid = proc.metadata().ok()?.uid();
     let temporary = environment(proc, |name| name == "TMPDIR");
+    let below = |root: &Path| {
+        diagnostics::socket(root, &proc.join("cwd"), temporary.as_deref(), (key.pid, key.start), uid)
+    };
     // Its own root folder where that may be entered (a container's), else ours.
-    diagnostics::socket(&proc.join("root"), temporary.as_deref(), key.pid, key.start)
-        .or_else(|| diagnostics::socket(Path::new("/"), temporary.as_deref(), key.pid, key.start))
+    below(&proc.join("root")).or_else(|| below(Path::new("/")))
+}
+
+pub(super) fn diagnostics_port(pid: u32) -> Option<PathBuf> {
+    diagnostics_socket(pid, Path::new(&format!("/proc/{pid}")))
+}
+
+pub(super) fn variable(pid: u32, fits: impl Fn(&str) -> bool) -> Option<(String, String)> {
+    named(Path::new(&format!("/proc/{pid}")), fits)
 }
 
 /// The value of the first variable whose name fits, in the environment a process was started with.
 fn environment(proc: &Path, fits: impl Fn(&str) -> bool) -> Option<String> {
+    named(proc, fits).map(|(_, value)| value)
+}
+
+/// As [`environment`], with the name.
+fn named(proc: &Path, fits: impl Fn(&str) -> bool) -> Option<(String, String)> {
     let bytes = std::fs::read(proc.join("environ")).ok()?;
     bytes.split(|byte| *byte == 0).find_map(|entry| {
         let (name, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
-        fits(name).then(|| value.to_owned())
+        fits(name).then(|| (name.to_owned(), value.to_owned()))
     })
 }
 

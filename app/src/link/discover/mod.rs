@@ -67,6 +67,18 @@ pub fn pids() -> std::io::Result<Vec<u32>> {
     system::pids()
 }
 
+/// Where the runtime of a process takes diagnostics commands: a socket's path, or a named pipe's. None when it offers
+/// nothing, or nothing that can be seen from here.
+pub fn diagnostics_port(pid: u32) -> Option<std::path::PathBuf> {
+    system::diagnostics_port(pid)
+}
+
+/// The first variable whose name fits, of the environment a process was started with: name and value. None where that
+/// cannot be read.
+pub fn variable(pid: u32, fits: impl Fn(&str) -> bool) -> Option<(String, String)> {
+    system::variable(pid, fits)
+}
+
 /// Whether a process with that pid runs (one that has exited but was not yet waited for does not).
 pub fn runs(pid: u32) -> bool {
     system::runs(pid)

@@ -4,6 +4,7 @@ use super::runtime;
 use super::{Found, Process, group};
 use redial_protocol::process;
 use std::io;
+use std::path::PathBuf;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 pub(super) fn all() -> io::Result<Vec<Process>> {
@@ -25,6 +26,18 @@ pub(super) fn one(pid: u32) -> Option<Process> {
 pub(super) fn runs(pid: u32) -> bool {
     // A process that may not be asked runs all the same.
     !matches!(process::key_of(pid), Err(process::ProcessError::NoSuchProcess { .. }))
+}
+
+pub(super) fn diagnostics_port(pid: u32) -> Option<PathBuf> {
+    let name = format!("dotnet-diagnostic-{pid}");
+    // Looking a pipe up by its path would connect to it; the list of them does not.
+    let mut pipes = std::fs::read_dir(r"\\.\pipe\").ok()?.filter_map(Result::ok);
+    pipes.any(|pipe| pipe.file_name() == *name).then(|| PathBuf::from(format!(r"\\.\pipe\{name}")))
+}
+
+/// Another process's environment is not looked into here.
+pub(super) fn variable(_pid: u32, _fits: impl Fn(&str) -> bool) -> Option<(String, String)> {
+    None
 }
 
 fn refreshed(which: ProcessesToUpdate<'_>) -> io::Result<System> {
