@@ -26,6 +26,19 @@ pub fn redial() -> Result<PathBuf> {
     built("REDIAL_BIN", "", program_name(cfg!(windows)))
 }
 
+/// A profiler that is not ours (the one that the benchmark compares with): `$REDIAL_OTHER_PROFILER`, else the one
+/// beside the running test's build.
+///
+/// # Errors
+/// As [`agent`].
+pub fn other_profiler() -> Result<PathBuf> {
+    built("REDIAL_OTHER_PROFILER", "", OTHER_PROFILER)
+}
+
+/// File name of that profiler's library.
+pub const OTHER_PROFILER: &str =
+    if cfg!(windows) { "redial_bench_hooks.dll" } else { "libredial_bench_hooks.so" };
+
 /// The agent library for Windows: `$REDIAL_AGENT_WINDOWS`, else the cross-built one of the same target folder.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ use crate::setup::step;
 pub struct Built {
     agent: PathBuf,
     program: PathBuf,
+    other_profiler: PathBuf,
     windows: bool,
 }
 
@@ -37,6 +38,9 @@ impl Built {
             ("REDIAL_AGENT", "REDIAL_BIN")
         };
         command.env(agent, &self.agent).env(program, &self.program);
+        if !self.windows {
+            command.env("REDIAL_OTHER_PROFILER", &self.other_profiler);
+        }
     }
 }
 
@@ -76,6 +80,8 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
     }
     if windows {
         arguments.extend(["--target", WINDOWS_TARGET]);
+    } else {
+        arguments.extend(["--package", "redial-bench-hooks"]);
     }
     let what =
         if windows { "agent and program for Windows" } else { "agent and program (minutes, the first time)" };
@@ -88,6 +94,7 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
     Ok(Built {
         agent: folder.join(artefacts::library_name(windows || cfg!(windows))),
         program: folder.join(artefacts::program_name(windows || cfg!(windows))),
+        other_profiler: folder.join(artefacts::OTHER_PROFILER),
         windows,
     })
 }
@@ -98,11 +105,7 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
 /// When it does not compile.
 pub fn bench_hooks() -> Result<PathBuf> {
     run(&mut cargo(&["build", "--quiet", "--release", "--package", "redial-bench-hooks"]))?;
-    Ok(target_folder().join("release").join(if cfg!(windows) {
-        "redial_bench_hooks.dll"
-    } else {
-        "libredial_bench_hooks.so"
-    }))
+    Ok(target_folder().join("release").join(artefacts::OTHER_PROFILER))
 }
 
 /// Cargo's target folder.

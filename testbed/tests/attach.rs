@@ -1,0 +1,491 @@
+//! `redial attach`: the agent in a process that runs. What it finds there, that it counts exactly from then on, and that
+//! each process it cannot be attached to is left as it was, with a sentence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use redial_testbed::controller::Controller;
+use redial_testbed::host::{self, Host, Outcome};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{self, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, differences};
+use redial_testbed::{artefacts, cache, generate, programs, truth};
+use serde_json::Value;
+
+const NOW: &str = "the agent is loaded into process";
+const BEFORE: &str = "already";
+/// Everything is optimised, and inlined, when it is first compiled.
+const EAGER: [(&str, &str); 2] = [("DOTNET_TieredCompilation", "0"), ("COMPlus_TieredCompilation", "0")];
+
+/// One test a runtime that can be attached to.
+macro_rules! on_attachable_runtimes {
+    ($($test:ident),+ $(,)?) => {$(
+        mod $test {
+            #[test]
+            fn net_3_1() -> ::anyhow::Result<()> {
+                super::$test(super::Runtime::V3_1)
+            }
+            #[test]
+            fn net_8_0() -> ::anyhow::Result<()> {
+                super::$test(super::Runtime::V8_0)
+            }
+        }
+    )+};
+}
+
+on_attachable_runtimes!(
+    counts_from_a_barrier_on,
+    what_was_inlined_says_so,
+    the_catalogue_is_complete,
+    modules_that_load_meanwhile_are_there_once,
+    a_stopped_process_is_left_alone,
+    another_temporary_folder,
+    another_profiler_keeps_the_agent_out,
+    no_diagnostics_port,
+    variables_of_the_process,
+    an_endpoint_that_cannot_be_made,
+    two_at_once,
+    a_process_that_ends_meanwhile,
+);
+
+/// Shop without the agent.
+fn plain(runtime: Runtime, threads: u32, variables: &[(&str, &str)]) -> Result<LiveShop> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", &threads.to_string()]).envs(variables.iter().copied());
+    let mut host = Host::start(command)?;
+    let pid = host.wait_for("ready")?.parse()?;
+    Ok(LiveShop { host, pid })
+}
+
+/// `redial attach PID OPTIONS` to its end.
+fn attach(pid: u32, options: &[&str]) -> Result<Outcome> {
+    let pid = pid.to_string();
+    host::run(host::redial(&[&["attach", pid.as_str()], options].concat())?)
+}
+
+fn attached(pid: u32) -> Result<()> {
+    let outcome = attach(pid, &[])?.ok()?;
+    ensure!(outcome.stdout.contains(NOW) && outcome.stderr.is_empty(), "{}", outcome.said());
+    Ok(())
+}
+
+/// It failed with this code, a sentence that has all of `parts`, and nothing on standard output.
+fn failed(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
+    ensure!(outcome.code()? == code, "not {code}: {}\n{}", outcome.status, outcome.said());
+    ensure!(outcome.stdout.is_empty() && outcome.stderr.lines().count() == 1, "{}", outcome.said());
+    for part in parts {
+        ensure!(outcome.stderr.contains(part), "no {part:?} in: {}", outcome.stderr);
+    }
+    Ok(())
+}
+
+/// Nothing of ours is in the process, and it does its work.
+fn is_untouched(shop: &mut LiveShop) -> Result<()> {
+    let agent = artefacts::agent()?;
+    let name = agent.file_name().and_then(|name| name.to_str()).context("a name")?;
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", shop.pid))?;
+    ensure!(!maps.contains(name), "the library is still mapped");
+    for task in std::fs::read_dir(format!("/proc/{}/task", shop.pid))? {
+        let thread = std::fs::read_to_string(task?.path().join("comm")).unwrap_or_default();
+        ensure!(!thread.starts_with("redial-"), "a thread of ours runs: {thread}");
+    }
+    shop.rounds(1)
+}
+
+/// The row of `ps` for a process: the agent's state and why.
+fn listed(pid: u32) -> Result<(String, String)> {
+    let rows = host::run(host::redial(&["ps", "--json"])?)?.ok()?.json()?;
+    let mut rows = rows.as_array().context("an array")?.iter();
+    let row = rows.find(|row| row["pid"] == pid).context("ps does not list it")?;
+    let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    Ok((text("agent"), text("reason")))
+}
+
+fn dial(shop: &LiveShop, patterns: &[&str]) -> Result<()> {
+    for pattern in patterns {
+        let dialled = shop.redial("dial", &[pattern, "count", "--json"])?.ok()?.json()?;
+        ensure!(dialled["accepted"].as_u64() > Some(0), "{pattern}: {dialled}");
+        ensure!(dialled["refused"] == serde_json::json!([]), "{pattern}: {dialled}");
+    }
+    Ok(())
+}
+
+/// Exact, or the method may be inlined and says that calls may be missing.
+fn never_silently_wrong(shop: &mut LiveShop, before: &Counts, inlinable: &BTreeMap<String, bool>) -> Result<()> {
+    let (truth, counts) = (shop.truth()?, shop.status()?);
+    ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
+    let wrong = differences(&truth, before, &counts, |method, counted| {
+        let says_so = counted.note.as_deref().is_some_and(|note| note.contains("already inlined"));
+        !(inlinable[method] && says_so)
+    });
+    ensure!(wrong.is_empty(), "silently wrong:\n  {}", wrong.join("\n  "));
+    Ok(())
+}
+
+/// Attached under way, once and again; exact from a barrier on; all off, and then nothing counts any more.
+fn counts_from_a_barrier_on(runtime: Runtime) -> Result<()> {
+    let inlinable = shop::known_methods()?;
+    for (threads, patterns) in [(1, &EVERYTHING[..]), (8, &EVERYTHING), (8, &KNOWN_TYPES)] {
+        let mut shop = plain(runtime, threads, &[])?;
+        shop.host.ask("load-plugin", "plugin")?;
+        shop.rounds(60)?;
+        ensure!(listed(shop.pid)?.0 == "attachable");
+        attached(shop.pid)?;
+        let again = attach(shop.pid, &[])?.ok()?;
+        ensure!(again.stdout.contains(BEFORE) && again.stderr.is_empty(), "{}", again.said());
+        ensure!(listed(shop.pid)?.0 == "loaded");
+        shop.host.ask("truth-reset", "reset")?;
+        dial(&shop, patterns)?;
+        let before = shop.status()?;
+        ensure!(before.len() >= inlinable.len(), "{before:?}");
+        for rounds in [1, 40, 200] {
+            shop.rounds(rounds)?;
+            never_silently_wrong(&mut shop, &before, &inlinable)?;
+        }
+        let off = shop.redial("off", &["--json"])?.ok()?.json()?;
+        ensure!(off["reverted"].as_u64() > Some(30) && off["remaining"] == 0, "{off}");
+        let last = shop.status()?;
+        shop.rounds(20)?;
+        ensure!(shop.status()? == last, "something counts after all was turned off");
+        ensure!(Controller::connect(shop.pid)?.agent_status()?.guard_trips == 0);
+        shop.exit()?;
+    }
+    Ok(())
+}
+
+/// Callers were optimised before there was an agent to see it: a callee that calls are missing of says so, and is exact
+/// once the callers are dialled, too.
+fn what_was_inlined_says_so(runtime: Runtime) -> Result<()> {
+    let inlinable = shop::known_methods()?;
+    let mut shop = plain(runtime, 2, &EAGER)?;
+    shop.host.ask("load-plugin", "plugin")?;
+    shop.rounds(20)?;
+    attached(shop.pid)?;
+    shop.host.ask("truth-reset", "reset")?;
+    dial(&shop, &KNOWN_TYPES)?;
+    let before = shop.status()?;
+    shop.rounds(20)?;
+    never_silently_wrong(&mut shop, &before, &inlinable)?;
+    let missed = differences(&shop.truth()?, &before, &shop.status()?, |_, _| true);
+    ensure!(missed.len() > 5, "hardly anything was inlined, so nothing was tested: {missed:?}");
+    dial(&shop, &EVERYTHING)?;
+    shop.host.ask("truth-reset", "reset")?;
+    let before = shop.status()?;
+    shop.rounds(20)?;
+    let wrong = differences(&shop.truth()?, &before, &shop.status()?, |_, _| true);
+    ensure!(wrong.is_empty(), "not exact:\n  {}", wrong.join("\n  "));
+    shop.exit().map(drop)
+}
+
+/// Modules as `redial modules --json` lists them, by path: name, mvid, number of methods, domain's name.
+fn catalogue(shop: &LiveShop) -> Result<BTreeMap<String, Value>> {
+    let told = shop.redial("modules", &["--json"])?.ok()?.json()?;
+    let domains: BTreeMap<&str, &Value> = told["domains"]
+        .as_array()
+        .context("domains")?
+        .iter()
+        .filter_map(|domain| Some((domain["id"].as_str()?, &domain["name"])))
+        .collect();
+    let mut modules = BTreeMap::new();
+    for row in told["modules"].as_array().context("modules")? {
+        let users = row["domains"].as_array().context("domains")?.iter();
+        let users: Vec<_> = users.filter_map(|id| domains.get(id.as_str()?).copied()).collect();
+        let facts = serde_json::json!([row["name"], row["mvid"], row["methods"], row["dynamic"], users]);
+        let path = row["path"].as_str().context("a path")?.to_owned();
+        ensure!(modules.insert(path.clone(), facts).is_none(), "{path} is there twice");
+    }
+    Ok(modules)
+}
+
+/// The same modules and methods as in a process that had the agent from its start.
+fn the_catalogue_is_complete(runtime: Runtime) -> Result<()> {
+    let prepare = |shop: &mut LiveShop| -> Result<()> {
+        shop.host.ask("load-plugin", "plugin")?;
+        shop.rounds(5)
+    };
+    let mut late = plain(runtime, 2, &[])?;
+    prepare(&mut late)?;
+    attached(late.pid)?;
+    let mut early = LiveShop::start(runtime, &[], 2, &[])?;
+    prepare(&mut early)?;
+    let (found, expected) = (catalogue(&late)?, catalogue(&early)?);
+    ensure!(expected.len() > 5, "{expected:?}");
+    assert_eq!(found, expected);
+    let methods = |shop: &LiveShop| -> Result<BTreeSet<String>> {
+        let told = shop.redial("methods", &["Shop!*", "--limit", "100000", "--json"])?.ok()?.json()?;
+        let rows = told.as_array().context("an array")?.iter();
+        Ok(rows.map(|row| format!("{} {} {}", row["token"], row["method"], row["signature"])).collect())
+    };
+    assert_eq!(methods(&late)?, methods(&early)?);
+    early.exit()?;
+    late.exit().map(drop)
+}
+
+/// Two hundred modules load on eight threads while the agent is attached: each is there, and once.
+fn modules_that_load_meanwhile_are_there_once(runtime: Runtime) -> Result<()> {
+    const MODULES: u32 = 200;
+    for before in [0, 60, 120] {
+        let mut command = programs::named("modules")?.command(runtime)?;
+        command.arg(generate::tiny_libraries(MODULES)?).arg("8");
+        let mut host = Host::start(command)?;
+        let pid: u32 = host.wait_for("ready")?.parse()?;
+        if before > 0 {
+            host.ask(&format!("start {before}"), "started")?;
+            host.ask("wait", "loaded")?;
+        }
+        host.ask(&format!("start {}", MODULES - before), "started")?;
+        attached(pid)?;
+        host.ask("wait", "loaded")?;
+        let mut controller = Controller::connect(pid)?;
+        let (_, modules) = controller.modules()?;
+        let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+        modules.iter().for_each(|module| *times.entry(module.path.as_str()).or_default() += 1);
+        ensure!(times.values().all(|times| *times == 1), "{times:?}");
+        let libraries = modules.iter().filter(|module| module.name.starts_with("Lib")).count();
+        ensure!(libraries == MODULES as usize, "{libraries} of {MODULES}");
+        // Each of them can be dialled, whichever way it came into the catalogue.
+        let report = controller.dial(
+            "Lib*!Lib*.Worker.First",
+            redial_protocol::level::Level::Count,
+            redial_testbed::controller::Stay::Held,
+        )?;
+        ensure!(report.accepted == u64::from(MODULES), "{report:?}");
+        let before = controller.status(None)?;
+        host.ask("call", "called 200")?;
+        let counted = controller.status(None)?.iter().map(|row| row.calls).sum::<u64>();
+        ensure!(counted - before.iter().map(|row| row.calls).sum::<u64>() == u64::from(MODULES), "{counted}");
+        ensure!(controller.agent_status()?.guard_trips == 0);
+        host.close_input();
+        host.finish()?.ok()?;
+    }
+    Ok(())
+}
+
+fn signal(pid: u32, signal: i32) -> Result<()> {
+    // SAFETY: kill(2) takes no memory; the pid is a child's that was not waited for.
+    let answer = unsafe { libc::kill(pid as i32, signal) };
+    ensure!(answer == 0, "cannot be signalled: {}", std::io::Error::last_os_error());
+    Ok(())
+}
+
+/// A stopped process cannot answer. When it goes on, nothing happens to it that nobody waits for any more.
+fn a_stopped_process_is_left_alone(runtime: Runtime) -> Result<()> {
+    let mut shop = plain(runtime, 1, &[])?;
+    signal(shop.pid, libc::SIGSTOP)?;
+    for _ in 0..3 {
+        failed(&attach(shop.pid, &["--timeout", "1"])?, 1, &["did not answer within 1 s", "stopped"])?;
+    }
+    signal(shop.pid, libc::SIGCONT)?;
+    is_untouched(&mut shop)?;
+    // Questions are answered in turn: had a request been among them, the agent would be there already.
+    attached(shop.pid)?;
+    shop.rounds(1)?;
+    shop.exit().map(drop)
+}
+
+/// A folder for one test; removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, runtime: Runtime) -> Result<Self> {
+        let folder = cache::folder().join("attach").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self(folder))
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the cache folder, under a name nobody else uses.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The runtime and the agent go by the process's TMPDIR, whatever ours is.
+fn another_temporary_folder(runtime: Runtime) -> Result<()> {
+    let (theirs, ours) = (Folder::new("t", runtime)?, Folder::new("o", runtime)?);
+    let mut shop = plain(runtime, 1, &[("TMPDIR", theirs.path())])?;
+    ensure!(listed(shop.pid)?.0 == "attachable");
+    let mut command = host::redial(&["attach", &shop.pid.to_string()])?;
+    command.env("TMPDIR", ours.path());
+    ensure!(host::run(command)?.ok()?.stdout.contains(NOW));
+    dial(&shop, &["Shop!Shop.Cart.*"])?;
+    shop.rounds(1)?;
+    shop.exit()?;
+    ensure!(std::fs::read_dir(&ours.0)?.next().is_none(), "something was left in our folder");
+    Ok(())
+}
+
+/// A process takes one profiler: ours stays out, and the other one works on.
+fn another_profiler_keeps_the_agent_out(runtime: Runtime) -> Result<()> {
+    let other = artefacts::other_profiler()?;
+    let path = other.to_str().context("a path")?;
+    let variables = [
+        ("CORECLR_ENABLE_PROFILING", "1"),
+        ("CORECLR_PROFILER", "{1B1F5C0D-7A60-4E57-9C4B-0C6F3A4D8E21}"),
+        ("CORECLR_PROFILER_PATH", path),
+    ];
+    let mut shop = plain(runtime, 1, &variables)?;
+    failed(&attach(shop.pid, &[])?, 3, &["another profiler", path, "only one"])?;
+    is_untouched(&mut shop)?;
+    shop.host.say("exit 0")?;
+    let outcome = shop.host.finish()?.ok()?;
+    ensure!(outcome.stderr.starts_with("hooked "), "it was not there: {}", outcome.said());
+    Ok(())
+}
+
+fn no_diagnostics_port(runtime: Runtime) -> Result<()> {
+    let name = if runtime == Runtime::V8_0 { "DOTNET_EnableDiagnostics" } else { "COMPlus_EnableDiagnostics" };
+    let mut shop = plain(runtime, 1, &[(name, "0")])?;
+    failed(&attach(shop.pid, &[])?, 3, &["switched off", name, "redial run"])?;
+    let (state, why) = listed(shop.pid)?;
+    ensure!(state == "launch-only" && why.contains(name) && why.contains("redial run"), "{state}: {why}");
+    is_untouched(&mut shop)?;
+    shop.exit().map(drop)
+}
+
+/// What the process's environment says to an agent holds for an attached one; what is about another launch does not.
+fn variables_of_the_process(runtime: Runtime) -> Result<()> {
+    for (name, value, parts) in [
+        ("REDIAL_DISABLE", "1", ["REDIAL_DISABLE is set", "declined"]),
+        ("REDIAL_MAX_LEVEL", "counts", ["REDIAL_MAX_LEVEL", "cannot be understood"]),
+    ] {
+        let mut shop = plain(runtime, 1, &[(name, value)])?;
+        failed(&attach(shop.pid, &[])?, 4, &parts)?;
+        is_untouched(&mut shop)?;
+        shop.exit()?;
+    }
+    let of_a_launch = [
+        ("REDIAL_LAUNCHER", "1:1"),
+        ("REDIAL_ORDERS", "/no/such/orders"),
+        ("REDIAL_NO_INLINING", "1"),
+        ("REDIAL_REPORT", "1"),
+        ("REDIAL_MAX_LEVEL", "off"),
+    ];
+    let shop = plain(runtime, 1, &of_a_launch)?;
+    attached(shop.pid)?;
+    let refused = shop.redial("dial", &["Shop!Shop.Cart.*", "count"])?;
+    ensure!(refused.code()? != 0, "the highest level does not hold: {}", refused.said());
+    shop.exit().map(drop)
+}
+
+/// The agent's folder cannot be made: it says so instead of staying where nobody can reach it.
+fn an_endpoint_that_cannot_be_made(runtime: Runtime) -> Result<()> {
+    let temporary = Folder::new("e", runtime)?;
+    // SAFETY: geteuid(2) takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    let planted = temporary.0.join(format!("redial-{user}"));
+    std::fs::write(&planted, "in the way")?;
+    let variables = [("TMPDIR", temporary.path()), ("XDG_RUNTIME_DIR", "")];
+    let mut shop = plain(runtime, 1, &variables)?;
+    failed(&attach(shop.pid, &[])?, 4, &["declined", "its socket"])?;
+    is_untouched(&mut shop)?;
+    std::fs::remove_file(&planted)?;
+    attached(shop.pid)?;
+    shop.exit().map(drop)
+}
+
+/// Of two at the same time one loads the agent, and both are content.
+fn two_at_once(runtime: Runtime) -> Result<()> {
+    let shop = plain(runtime, 1, &[])?;
+    let pid = shop.pid.to_string();
+    let both = [0, 1].map(|_| host::redial(&["attach", &pid]).and_then(Host::start));
+    let mut loaded = 0;
+    for one in both {
+        let outcome = one?.finish()?.ok()?;
+        ensure!(outcome.stdout.contains(NOW) || outcome.stdout.contains(BEFORE), "{}", outcome.said());
+        loaded += u32::from(outcome.stdout.contains(NOW));
+    }
+    ensure!(loaded == 1, "{loaded} of two say that they loaded it");
+    shop.exit().map(drop)
+}
+
+/// Whenever it ends, it ends as it would have, and whoever attaches is told.
+fn a_process_that_ends_meanwhile(runtime: Runtime) -> Result<()> {
+    for early in [false, true, false, true] {
+        let mut shop = plain(runtime, 1, &[])?;
+        let pid = shop.pid.to_string();
+        if early {
+            shop.host.say("exit 0")?;
+        }
+        let attaching = Host::start(host::redial(&["attach", &pid])?)?;
+        if !early {
+            shop.host.say("exit 0")?;
+        }
+        let ended = shop.host.finish()?;
+        ensure!(ended.code()? == 0 && ended.stderr.is_empty(), "{}", ended.said());
+        let outcome = attaching.finish()?;
+        let code = outcome.code()?;
+        ensure!(matches!(code, 0 | 1 | 3), "{code}: {}", outcome.said());
+        ensure!(code == 0 || outcome.stderr.lines().count() == 1, "{}", outcome.said());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_process_that_has_ended_is_none() -> Result<()> {
+    let mut child = Command::new("true").spawn()?;
+    let pid = child.id();
+    child.wait()?;
+    failed(&attach(pid, &[])?, 3, &[&format!("no process {pid}")])
+}
+
+#[test]
+fn a_process_without_dotnet_is_unsuitable() -> Result<()> {
+    let native = Host::start(Command::new("cat"))?;
+    failed(&attach(native.pid(), &[])?, 3, &["not a .NET process"])
+}
+
+#[test]
+fn net_2_1_has_no_port() -> Result<()> {
+    let mut shop = plain(Runtime::V2_1, 1, &[])?;
+    failed(&attach(shop.pid, &[])?, 3, &["2.1.30", "redial run"])?;
+    ensure!(listed(shop.pid)?.0 == "launch-only");
+    is_untouched(&mut shop)?;
+    shop.exit().map(drop)
+}
+
+/// A library that is none: the runtime's loader would only say that it failed.
+#[test]
+fn a_library_that_is_none_is_named() -> Result<()> {
+    let shop = plain(Runtime::V8_0, 1, &[])?;
+    let attach_with = |library: &Path| -> Result<Outcome> {
+        let mut command = host::redial(&["attach", &shop.pid.to_string()])?;
+        command.env("REDIAL_AGENT", library);
+        host::run(command)
+    };
+    failed(&attach_with(Path::new("/no/such/agent.so"))?, 4, &["/no/such/agent.so", "REDIAL_AGENT"])?;
+    let program = artefacts::redial()?;
+    let text = programs::shop()?.folder().join("Shop.runtimeconfig.json");
+    failed(&attach_with(&text)?, 4, &["is not a shared library"])?;
+    ensure!(program.is_file());
+    shop.exit().map(drop)
+}
+
+/// Dialled again and again under a loop that never pauses, right after the attach: exact from the next barrier on.
+#[test]
+fn while_the_loop_runs() -> Result<()> {
+    let inlinable = shop::known_methods()?;
+    let mut shop = plain(Runtime::V8_0, 8, &[])?;
+    shop.host.ask("load-plugin", "plugin")?;
+    shop.host.ask("loop on", "looping")?;
+    shop.host.ask("loop wait 300", "looped")?;
+    attached(shop.pid)?;
+    for _ in 0..5 {
+        dial(&shop, &EVERYTHING)?;
+        shop.redial("off", &[])?.ok()?;
+    }
+    dial(&shop, &EVERYTHING)?;
+    shop.host.ask("loop wait 200", "looped")?;
+    truth::ask(&mut shop.host, "loop off")?;
+    shop.host.ask("truth-reset", "reset")?;
+    let before = shop.status()?;
+    shop.rounds(100)?;
+    never_silently_wrong(&mut shop, &before, &inlinable)?;
+    shop.exit().map(drop)
+}
