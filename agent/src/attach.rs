@@ -10,9 +10,8 @@ use crate::clr::ClrError;
 use crate::planner::Orders;
 use crate::startup::{Inert, Settings};
 use redial_protocol::attach::Declined;
-use redial_protocol::transport::BindError;
-use windows_core::HRESULT;
-use windows_core::IUnknown;
+use redial_protocol::transport::{BindError, Listener};
+use windows_core::{HRESULT, IUnknown};
 
 /// What the attach is called in the audit ring.
 const PROGRAM: &str = "redial attach";
@@ -28,15 +27,14 @@ pub fn start(unknown: &IUnknown) -> Result<(), HRESULT> {
         Inert::Orders { .. } | Inert::NotLaunched => code(Declined::Fault),
     })?;
     let process = redial_protocol::process::own_key().map_err(|_| code(Declined::NoIdentity))?;
+    // Before anything that stays: the library is not pinned yet, and the CLR unloads it.
+    let listener = Listener::bind(process).map_err(|error| code(no_endpoint(&error)))?;
     let agent = install(settings, process, unknown).map_err(|error| match error {
         StartError::Clr(ClrError { hresult, .. }) => hresult,
         StartError::Another => code(Declined::Another),
         StartError::Inert(_) | StartError::System(_) | StartError::NoThreads => code(Declined::Fault),
     })?;
-    if let Err(error) = agent.server.bind(process) {
-        agent.give_up();
-        return Err(code(no_endpoint(&error)));
-    }
+    agent.server.offer(listener);
     agent.modules.stock.begin();
     agent.server.audit.note_text("", PROGRAM, "the agent was loaded into the running process".into());
     // The last thing that may fail: from here on a thread of ours runs.

@@ -1,7 +1,11 @@
 //! `redial attach`: the agent in a process that runs. What it finds there, that it counts exactly from then on, and that
 //! each process it cannot be attached to is left as it was, with a sentence.
+#![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,7 +14,7 @@ use redial_testbed::controller::Controller;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, differences};
-use redial_testbed::{artefacts, cache, generate, programs, truth};
+use redial_testbed::{artefacts, cache, generate, programs, skip, truth};
 use serde_json::Value;
 
 const NOW: &str = "the agent is loaded into process";
@@ -44,7 +48,8 @@ on_attachable_runtimes!(
     another_profiler_keeps_the_agent_out,
     no_diagnostics_port,
     variables_of_the_process,
-    an_endpoint_that_cannot_be_made,
+    a_full_disk,
+    another_users_process,
     two_at_once,
     a_process_that_ends_meanwhile,
 );
@@ -112,7 +117,11 @@ fn dial(shop: &LiveShop, patterns: &[&str]) -> Result<()> {
 }
 
 /// Exact, or the method may be inlined and says that calls may be missing.
-fn never_silently_wrong(shop: &mut LiveShop, before: &Counts, inlinable: &BTreeMap<String, bool>) -> Result<()> {
+fn never_silently_wrong(
+    shop: &mut LiveShop,
+    before: &Counts,
+    inlinable: &BTreeMap<String, bool>,
+) -> Result<()> {
     let (truth, counts) = (shop.truth()?, shop.status()?);
     ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
     let wrong = differences(&truth, before, &counts, |method, counted| {
@@ -289,7 +298,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str, runtime: Runtime) -> Result<Self> {
-        let folder = cache::folder().join("attach").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
+        let folder =
+            cache::folder().join("attach").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
         std::fs::create_dir_all(&folder)?;
         Ok(Self(folder))
     }
@@ -340,7 +350,8 @@ fn another_profiler_keeps_the_agent_out(runtime: Runtime) -> Result<()> {
 }
 
 fn no_diagnostics_port(runtime: Runtime) -> Result<()> {
-    let name = if runtime == Runtime::V8_0 { "DOTNET_EnableDiagnostics" } else { "COMPlus_EnableDiagnostics" };
+    let name =
+        if runtime == Runtime::V8_0 { "DOTNET_EnableDiagnostics" } else { "COMPlus_EnableDiagnostics" };
     let mut shop = plain(runtime, 1, &[(name, "0")])?;
     failed(&attach(shop.pid, &[])?, 3, &["switched off", name, "redial run"])?;
     let (state, why) = listed(shop.pid)?;
@@ -374,19 +385,130 @@ fn variables_of_the_process(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// The agent's folder cannot be made: it says so instead of staying where nobody can reach it.
-fn an_endpoint_that_cannot_be_made(runtime: Runtime) -> Result<()> {
-    let temporary = Folder::new("e", runtime)?;
-    // SAFETY: geteuid(2) takes nothing and cannot fail.
-    let user = unsafe { libc::geteuid() };
-    let planted = temporary.0.join(format!("redial-{user}"));
-    std::fs::write(&planted, "in the way")?;
-    let variables = [("TMPDIR", temporary.path()), ("XDG_RUNTIME_DIR", "")];
-    let mut shop = plain(runtime, 1, &variables)?;
-    failed(&attach(shop.pid, &[])?, 4, &["declined", "its socket"])?;
+/// A process with a temporary folder of its own that has room for the runtime's socket and not for ours; outside that
+/// folder it sees what we see. None, and noted as not run, where that cannot be had.
+fn with_full_disk(runtime: Runtime) -> Result<Option<LiveShop>> {
+    let shop = programs::shop()?.command(runtime)?;
+    if cache::folder().starts_with("/tmp") {
+        skip::not_run("attach::a_full_disk", "the cache folder is in the temporary folder");
+        return Ok(None);
+    }
+    let script = "mount -t tmpfs -o size=1m,nr_inodes=64 redial /tmp && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, "sh"]).arg(shop.get_program()).args(shop.get_args());
+    runtime.settle_environment(&mut command);
+    command.args(["--live", "--threads", "1"]).env_remove("TMPDIR").env("XDG_RUNTIME_DIR", "");
+    let mut probe = Command::new("unshare");
+    probe.args(["-m", "mount", "-t", "tmpfs", "redial", "/tmp"]);
+    if !probe.output().is_ok_and(|output| output.status.success()) {
+        skip::not_run("attach::a_full_disk", "only root can mount a file system of a process's own");
+        return Ok(None);
+    }
+    let mut host = Host::start(command)?;
+    let pid: u32 = host.wait_for("ready")?.parse()?;
+    let temporary = temporary_folder_of(pid);
+    for file in 0.. {
+        if let Err(error) = std::fs::File::create(temporary.join(format!("full-{file}"))) {
+            ensure!(error.kind() == std::io::ErrorKind::StorageFull, "{error}");
+            break;
+        }
+    }
+    Ok(Some(LiveShop { host, pid }))
+}
+
+fn temporary_folder_of(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/root/tmp"))
+}
+
+/// The agent's socket finds no room: it says so instead of staying where nobody can reach it. The runtime's is found in
+/// the process's own file system, which must have the library as well.
+fn a_full_disk(runtime: Runtime) -> Result<()> {
+    let Some(mut shop) = with_full_disk(runtime)? else { return Ok(()) };
+    let (outside, inside) = (tempfile("redial-hidden", runtime)?, Folder::new("l", runtime)?);
+    for folder in [&outside, &inside] {
+        std::fs::copy(artefacts::agent()?, folder.0.join(artefacts::library_name(false)))?;
+    }
+    let pid = shop.pid.to_string();
+    let attach_with = |folder: &Folder| -> Result<Outcome> {
+        let mut command = host::redial(&["attach", &pid])?;
+        command.env("REDIAL_AGENT", folder.0.join(artefacts::library_name(false)));
+        host::run(command)
+    };
+    failed(&attach_with(&outside)?, 4, &["its own file system", outside.path(), "REDIAL_AGENT"])?;
+    failed(&attach_with(&inside)?, 4, &["declined", "its socket", "full"])?;
+    let full = temporary_folder_of(shop.pid);
+    let left: Vec<_> =
+        std::fs::read_dir(&full)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    ensure!(left.iter().all(|name| !name.starts_with("redial")), "something was left behind: {left:?}");
     is_untouched(&mut shop)?;
-    std::fs::remove_file(&planted)?;
-    attached(shop.pid)?;
+    std::fs::remove_file(full.join("full-0"))?;
+    std::fs::remove_file(full.join("full-1"))?;
+    ensure!(attach_with(&inside)?.ok()?.stdout.contains(NOW));
+    shop.rounds(1)?;
+    shop.exit().map(drop)
+}
+
+/// A folder in the temporary folder that all see who have no other.
+fn tempfile(name: &str, runtime: Runtime) -> Result<Folder> {
+    let folder = Path::new("/tmp").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    Ok(Folder(folder))
+}
+
+/// Root attaches to another user's process, for which the agent then is that user's; another user may not.
+fn another_users_process(runtime: Runtime) -> Result<()> {
+    const OWNER: u32 = 612_900;
+    const THIRD: u32 = 612_901;
+    // SAFETY: geteuid(2) takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        skip::not_run("attach::another_users_process", "only root can start processes of other users");
+        return Ok(());
+    }
+    let place = tempfile("redial-attach", runtime)?;
+    std::fs::set_permissions(&place.0, Permissions::from_mode(0o755))?;
+    let copy = |file: PathBuf| -> Result<PathBuf> {
+        let to = place.0.join(file.file_name().context("a name")?);
+        std::fs::copy(file, &to)?;
+        std::fs::set_permissions(&to, Permissions::from_mode(0o755))?;
+        Ok(to)
+    };
+    let (agent, redial) = (copy(artefacts::agent()?)?, copy(artefacts::redial()?)?);
+    let home = place.0.join("home");
+    std::fs::create_dir(&home)?;
+    chown(&home, Some(OWNER), Some(OWNER))?;
+    let as_user = |command: &mut Command, user: u32| {
+        command.env("TMPDIR", &home).env("HOME", &home).env("XDG_RUNTIME_DIR", "").uid(user).gid(user);
+    };
+    let mut reads = Command::new("test");
+    reads.arg("-r").arg(programs::shop()?.dll());
+    as_user(&mut reads, OWNER);
+    if !host::run(reads)?.status.success() {
+        skip::not_run("attach::another_users_process", "other users may not read the cache folder");
+        return Ok(());
+    }
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "1"]);
+    as_user(&mut command, OWNER);
+    let mut host = Host::start(command)?;
+    let pid = host.wait_for("ready")?.parse()?;
+    let mut shop = LiveShop { host, pid };
+    let attach_as = |user: u32| -> Result<Outcome> {
+        let mut command = Command::new(&redial);
+        command.env("REDIAL_AGENT", &agent).args(["attach", &pid.to_string()]);
+        as_user(&mut command, user);
+        host::run(command)
+    };
+    failed(&attach_as(THIRD)?, 1, &["may not be dialled by this user"])?;
+    is_untouched(&mut shop)?;
+    // What the process's user may not read, its runtime cannot load.
+    std::fs::set_permissions(&agent, Permissions::from_mode(0o600))?;
+    failed(&attach_as(0)?, 1, &["cannot be loaded there", "may not read it"])?;
+    is_untouched(&mut shop)?;
+    std::fs::set_permissions(&agent, Permissions::from_mode(0o755))?;
+    ensure!(attach_as(0)?.ok()?.stdout.contains(NOW));
+    ensure!(attach_as(OWNER)?.ok()?.stdout.contains(BEFORE));
+    dial(&shop, &["Shop!Shop.Cart.*"])?;
+    shop.rounds(1)?;
     shop.exit().map(drop)
 }
 

@@ -1,13 +1,13 @@
 //! The modules loaded now, each life of a ModuleID under its own generation.
 #![forbid(unsafe_code)]
 
+use super::stock::Stock;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::planner::scope::Place;
 use crate::probes::form::CallSites;
 use crate::probes::tokens::LocalSigs;
 use crate::runtime::CORE_LIBRARIES;
-use super::stock::Stock;
 use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;

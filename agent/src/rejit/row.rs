@@ -1,9 +1,9 @@
 //! One row of the ledger: a copy, what is wanted of it and what the runtime does.
 #![forbid(unsafe_code)]
 
-use crate::inlining::Inlined;
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
+use crate::inlining::Inlined;
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};

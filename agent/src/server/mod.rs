@@ -16,9 +16,8 @@ use crate::agent::Agent;
 use crate::sync::lock;
 use audit::Audit;
 use control::Control;
-use redial_protocol::ids::ProcessKey;
 use redial_protocol::limits::MAX_SESSIONS;
-use redial_protocol::transport::{AcceptError, BindError, Listener};
+use redial_protocol::transport::{AcceptError, Listener};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -72,15 +71,10 @@ impl Server {
         self.farewell.left.notify_all();
     }
 
-    /// Makes the endpoint before anybody listens on it; who connects waits.
-    ///
-    /// # Errors
-    /// When it cannot be made safely.
-    pub fn bind(&self, process: ProcessKey) -> Result<(), BindError> {
-        let listener = Listener::bind(process)?;
+    /// Takes an endpoint on which nobody listens yet; who connects waits.
+    pub fn offer(&self, listener: Listener) {
         // There is one endpoint a process, and one agent.
         let _ = self.listener.set(listener);
-        Ok(())
     }
 
     /// Takes the endpoint's name away: nobody finds it any more.
@@ -108,8 +102,9 @@ impl Server {
 /// The listener's thread. When no endpoint can be made, nothing is advertised; the orders the process was started
 /// with are carried out all the same.
 pub fn listen(agent: &'static Agent) {
-    if agent.server.listener.get().is_none() && agent.server.bind(agent.process).is_err() {
-        return;
+    if agent.server.listener.get().is_none() {
+        let Ok(listener) = Listener::bind(agent.process) else { return };
+        agent.server.offer(listener);
     }
     let Some(listener) = agent.server.listener.get() else { return };
     loop {

@@ -169,7 +169,9 @@ mod tests {
 
     #[test]
     fn class_ids_are_checked() {
-        for wrong in ["", "{}", "5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C", "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6}"] {
+        for wrong in
+            ["", "{}", "5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C", "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6}"]
+        {
             assert_eq!(guid(wrong), None, "{wrong}");
         }
     }

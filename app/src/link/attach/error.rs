@@ -14,7 +14,9 @@ pub enum AttachError {
     #[error(transparent)]
     Link(#[from] LinkError),
     /// Its runtime takes no agent while it runs.
-    #[error("the agent cannot be attached to process {pid} ({name}): {why}; start it with `redial run -- COMMAND`")]
+    #[error(
+        "the agent cannot be attached to process {pid} ({name}): {why}; start it with `redial run -- COMMAND`"
+    )]
     Unsuitable {
         /// Process id.
         pid: u32,
@@ -171,7 +173,8 @@ fn declined(why: Declined) -> String {
             format!("its endpoint cannot be made there: {error}")
         }
         Declined::NoEndpoint(None) => {
-            "no folder of the process can hold its socket safely (neither XDG_RUNTIME_DIR nor the temporary folder)"
+            "no folder of the process can hold its socket (XDG_RUNTIME_DIR, the temporary folders): they are full, may \
+             not be written to, or cannot be trusted"
                 .to_owned()
         }
         Declined::Another => "an agent is there that was loaded before and keeps out of the way".to_owned(),
@@ -236,14 +239,19 @@ mod tests {
             let failure = Failure::from(answered(code));
             assert_eq!(failure.exit(), exit, "{failure}");
             let text = failure.to_string();
-            assert!(text.contains(part) && text.contains("process 7 (shop)") && !text.ends_with('.'), "{text}");
+            assert!(
+                text.contains(part) && text.contains("process 7 (shop)") && !text.ends_with('.'),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn another_profiler_is_named_where_it_can_be() {
-        let other = |which: Option<&str>| {
-            AttachError::OtherProfiler { pid: 7, name: "shop".into(), which: which.map(str::to_owned) }
+        let other = |which: Option<&str>| AttachError::OtherProfiler {
+            pid: 7,
+            name: "shop".into(),
+            which: which.map(str::to_owned),
         };
         assert_eq!(
             other(Some("/opt/apm.so")).to_string(),

@@ -49,6 +49,10 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
     if let Some(why) = obstacle(pid, &runtime) {
         return Err(AttachError::Unsuitable { pid, name, why });
     }
+    // The runtime would say so itself, but some load the agent's library first, and leave it mapped.
+    if let Some(other) = other_profiler(pid).filter(|other| discover::has_mapped(pid, Path::new(other))) {
+        return Err(AttachError::OtherProfiler { pid, name, which: Some(other) });
+    }
     let library = library::find_here()?;
     library::check(&library).map_err(AttachError::BadLibrary)?;
     let path = library.to_str().ok_or_else(|| {
@@ -108,13 +112,16 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<String> {
 fn by_runtime(runtime: &Runtime) -> Option<String> {
     match runtime.kind {
         Kind::CoreClr => {}
-        Kind::Framework => return Some(".NET Framework takes the agent only at a program's start".to_owned()),
+        Kind::Framework => {
+            return Some(".NET Framework takes the agent only at a program's start".to_owned());
+        }
         kind => return kind.obstacle().map(str::to_owned),
     }
     let version = runtime.version.as_deref()?;
     let major: u32 = version.split('.').next()?.parse().ok()?;
-    (major < FIRST_MAJOR)
-        .then(|| format!("its runtime, {version}, takes the agent only at a program's start (3.0 was the first)"))
+    (major < FIRST_MAJOR).then(|| {
+        format!("its runtime, {version}, takes the agent only at a program's start (3.0 was the first)")
+    })
 }
 
 /// Variables that switch the port off (`DOTNET_` since .NET 6, `_IPC` since .NET 8).
@@ -123,7 +130,7 @@ fn switches(name: &str) -> bool {
     matches!(name, Some("EnableDiagnostics" | "EnableDiagnostics_IPC"))
 }
 
-/// The profiler that the process's environment names, if that is another's.
+/// The profiler that the process's environment names, if that is another's: its path where there is one.
 fn other_profiler(pid: u32) -> Option<String> {
     let (_, class) = discover::variable(pid, |name| name == "CORECLR_PROFILER")?;
     if class.eq_ignore_ascii_case(AGENT_CLSID) {
@@ -149,11 +156,10 @@ fn port_failed(pid: u32, name: String, error: &std::io::Error) -> AttachError {
         return LinkError::Ended(pid).into();
     }
     match error.kind() {
-        std::io::ErrorKind::PermissionDenied => LinkError::NotAllowed {
-            pid,
-            why: format!("its diagnostics port cannot be opened: {error}"),
+        std::io::ErrorKind::PermissionDenied => {
+            LinkError::NotAllowed { pid, why: format!("its diagnostics port cannot be opened: {error}") }
+                .into()
         }
-        .into(),
         _ => AttachError::Port { pid, name, why: error.to_string() },
     }
 }
@@ -189,7 +195,8 @@ mod tests {
 
     #[test]
     fn only_switches_of_the_port_count() {
-        for name in ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC"] {
+        for name in ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC"]
+        {
             assert!(switches(name), "{name}");
         }
         for name in ["EnableDiagnostics", "DOTNET_EnableDiagnostics_Debugger", "DOTNET_gcServer"] {

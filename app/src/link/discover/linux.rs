@@ -106,6 +106,13 @@ pub(super) fn diagnostics_port(pid: u32) -> Option<PathBuf> {
     diagnostics_socket(pid, Path::new(&format!("/proc/{pid}")))
 }
 
+pub(super) fn has_mapped(pid: u32, file: &Path) -> bool {
+    let Ok(maps) = std::fs::read(format!("/proc/{pid}/maps")) else { return false };
+    // Mapped files have their paths without links.
+    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    runtime::mapped_files(&String::from_utf8_lossy(&maps)).any(|mapped| Path::new(mapped) == real)
+}
+
 pub(super) fn variable(pid: u32, fits: impl Fn(&str) -> bool) -> Option<(String, String)> {
     named(Path::new(&format!("/proc/{pid}")), fits)
 }
@@ -153,6 +160,8 @@ mod tests {
         assert_eq!(found.runtime, Found::None);
         assert!(found.command.is_some_and(|command| !command.contains('\0')));
         assert!(all().expect("/proc").iter().any(|process| process.pid == me));
+        assert!(has_mapped(me, &std::env::current_exe().expect("path")));
+        assert!(!has_mapped(me, Path::new("/no/such/library.so")));
     }
 
     #[test]

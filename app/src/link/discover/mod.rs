@@ -79,6 +79,11 @@ pub fn variable(pid: u32, fits: impl Fn(&str) -> bool) -> Option<(String, String
     system::variable(pid, fits)
 }
 
+/// Whether a process has this file mapped; false where that cannot be told.
+pub fn has_mapped(pid: u32, file: &std::path::Path) -> bool {
+    system::has_mapped(pid, file)
+}
+
 /// Whether a process with that pid runs (one that has exited but was not yet waited for does not).
 pub fn runs(pid: u32) -> bool {
     system::runs(pid)

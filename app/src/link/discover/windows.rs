@@ -4,7 +4,7 @@ use super::runtime;
 use super::{Found, Process, group};
 use redial_protocol::process;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 pub(super) fn all() -> io::Result<Vec<Process>> {
@@ -33,6 +33,11 @@ pub(super) fn diagnostics_port(pid: u32) -> Option<PathBuf> {
     // Looking a pipe up by its path would connect to it; the list of them does not.
     let mut pipes = std::fs::read_dir(r"\\.\pipe\").ok()?.filter_map(Result::ok);
     pipes.any(|pipe| pipe.file_name() == *name).then(|| PathBuf::from(format!(r"\\.\pipe\{name}")))
+}
+
+/// Told by the runtime's answer instead.
+pub(super) fn has_mapped(_pid: u32, _file: &Path) -> bool {
+    false
 }
 
 /// Another process's environment is not looked into here.

@@ -89,12 +89,8 @@ mod tests {
     #[test]
     fn every_process_says_what_can_be_done() {
         let key = ProcessKey { pid: 42, start: 1 };
-        let no_agent = || LinkError::NoAgent {
-            pid: 42,
-            name: "x".into(),
-            attachable: false,
-            advice: "y".into(),
-        };
+        let no_agent =
+            || LinkError::NoAgent { pid: 42, name: "x".into(), attachable: false, advice: "y".into() };
         let aot = Found::Runtime(Runtime { kind: Kind::NativeAot, version: None });
         let hidden = |likely| Found::Unknown { why: "its memory map cannot be read".into(), likely };
         let denied = || LinkError::NotAllowed { pid: 42, why: "it is another user's".into() };
