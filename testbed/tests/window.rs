@@ -28,7 +28,10 @@ impl Window {
             .with_size([1280.0, 900.0])
             .build_eframe(|creation| App::new(&creation.egui_ctx, options));
         let (ask, asked) = channel();
-        harness.ctx.set_request_repaint_callback(move |asked| drop(ask.send(Instant::now() + asked.delay)));
+        harness.ctx.set_request_repaint_callback(move |asked| {
+            // Nobody listens any more once the window is gone.
+            let _ = ask.send(Instant::now() + asked.delay);
+        });
         Window(harness, asked)
     }
 
