@@ -11,7 +11,7 @@ use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::output::json::{DialledJson, PlanJson};
-use crate::output::{Out, terminal_columns, turns};
+use crate::output::{Out, sentence, terminal_columns, turns};
 use crate::signals::Interrupts;
 use redial_protocol::dialset::print_order;
 use redial_protocol::level::Level;
@@ -85,18 +85,30 @@ impl Wanted<'_> {
             }
         }
         out.flush()?;
-        if self.options.hold && exit != Exit::Failed && !waited.interrupted {
+        if waited.interrupted {
+            let pid = self.pid;
+            sentence(match self.options.hold {
+                true => "it was done before it could be stopped; what it turned on goes off now".to_owned(),
+                false => {
+                    format!("it was done before it could be stopped; `redial undo {pid}` takes it back")
+                }
+            });
+        } else if self.options.hold && exit != Exit::Failed {
             return hold::hold(session, self, exit);
         }
-        // At once, and not when the agent notices the end of the session: the next command may be waiting.
-        session.tell(Command::ReleaseControl)?;
+        release(session)?;
         Ok(exit)
     }
 
     fn plan(&self, session: &mut Session) -> Result<Exit, Failure> {
-        let ask = Command::Plan { orders: self.orders.clone() };
-        let waited = wait(session, ask).map_err(|error| self.explain(session, error))?;
-        let Reply::Plan(plan) = waited.reply else { return Err(session.wrong_reply().into()) };
+        let plan = match session.ask(Command::Plan { orders: self.orders.clone() }, &mut |_| {}) {
+            Ok(Reply::Plan(plan)) => plan,
+            Ok(_) => return Err(session.wrong_reply().into()),
+            Err(LinkError::Interrupted) => {
+                return Err(Failure::new(Exit::Failed, "interrupted; nothing was changed"));
+            }
+            Err(error) => return Err(self.explain(session, error)),
+        };
         let orders: Vec<String> = self.orders.iter().map(print_order).collect();
         let mut out = Out::new();
         if self.options.json {
@@ -169,13 +181,22 @@ impl Wanted<'_> {
             (_, Stand::Held) => format!("held while this command runs; Ctrl-C turns {} off", self.name),
             (_, Stand::KeptFor { ms }) => {
                 let time = duration::words(ms);
-                format!("kept for {time}, then off by itself; `redial off {pid}` turns it off before")
+                format!("kept for {time}, then it ends by itself; `redial off {pid}` turns it off before")
             }
             (_, Stand::Kept) if report.matched == 0 => {
                 format!("kept for what loads later; `redial off {pid}` turns it off")
             }
             (_, Stand::Kept) => format!("kept until it is turned off, by `redial off {pid}` for example"),
         }
+    }
+}
+
+/// Gives control back at once, and not when the agent notices the end of the session: the next command may be waiting.
+pub fn release(mut session: Session) -> Result<(), LinkError> {
+    match session.tell(Command::ReleaseControl) {
+        // All is done and said; the end of the session does the rest.
+        Err(LinkError::Interrupted) => Ok(()),
+        told => told,
     }
 }
 

@@ -1,11 +1,11 @@
 //! `redial undo`: takes the last change of the orders back, whoever made it.
 
 use super::arguments;
-use super::turn::{catch_interrupts, outcome, wait};
+use super::turn::{catch_interrupts, outcome, release, wait};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::output::json::UndoneJson;
-use crate::output::{Out, turns, words};
+use crate::output::{Out, sentence, turns, words};
 use redial_protocol::message::{AuditEntry, Command, Reply};
 
 /// Undoes.
@@ -25,7 +25,10 @@ pub fn run(arguments: &arguments::Undo) -> Result<Exit, Failure> {
         }
     }
     out.flush()?;
-    session.tell(Command::ReleaseControl)?;
+    if waited.interrupted {
+        sentence("it was done before it could be stopped");
+    }
+    release(session)?;
     // The orders are as they were, even where none of them matches anything.
     Ok(outcome(report.accepted, &report.refused_by_reason, true))
 }

@@ -38,17 +38,20 @@ pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Optio
     }
     let mut lines = table.lines(columns);
     lines.push(String::new());
-    lines.push(format!("{} matched:", copies(plan.matched)));
-    for (number, what) in [
+    let becomes = [
         (plan.to_request, "would be recompiled"),
         (plan.to_revert, "would get the original IL back"),
         (plan.unchanged, "would stay unchanged"),
         (plan.bodyless, "without a body"),
-    ] {
-        if number > 0 {
-            lines.push(format!("    {} {what}", grouped(number)));
-        }
-    }
+    ];
+    let becomes: Vec<String> = becomes
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("    {} {what}", grouped(*number)))
+        .collect();
+    let colon = if becomes.is_empty() { "" } else { ":" };
+    lines.push(format!("{} matched{colon}", copies(plan.matched)));
+    lines.extend(becomes);
     lines.extend(refusals(&plan.refused_by_reason, &plan.refused, &plan.shared, "would be refused"));
     lines.extend(accepted_for_all(&plan.shared));
     if plan.generic > 0 {
@@ -246,7 +249,7 @@ pub mod tests {
             [
                 "      0  Nope.* = off  (for what loads later)",
                 "",
-                "0 copies matched:",
+                "0 copies matched",
                 "nothing was changed (--plan)"
             ]
         );

@@ -24,7 +24,10 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exi
         _ => None,
     };
     let pattern = only.map(|order| order.pattern.clone());
-    session.tell(Command::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS })?;
+    match session.tell(Command::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS }) {
+        Err(LinkError::Interrupted) => return Ok(exit),
+        told => told?,
+    }
     let mut held = Held { only, dials: Dials::default(), on: true, news: true };
     loop {
         // Judged when all is heard for now: turning many dials off takes many events.

@@ -75,7 +75,10 @@ fn what_stands_is_told_and_what_cannot_is_refused() {
     let on = [order(Level::Count)];
     let says = |options, matched| wanted(&on, options).standing(&report(matched, matched, &[]));
     assert_eq!(says(&held, 1), "held while this command runs; Ctrl-C turns 'A.B' off");
-    assert_eq!(says(&timed, 1), "kept for 1m 30s, then off by itself; `redial off 9` turns it off before");
+    assert_eq!(
+        says(&timed, 1),
+        "kept for 1m 30s, then it ends by itself; `redial off 9` turns it off before"
+    );
     assert!(says(&plain, 0).starts_with("kept for what loads later"));
     assert!(says(&plain, 1).starts_with("kept until it is turned off"));
     let off = [order(Level::Off)];

@@ -40,7 +40,7 @@ pub fn wait(session: &mut Session, command: Command) -> Result<Waited, LinkError
             Err(LinkError::Interrupted) => {
                 interrupted = true;
                 drop(std::mem::replace(&mut progress, Progress::silent()));
-                sentence("stopping; what was turned so far is turned back");
+                sentence("stopping");
                 session.send(Command::Cancel { request })?;
             }
             Err(error) => return Err(error),
