@@ -44,8 +44,12 @@ pub const MAX_WORD: usize = 256;
 /// Milliseconds within which a frame that has begun must end.
 pub const FRAME_DEADLINE_MS: u64 = 10_000;
 
-/// Milliseconds of silence after which a session that holds dials is taken for dead. Clients ping every third.
+/// Milliseconds of silence after which a session that holds dials is taken for dead.
 pub const SESSION_SILENCE_MS: u64 = 15_000;
+
+/// Milliseconds between two pings of such a session: so often that a pause of ten seconds (a laptop's lid, a debugger)
+/// ends nothing, wherever between two pings it falls.
+pub const SESSION_PING_MS: u64 = 3_000;
 
 /// Entries kept in the audit ring.
 pub const AUDIT_ENTRIES: usize = 256;

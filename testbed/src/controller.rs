@@ -42,7 +42,7 @@ use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::limits::SESSION_SILENCE_MS;
+use redial_protocol::limits::SESSION_PING_MS;
 use redial_protocol::message::{AgentStatus, Command, Event, Refusal, Reply, Request, StatusRow};
 use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::{FromAgent, FromController};
@@ -111,7 +111,7 @@ impl Controller {
     /// # Errors
     /// As [`raw`], or when the agent says no hello.
     pub fn connect(pid: u32) -> Result<Self> {
-        Self::open(pid, PROGRAM, Some(Duration::from_millis(SESSION_SILENCE_MS / 3)))
+        Self::open(pid, PROGRAM, Some(Duration::from_millis(SESSION_PING_MS)))
     }
 
     /// As [`Controller::connect`], under another name.
@@ -119,7 +119,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::connect`].
     pub fn connect_as(pid: u32, program: &str) -> Result<Self> {
-        Self::open(pid, program, Some(Duration::from_millis(SESSION_SILENCE_MS / 3)))
+        Self::open(pid, program, Some(Duration::from_millis(SESSION_PING_MS)))
     }
 
     /// As [`Controller::connect`], but says nothing unless told to: no pings.

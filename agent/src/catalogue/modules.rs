@@ -6,6 +6,7 @@ use crate::clr::{ClrError, ProfilerInfo};
 use crate::planner::scope::Place;
 use crate::probes::form::CallSites;
 use crate::probes::tokens::LocalSigs;
+use crate::runtime::CORE_LIBRARIES;
 use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
@@ -171,6 +172,14 @@ impl Modules {
         self.changed();
     }
 
+    /// The domains that can run code, by id. The CLR tells of one more, its system domain, by the core library's file.
+    fn domain_ids(&self, info: &ProfilerInfo) -> Vec<usize> {
+        let mut ids: Vec<usize> = lock(&self.inner).domains.keys().copied().collect();
+        ids.retain(|id| !CORE_LIBRARIES.contains(&self.domain_name(info, *id).as_str()));
+        ids.sort_unstable();
+        ids
+    }
+
     /// Counts what came and went, so that sessions can tell whether to look.
     pub fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
@@ -203,7 +212,7 @@ impl Modules {
         let told = module.while_loaded(|| info.domains_containing(module.id()).ok()).flatten();
         let mut users = told.unwrap_or_default();
         if users.is_empty() {
-            users = lock(&self.inner).domains.keys().copied().collect();
+            users = self.domain_ids(info);
         }
         users.retain(|domain| self.domain_name(info, *domain) != SHARED_DOMAIN);
         users.sort_unstable();
@@ -237,15 +246,11 @@ impl Modules {
     /// The catalogue's rows, read fresh.
     pub fn rows(&self, info: &ProfilerInfo) -> (Vec<DomainRow>, Vec<ModuleRow>) {
         let modules = self.all();
-        let mut ids: Vec<usize> = lock(&self.inner).domains.keys().copied().collect();
-        ids.sort_unstable();
-        let domains: Vec<DomainRow> = ids
-            .into_iter()
-            .map(|id| {
-                let name = self.domain_name(info, id);
-                DomainRow { id: id as u64, shared: name == SHARED_DOMAIN, name }
-            })
-            .collect();
+        let row = |id: usize| {
+            let name = self.domain_name(info, id);
+            DomainRow { id: id as u64, shared: name == SHARED_DOMAIN, name }
+        };
+        let domains: Vec<DomainRow> = self.domain_ids(info).into_iter().map(row).collect();
         let is_shared = |id: usize| domains.iter().any(|d| d.id == id as u64 && d.shared);
         let rows = modules
             .iter()
