@@ -12,7 +12,7 @@ use redial_protocol::message::{Command as Ask, Event, Refusal, Reply, Request, S
 use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::FromController;
 use redial_protocol::state::State;
-use redial_testbed::controller::Stay;
+use redial_testbed::controller::{Dials, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
@@ -267,17 +267,21 @@ fn number(report: &Value, field: &str) -> Result<u64> {
 
 fn dials_kept_for_a_time_end_by_themselves(runtime: Runtime) -> Result<()> {
     let live = start(runtime)?;
+    // Rows that an observer knows already tell it of every step.
+    live.redial("dial", &[CART, "count"])?.ok()?;
+    live.redial("dial", &[CART, "off"])?.ok()?;
     live.redial("dial", &[ADD, "count"])?.ok()?;
     let before = Standing::of(&live)?;
     let mut observer = live.controller()?;
     observer.subscribe(Some(CART))?;
+    let is_on = |row: &&StatusRow| row.wanted > Level::Off || row.state != State::Off;
+    let on = |dials: &Dials| dials.values().filter(is_on).count();
+    observer.wait_until("the rows", |dials| dials.len() > 5 && on(dials) == 1)?;
     let dialled = live.redial("dial", &[CART, "count", "--for", "700ms"])?;
     ensure_said(&dialled, 0, &[])?;
     ensure!(dialled.stdout.contains("kept for 700ms"), "{}", dialled.said());
-    let on = |row: &StatusRow| row.wanted > Level::Off || row.state != State::Off;
-    observer.wait_until("all but one off again", |dials| {
-        dials.len() > 5 && dials.values().filter(|row| on(row)).count() == 1
-    })?;
+    observer.wait_until("all on", |dials| on(dials) == dials.len())?;
+    observer.wait_until("all but one off again", |dials| on(dials) == 1)?;
     ensure!(Standing::of(&live)? == before, "what stood below stands again");
     for (arguments, part) in [(["0s"], "at least"), (["367d"], "366 days"), (["10"], "a number with a unit")]
     {
