@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::scan::{Target, judge};
+use super::turning::matches_nothing;
 use crate::agent::Agent;
 use crate::catalogue::names::arity_of;
 use crate::eligibility;
@@ -54,5 +55,5 @@ pub fn matching_nothing<'a>(
         .iter()
         .zip(orders)
         .filter(|(matches, _)| **matches == 0)
-        .map(|(_, standing)| format!("nothing matches {} yet", standing.order.pattern))
+        .map(|(_, standing)| matches_nothing(&standing.order))
 }

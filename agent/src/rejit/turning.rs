@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 
 /// Turns of a copy closer together than this are merged: each recompilation costs memory the CLR keeps.
 const MERGE: Duration = Duration::from_millis(50);
+/// Lines of one turn that the audit ring keeps.
+const AUDITED: usize = 16;
 /// Copies from which on a turn tells how fast turns are here.
 const TELLING: usize = 256;
 /// Bytes the agent uses for a dialled copy (row, names, counters; measured).
@@ -160,8 +162,8 @@ impl Worker {
                 return Err(Refusal::NothingMatched { suggestions: self.suggestions(&seqs) });
             }
             for seq in seqs.iter().filter(|seq| !stands(seq)) {
-                if let Some(order) = self.orders.get(*seq).filter(|_| found.shared.is_empty()) {
-                    warnings.push(format!("nothing matches {} yet; it was not set", order.order.pattern));
+                if let Some(standing) = self.orders.get(*seq).filter(|_| found.shared.is_empty()) {
+                    warnings.push(format!("{}; it was not set", matches_nothing(&standing.order)));
                 }
                 self.orders.remove(*seq);
             }
@@ -202,24 +204,23 @@ impl Worker {
                 return Err(Refusal::Unsupported(sentence));
             }
             let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
-            let copy = order.copy.map(|id| self.module_key(id)).transpose()?;
+            let copy = order.copy.map(|id| self.module_key(id));
             Ok(NewOrder { pattern: Arc::new(pattern), order, copy, owner, by: Arc::clone(by) })
         };
         orders.into_iter().map(parse).collect()
     }
 
-    fn module_key(&self, id: u64) -> Result<ModuleKey, Refusal> {
+    /// The present life of a module; of one that is not loaded a life that none ever has.
+    fn module_key(&self, id: u64) -> ModuleKey {
         let module = usize::try_from(id).ok().and_then(|id| self.agent.modules.get(id));
-        module.map(|module| module.key).ok_or_else(|| {
-            Refusal::BadPattern(format!(
-                "no module with the id {id:#x} is loaded; `redial modules` lists them"
-            ))
-        })
+        module.map_or(ModuleKey { module_id: id, generation: 0 }, |module| module.key)
     }
 
     fn suggestions(&self, seqs: &[OrderSeq]) -> Vec<String> {
         let first = seqs.first().and_then(|seq| self.orders.get(*seq));
+        // A pattern can be mended; the id of a module cannot.
         first
+            .filter(|standing| standing.order.copy.is_none())
             .map(|standing| crate::catalogue::suggest::nearest(self.agent, &standing.pattern))
             .unwrap_or_default()
     }
@@ -265,8 +266,14 @@ impl Worker {
     pub(super) fn finish(&self, finish: Finish, answer: Answer) {
         let Finish { found, warnings, mut lease, held, change, by, lines, .. } = finish;
         let report = report(&self.agent.ledger.book(), &self.orders, &found, warnings);
-        for line in lines {
-            self.agent.server.audit.note_text(&by.user, &by.program, line);
+        // A large set must not push everything else out of the ring.
+        let (told, rest) = lines.split_at(lines.len().min(AUDITED));
+        for line in told {
+            self.agent.server.audit.note_text(&by.user, &by.program, line.clone());
+        }
+        if !rest.is_empty() {
+            let more = format!("and {} more lines of the same set", rest.len());
+            self.agent.server.audit.note_text(&by.user, &by.program, more);
         }
         lease.keeps = held;
         drop(lease);
@@ -321,6 +328,14 @@ impl Worker {
         if applied.asked >= TELLING {
             self.pace_ns = (begun.elapsed().as_nanos() / applied.asked as u128) as u64;
         }
+    }
+}
+
+/// The sentence about an order that matches nothing.
+pub(super) fn matches_nothing(order: &Order) -> String {
+    match order.copy {
+        Some(copy) => format!("nothing in a module with the id {copy:#x} matches {}", order.pattern),
+        None => format!("nothing matches {} yet", order.pattern),
     }
 }
 
