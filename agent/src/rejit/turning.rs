@@ -63,6 +63,8 @@ enum Recorded {
     Made(ChangeId),
     /// It undid one.
     Undone(Box<Change>),
+    /// All of it was refused: the orders are as before.
+    Nothing,
 }
 
 /// Orders as a turn changed them.
@@ -101,6 +103,9 @@ impl Worker {
                 let Entered { found, warnings, seqs, replaced, undone, lines, held } = entered;
                 let change = match undone {
                     Some(change) => Recorded::Undone(change),
+                    None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
+                        Recorded::Nothing
+                    }
                     None => {
                         let what = audit::entry(&by.user, &by.program, summary(&lines));
                         Recorded::Made(self.history.push(before, what))
@@ -266,10 +271,11 @@ impl Worker {
     pub(super) fn finish(&self, finish: Finish, answer: Answer) {
         let Finish { found, warnings, mut lease, held, change, by, lines, .. } = finish;
         let report = report(&self.agent.ledger.book(), &self.orders, &found, warnings);
+        let refused = if matches!(change, Recorded::Nothing) { "refused: " } else { "" };
         // A large set must not push everything else out of the ring.
         let (told, rest) = lines.split_at(lines.len().min(AUDITED));
         for line in told {
-            self.agent.server.audit.note_text(&by.user, &by.program, line.clone());
+            self.agent.server.audit.note_text(&by.user, &by.program, format!("{refused}{line}"));
         }
         if !rest.is_empty() {
             let more = format!("and {} more lines of the same set", rest.len());
@@ -279,7 +285,7 @@ impl Worker {
         drop(lease);
         self.agent.ledger.wake();
         answer.give(Ok(match change {
-            Recorded::Made(_) => Reply::Dialled(report),
+            Recorded::Made(_) | Recorded::Nothing => Reply::Dialled(report),
             Recorded::Undone(change) => Reply::Undone { what: change.what, report },
         }));
     }
@@ -291,6 +297,7 @@ impl Worker {
         match change {
             Recorded::Made(id) => self.history.forget(id, &seqs, &replaced),
             Recorded::Undone(change) => self.history.put_back(*change),
+            Recorded::Nothing => {}
         }
         let returned: Vec<OrderSeq> = replaced.iter().map(|standing| standing.seq).collect();
         found.rows.extend(self.scan_all(&returned).rows);
