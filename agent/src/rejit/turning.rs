@@ -311,13 +311,17 @@ impl Worker {
     /// What a turn with these orders would do.
     pub(super) fn plan(&self, orders: Vec<Order>) -> Result<Reply, Refusal> {
         let mut then = self.orders.clone();
-        let mut seqs = Vec::with_capacity(orders.len());
-        for new in self.parse(orders, Owner::Kept, &Arc::default())? {
-            seqs.push(then.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?.seq);
+        let mut seqs: Vec<OrderSeq> = Vec::with_capacity(orders.len());
+        for new in self.parse(orders.clone(), Owner::Kept, &Arc::default())? {
+            let Added { seq, replaced } = then.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+            // A line that a later one of the set repeats matches what that one does.
+            let repeated = |one: &OrderSeq| replaced.iter().any(|standing| standing.seq == *one);
+            seqs.iter_mut().filter(|one| repeated(one)).for_each(|one| *one = seq);
+            seqs.push(seq);
         }
         let mut plan = foresee::foresee(self.agent, &then, &seqs);
-        let standing: Vec<&Standing> = seqs.iter().filter_map(|seq| then.get(*seq)).collect();
-        plan.warnings = shortened(foresee::matching_nothing(&plan, standing.into_iter()).collect());
+        let nothing = plan.per_order.iter().zip(&orders).filter(|(matches, _)| **matches == 0);
+        plan.warnings = shortened(nothing.map(|(_, order)| matches_nothing(order)).collect());
         if self.agent.runtime.suspends_to_rejit() && plan.to_request + plan.to_revert > 0 {
             plan.warnings.push("this runtime stops the program while it takes a request".into());
         }
@@ -339,7 +343,7 @@ impl Worker {
 }
 
 /// The sentence about an order that matches nothing.
-pub(super) fn matches_nothing(order: &Order) -> String {
+fn matches_nothing(order: &Order) -> String {
     match order.copy {
         Some(copy) => format!("nothing in a module with the id {copy:#x} matches {}", order.pattern),
         None => format!("nothing matches {} yet", order.pattern),
