@@ -1,7 +1,8 @@
 //! The window itself, driven through AccessKit as a screen reader would, against a real agent in a real process.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use eframe::egui::accesskit::Role;
@@ -17,7 +18,8 @@ const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const FIND: &str = "Shop!Shop.Cart.Peek(int)";
 const RAISE: &str = "Shop!Shop.Cart.Raise(ref int, int)";
 
-struct Window(Harness<'static, App>);
+/// The window, and when it asks to be drawn again: what its worker threads tell makes it ask.
+struct Window(Harness<'static, App>, Receiver<Instant>);
 
 impl Window {
     fn open() -> Window {
@@ -25,7 +27,12 @@ impl Window {
         let harness = Harness::builder()
             .with_size([1280.0, 900.0])
             .build_eframe(|creation| App::new(&creation.egui_ctx, options));
-        Window(harness)
+        let (ask, asked) = channel();
+        harness.ctx.set_request_repaint_callback(move |asked| {
+            // Nobody listens any more once the window is gone.
+            let _ = ask.send(Instant::now() + asked.delay);
+        });
+        Window(harness, asked)
     }
 
     /// Draws until it is as wanted.
@@ -34,10 +41,17 @@ impl Window {
         while !found(self) {
             ensure!(Instant::now() < deadline, "{what} did not come; on screen is {:#?}", self.labels());
             self.0.step();
-            // Nothing says that the next update has come; what is waited for is what is on screen.
-            std::thread::sleep(Duration::from_millis(5));
+            self.wait_to_be_drawn(deadline);
         }
         Ok(())
+    }
+
+    /// Waits as the desktop does: until the earliest moment that was asked for.
+    fn wait_to_be_drawn(&self, deadline: Instant) {
+        let mut next = deadline;
+        while let Ok(asked) = self.1.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            next = next.min(asked);
+        }
     }
 
     fn labels(&self) -> Vec<String> {

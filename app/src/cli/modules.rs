@@ -18,7 +18,7 @@ use std::collections::HashMap;
 pub fn run(arguments: &arguments::Modules) -> Result<Exit, Failure> {
     let mut session = connect::open(arguments.pid, "redial modules")?;
     let (domains, mut modules) = ask(&mut session)?;
-    modules.sort_by(|a, b| a.name.cmp(&b.name).then(a.key.cmp(&b.key)));
+    modules.sort_by(|a, b| a.name.cmp(&b.name).then(a.key.generation.cmp(&b.key.generation)));
     let mut out = Out::new();
     if arguments.json {
         out.json(&ModulesJson::new(arguments.pid, &domains, &modules))?;

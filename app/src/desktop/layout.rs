@@ -28,7 +28,7 @@ impl App {
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
         Panel::top("bar").frame(frame(colours.raised)).show(ui, |ui| bar::show(ui, &situation, on, commands));
-        let mono = self.mono();
+        let mono = self.now().mono;
         Panel::bottom("strip")
             .frame(frame(colours.raised))
             .show(ui, |ui| strip::show(ui, self.model.current(), mono, commands));
@@ -82,7 +82,7 @@ impl App {
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
-        let mono = self.mono();
+        let mono = self.now().mono;
         let App { model, methods: state, .. } = self;
         let ended = ended::of(model);
         let unread = model.current().is_none_or(|connection| connection.catalogue.is_empty());

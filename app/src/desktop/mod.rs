@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod act;
+mod clock;
 mod copy;
 mod demo;
 mod geometry;
@@ -14,6 +15,7 @@ mod panels;
 mod tests;
 mod workers;
 
+pub use clock::Clock;
 pub use open::{Options, open};
 
 use crate::commands::{Situation, Switches};
@@ -31,7 +33,7 @@ use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use workers::Workers;
 
 /// Time in which messages are taken in before a frame is drawn.
@@ -43,7 +45,7 @@ const TOAST: Duration = Duration::from_secs(8);
 pub struct App {
     model: Model,
     workers: Workers,
-    began: Instant,
+    clock: Clock,
     settings: Settings,
     settings_path: Option<PathBuf>,
     saved: Settings,
@@ -98,7 +100,7 @@ impl App {
         let mut app = App {
             model: Model::default(),
             workers,
-            began: Instant::now(),
+            clock: options.clock,
             saved: settings.clone(),
             settings,
             settings_path: options.settings,
@@ -127,21 +129,7 @@ impl App {
     }
 
     fn now(&self) -> Now {
-        #[cfg(test)]
-        return Now { mono: self.mono(), unix_ms: tests::stage::UNIX_MS };
-        #[cfg(not(test))]
-        self.clock()
-    }
-
-    #[cfg_attr(test, allow(dead_code, reason = "in tests the log's times are always the same"))]
-    fn clock(&self) -> Now {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Now { mono: self.mono(), unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX) }
-    }
-
-    /// Time since the window began. In tests it stands: a slow machine must not change a picture.
-    fn mono(&self) -> Duration {
-        if cfg!(test) { Duration::from_secs(60) } else { self.began.elapsed() }
+        self.clock.now()
     }
 
     fn apply_look(&self, context: &egui::Context) {

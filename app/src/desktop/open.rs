@@ -1,5 +1,6 @@
 //! Opening the window, or saying why there is none.
 
+use super::clock::Clock;
 use super::{App, geometry};
 use crate::output::sentence;
 use crate::persist;
@@ -18,6 +19,8 @@ pub struct Options {
     pub settings: Option<PathBuf>,
     /// Whether to look for processes.
     pub scan: bool,
+    /// Where the time is read.
+    pub clock: Clock,
 }
 
 /// Opens the window and stays until it is closed; the exit code.
@@ -26,7 +29,7 @@ pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
         sentence(why);
         return 1;
     }
-    let options = Options { pid, dialled, settings: persist::place(), scan: true };
+    let options = Options { pid, dialled, settings: persist::place(), scan: true, clock: Clock::default() };
     // The window is made before the settings are read for good, which says what is wrong with them.
     let settings = options.settings.as_deref().and_then(persist::glance).unwrap_or_default();
     let native = eframe::NativeOptions {

@@ -1,6 +1,6 @@
 //! What the window remembers from one opening to the next.
 
-use super::stage::act;
+use super::stage::{act, still};
 use crate::commands::Command;
 use crate::desktop::{App, Options};
 use crate::persist::ThemeChoice;
@@ -25,7 +25,7 @@ impl Drop for Folder {
 }
 
 fn opened(file: &Path) -> Harness<'static, App> {
-    let options = Options { settings: Some(file.to_owned()), ..Options::default() };
+    let options = Options { settings: Some(file.to_owned()), ..still() };
     let mut harness = Harness::builder()
         .with_size([1280.0, 800.0])
         .with_max_steps(20)
