@@ -242,17 +242,8 @@ impl Agent {
         }
     }
 
-    /// A module that was loaded before the attach. It is not widened: others read it already.
-    pub(crate) fn module_found(&self, id: usize) {
-        let Some(module) = self.modules.read(&self.info, id, true) else { return };
-        self.look_into(&module);
-        if self.modules.publish(&module) {
-            self.inbox.put(Job::Loaded(module, None));
-        }
-    }
-
     /// What must be known of a module before anybody dials it; whether its metadata should be widened.
-    fn look_into(&self, module: &Module) -> bool {
+    pub(crate) fn look_into(&self, module: &Module) -> bool {
         if self.is_core_library(module) {
             self.choose_call_form(module);
         }

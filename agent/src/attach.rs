@@ -8,9 +8,12 @@
 use crate::agent::{Agent, StartError, install};
 use crate::clr::ClrError;
 use crate::planner::Orders;
+use crate::probes::tokens;
+use crate::rejit::Job;
 use crate::startup::{Inert, Settings};
 use redial_protocol::attach::Declined;
 use redial_protocol::transport::{BindError, Listener};
+use std::sync::Arc;
 use windows_core::{HRESULT, IUnknown};
 
 /// What the attach is called in the audit ring.
@@ -47,15 +50,45 @@ pub fn start(unknown: &IUnknown) -> Result<(), HRESULT> {
 
 /// `ProfilerAttachComplete`: modules load and unload meanwhile, and their callbacks come.
 pub fn complete(agent: &'static Agent) {
-    let found = agent.info.modules();
-    for id in found.iter().flatten() {
-        agent.modules.stock.while_loaded(*id, || agent.module_found(*id));
-    }
-    agent.modules.stock.end();
     // An incomplete catalogue would make dials miss methods without a word.
-    if found.is_err() || !agent.start_listening() {
+    if take_stock(agent).is_err() || !agent.start_listening() {
         agent.give_up();
     }
+}
+
+fn take_stock(agent: &'static Agent) -> Result<(), ClrError> {
+    let mut found = Vec::new();
+    for id in agent.info.modules()? {
+        let module = agent.modules.stock.while_loaded(id, || {
+            let module = agent.modules.read(&agent.info, id, true);
+            module.filter(|module| agent.modules.publish(module))
+        });
+        found.extend(module.flatten());
+    }
+    agent.modules.stock.end();
+    // The core library decides how the others' call sites look.
+    found.sort_by_key(|module| !agent.is_core_library(module));
+    // Opening a module's metadata the first time replaces the runtime's own view of it, and widening moves it: both have
+    // crashed threads that were reading.
+    let widened = agent.info.while_suspended(|| {
+        let widened = found.iter().filter(|module| agent.look_into(module)).map(|module| {
+            let sites = tokens::add_call_sites(agent, module);
+            (Arc::clone(module), sites)
+        });
+        widened.collect::<Vec<_>>()
+    })?;
+    for (module, sites) in widened {
+        let applied = sites.and_then(|sites| {
+            module.while_loaded(|| agent.info.apply_metadata(module.id())).unwrap_or(Ok(()))?;
+            Ok(sites)
+        });
+        // A failure is kept and becomes the reason of a refusal.
+        let _ = module.call_sites.set(applied);
+    }
+    for module in found {
+        agent.inbox.put(Job::Loaded(module, None));
+    }
+    Ok(())
 }
 
 /// What `InitializeForAttach` answers after a panic.

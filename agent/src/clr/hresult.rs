@@ -17,6 +17,8 @@ pub struct ClrError {
 pub const S_FALSE: HRESULT = HRESULT(1);
 /// `E_FAIL`.
 pub const E_FAIL: HRESULT = HRESULT(0x8000_4005_u32 as i32);
+/// `E_NOTIMPL`.
+pub const E_NOTIMPL: HRESULT = HRESULT(0x8000_4001_u32 as i32);
 /// `E_POINTER`.
 pub const E_POINTER: HRESULT = HRESULT(0x8000_4003_u32 as i32);
 /// `CLASS_E_CLASSNOTAVAILABLE`.
@@ -25,6 +27,8 @@ pub const CLASS_E_CLASSNOTAVAILABLE: HRESULT = HRESULT(0x8004_0111_u32 as i32);
 pub const CLASS_E_NOAGGREGATION: HRESULT = HRESULT(0x8004_0110_u32 as i32);
 /// `CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND`: there is nothing to revert.
 pub const CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND: HRESULT = HRESULT(0x8013_137D_u32 as i32);
+/// `CORPROF_E_SUSPENSION_IN_PROGRESS`: a collection, or another profiler, has suspended the runtime.
+pub const CORPROF_E_SUSPENSION_IN_PROGRESS: HRESULT = HRESULT(0x8013_1388_u32 as i32);
 /// `CORPROF_E_REJIT_NOT_ENABLED`: no request will be accepted.
 pub const CORPROF_E_REJIT_NOT_ENABLED: HRESULT = HRESULT(0x8013_137C_u32 as i32);
 /// `CORPROF_E_PROFILER_CANCEL_ACTIVATION`: Initialize asks to be unloaded, without an error in the log.
@@ -40,6 +44,7 @@ pub fn words(hresult: HRESULT) -> String {
     let known = match hresult.0 as u32 {
         0x8007_000E => "the process is out of memory (E_OUTOFMEMORY)",
         0x8007_0057 => "the runtime rejected an argument (E_INVALIDARG)",
+        0x8000_4001 => "this runtime does not offer it (E_NOTIMPL)",
         0x8000_4005 => "the runtime gave no reason (E_FAIL)",
         0x8013_1350 => "the function has not been compiled yet (CORPROF_E_FUNCTION_NOT_COMPILED)",
         0x8013_1351 => "the data is not complete yet (CORPROF_E_DATAINCOMPLETE)",

@@ -2,15 +2,20 @@
 
 use super::bindings::{
     COR_PRF_DESKTOP_CLR, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC, ICorProfilerInfo,
-    ICorProfilerInfo4, ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerMethodEnum, IMetaDataEmit2,
-    IMetaDataImport2,
+    ICorProfilerInfo4, ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo10, ICorProfilerMethodEnum,
+    IMetaDataEmit2, IMetaDataImport2,
 };
 use super::emit::Emitter;
-use super::hresult::{ClrError, check};
+use super::hresult::{CORPROF_E_SUSPENSION_IN_PROGRESS, ClrError, E_NOTIMPL, check};
 use super::metadata::Import;
 use super::text;
+use std::time::{Duration, Instant};
 use windows_core::{BOOL, HRESULT, IUnknown, Interface, PWSTR};
 
+/// How long a suspension of somebody else's is waited for.
+const SUSPENDING: Duration = Duration::from_secs(5);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_micros(500);
 /// `CorOpenFlags::ofRead`.
 const OF_READ: u32 = 0;
 /// `CorOpenFlags::ofWrite`.
@@ -24,6 +29,18 @@ pub struct ProfilerInfo {
     rejit: ICorProfilerInfo4,
     inliners: Option<ICorProfilerInfo6>,
     apply: Option<ICorProfilerInfo7>,
+    suspend: Option<ICorProfilerInfo10>,
+}
+
+/// Lets managed code go on when dropped.
+struct Resume<'a>(&'a ICorProfilerInfo10);
+
+impl Drop for Resume<'_> {
+    fn drop(&mut self) {
+        // SAFETY: no pointers; made right after SuspendRuntime succeeded on this thread. It fails only when nothing is
+        // suspended.
+        let _ = unsafe { self.0.ResumeRuntime() };
+    }
 }
 
 // SAFETY: the profiling API documents ICorProfilerInfo* as free-threaded; the CLR's implementation keeps no
@@ -63,6 +80,7 @@ impl ProfilerInfo {
             rejit: unknown.cast().map_err(missing("ICorProfilerInfo4"))?,
             inliners: unknown.cast().ok(),
             apply: unknown.cast().ok(),
+            suspend: unknown.cast().ok(),
         })
     }
 
@@ -293,6 +311,26 @@ impl ProfilerInfo {
             Some(apply) => check("ApplyMetaData", unsafe { apply.ApplyMetaData(module_id) }),
             None => Ok(()),
         }
+    }
+
+    /// Runs `body` while no managed code runs (`ICorProfilerInfo10::SuspendRuntime`, .NET Core 3.0 and later). From a native
+    /// thread that holds no lock of ours; `body` must not wait for any other thread, nor panic.
+    pub fn while_suspended<T>(&self, body: impl FnOnce() -> T) -> Result<T, ClrError> {
+        let missing = ClrError { call: "SuspendRuntime", hresult: E_NOTIMPL };
+        let suspend = self.suspend.as_ref().ok_or(missing)?;
+        let deadline = Instant::now() + SUSPENDING;
+        loop {
+            // SAFETY: no pointers; every success is followed by the one ResumeRuntime below.
+            match unsafe { suspend.SuspendRuntime() } {
+                // A collection has suspended it.
+                CORPROF_E_SUSPENSION_IN_PROGRESS if Instant::now() < deadline => std::thread::sleep(PAUSE),
+                hresult => break check("SuspendRuntime", hresult)?,
+            }
+        }
+        let resume = Resume(suspend);
+        let done = body();
+        drop(resume);
+        Ok(done)
     }
 
     /// `RequestReJIT` of a batch. Must come from a native thread that never ran managed code; `ReJITError` may

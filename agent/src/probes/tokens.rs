@@ -30,6 +30,14 @@ pub fn must_be_widened(agent: &Agent, module: &Module) -> bool {
 /// # Errors
 /// When the module is gone or its metadata cannot be extended.
 pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError> {
+    let sites = add_call_sites(agent, module)?;
+    let gone = ClrError { call: "ApplyMetaData", hresult: E_FAIL };
+    module.while_loaded(|| agent.info.apply_metadata(module.id())).unwrap_or(Err(gone))?;
+    Ok(sites)
+}
+
+/// As [`call_sites`], but that the runtime is not told yet (`ApplyMetaData`): that may wait for other threads.
+pub fn add_call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError> {
     let gone = ClrError { call: "GetModuleMetaData", hresult: E_FAIL };
     module
         .while_loaded(|| {
@@ -51,7 +59,6 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
                 always: emitter.stand_alone_sig(&form.signature(suppress))?,
                 seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
             };
-            agent.info.apply_metadata(module.id())?;
             if wide {
                 lock(&module.local_sigs).room = Room::Wide;
             }

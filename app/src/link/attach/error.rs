@@ -206,8 +206,7 @@ fn words(code: u32) -> String {
         0x8013_1378 => "its diagnostics are switched off (CORPROF_E_DEBUGGING_DISABLED)",
         0x8013_1384 => "it cannot read the request (CORDIAGIPC_E_BAD_ENCODING)",
         0x8013_1385 | 0x8013_1515 => {
-            "it does not know how to load an agent while it runs: the runtime is older than .NET Core 3.0, or \
-             profilers are switched off (DOTNET_EnableDiagnostics_Profiler=0)"
+            "it does not know how to load an agent while it runs, as runtimes older than .NET Core 3.0 do not"
         }
         0x8013_1386 => "it speaks another version of the diagnostics protocol (CORDIAGIPC_E_UNKNOWN_MAGIC)",
         0x8013_1387 => "it gave no reason (CORDIAGIPC_E_UNKNOWN_ERROR)",
