@@ -9,11 +9,12 @@ use crate::clr::bindings::{
     COR_PRF_MONITOR_MODULE_LOADS, ICorProfilerFunctionControl,
 };
 use crate::clr::function_control::set_body;
+use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::il::{self, Prologue};
 use crate::inlining::Inlining;
 use crate::planner::Orders;
-use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
+use crate::probes::form::{self, CallForm, CallSites, Here, PROLOGUE_STACK};
 use crate::probes::tokens;
 use crate::rejit::ledger::Verdict;
 use crate::rejit::thread::Worker;
@@ -193,13 +194,6 @@ impl Agent {
     /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
     pub fn module_loaded(&self, id: usize) {
         let Some(module) = self.modules.read(&self.info, id) else { return };
-        if self.is_core_library(&module) {
-            self.choose_call_form(&module);
-        }
-        if !module.dynamic && !module.collectible && tokens::must_be_widened(self, &module) {
-            // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
-            let _ = self.call_sites(&module);
-        }
         if !self.modules.publish(&module) {
             return;
         }
@@ -271,10 +265,14 @@ impl Agent {
         };
         let rewrite = |original: &[u8]| {
             let own = il::local_sig(original)?;
-            // A variable whose address is taken keeps the JIT from turning a last call into a jump.
-            let grows = il::may_end_in_itself(original, token);
-            let with_local = lock(&module.local_sigs).get(own).filter(|_| !grows);
-            let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
+            let with_local = lock(&module.local_sigs).get(own);
+            let here = match with_local {
+                // What is on the stack and has its address taken keeps the JIT from turning a last call into a jump.
+                _ if il::may_end_in_itself(original, token) => None,
+                Some(with) => Some(Here::Local(with.local)),
+                None => (!il::gives_its_frame_away(original)).then_some(Here::Room),
+            };
+            let inline = here.and_then(|here| form::inline(slot_offset, sites, here));
             let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
             let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
             il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
@@ -343,18 +341,16 @@ impl Agent {
         patterns.iter().any(|pattern| pattern.matches_assembly(assembly))
     }
 
-    /// How leaves are called: by whether the core library has the type that the cheap form needs.
+    /// How leaves are called: by whether the core library has the type that the cheap form needs. Found out at the first
+    /// dial: a core library that is opened as it loads is read more slowly ever after.
     pub fn call_form(&self) -> CallForm {
-        self.call_form.get().copied().unwrap_or(CallForm::Transition)
-    }
-
-    fn choose_call_form(&self, core_library: &Module) {
-        let suppress = core_library.with_metadata(&self.info, |import| {
-            import.find_type_def(crate::probes::form::SUPPRESS_NAME).is_some()
-        });
-        let form = if suppress == Some(true) { CallForm::Suppressed } else { CallForm::Transition };
-        // A second core library (none is known) changes nothing.
-        let _ = self.call_form.set(form);
+        *self.call_form.get_or_init(|| {
+            let has_it = |module: &Arc<Module>| {
+                let find = |import: &Import| import.find_type_def(form::SUPPRESS_NAME).is_some();
+                self.is_core_library(module) && module.with_metadata(&self.info, find) == Some(true)
+            };
+            if self.modules.all().iter().any(has_it) { CallForm::Suppressed } else { CallForm::Transition }
+        })
     }
 
     /// The probe's call sites in a module, made at its first dial.

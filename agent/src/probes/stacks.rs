@@ -9,16 +9,20 @@ use super::reserve::{release, reserve};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
 /// Bits of an address within a page.
 pub const PAGE_BITS: u32 = 12;
 /// Bits of an address within what an entry of the first level stands for.
 pub const REGION_BITS: u32 = 30;
-/// Entries of the first level, less one. Addresses of programs have 47 bits; what more there is is not looked at.
-pub const REGION_MASK: usize = (1 << 17) - 1;
+/// Addresses of programs have 47 bits; what more there is is not looked at.
+pub const ADDRESS_MASK: usize = (1 << 47) - 1;
+/// By so much a second level is smaller than what it stands for, in bits: an entry of 8 bytes is a page.
+pub const ENTRY_BITS: u32 = PAGE_BITS - 3;
+/// Entries of the first level, less one.
+const REGION_MASK: usize = ADDRESS_MASK >> REGION_BITS;
 /// Entries of a second level, less one.
-pub const PAGE_MASK: usize = (1 << (REGION_BITS - PAGE_BITS)) - 1;
+const PAGE_MASK: usize = (1 << (REGION_BITS - PAGE_BITS)) - 1;
 
 /// A page further than this from those a thread has entered is not entered: its calls go through the leaf. It bounds
 /// what has to be looked through when the thread dies.
@@ -27,10 +31,12 @@ const REGION_BYTES: usize = (PAGE_MASK + 1) * size_of::<Page>();
 
 /// Base of the block that a page of a stack leads to.
 type Page = AtomicPtr<AtomicU64>;
+/// Where a region's second level is, for a body that has an address once: the address plus this, shifted right by
+/// [`ENTRY_BITS`], is the address of its page's entry (the lowest three bits apart).
+type Lead = AtomicI64;
 
 struct Table {
-    /// First pages of the second levels.
-    regions: &'static [AtomicPtr<Page>],
+    regions: &'static [Lead],
     /// The second level of every region without stacks: nulls.
     nobody: *mut Page,
 }
@@ -49,18 +55,33 @@ pub fn table() -> Option<usize> {
 
 /// Bytes it uses at least, once it is there.
 pub fn touched_bytes() -> usize {
-    TABLE.get().map_or(0, |_| (REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())
+    TABLE.get().map_or(0, |_| (REGION_MASK + 1) * size_of::<Lead>())
+}
+
+/// What leads from the addresses of region `number` to the second level at `pages`.
+fn lead(number: usize, pages: *mut Page) -> i64 {
+    let first = (number << (REGION_BITS - ENTRY_BITS)) as i64;
+    (pages.addr() as i64).wrapping_sub(first) << ENTRY_BITS
+}
+
+/// The second level that a lead of region `number` leads to.
+fn led(number: usize, lead: i64) -> *mut Page {
+    let first = (number << (REGION_BITS - ENTRY_BITS)) as i64;
+    std::ptr::with_exposed_provenance_mut((lead >> ENTRY_BITS).wrapping_add(first) as usize)
 }
 
 fn the_table() -> Option<&'static Table> {
     let make = || {
-        let first = reserve((REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())?;
+        let first = reserve((REGION_MASK + 1) * size_of::<Lead>())?;
         let nobody = reserve(REGION_BYTES)?.cast::<Page>().as_ptr();
-        // SAFETY: zeros of that size, aligned to a page, that are never given back; zero is an atomic null pointer.
+        nobody.expose_provenance();
+        // SAFETY: zeros of that size, aligned to a page, that are never given back; zero is an atomic number.
         let regions = unsafe {
-            std::slice::from_raw_parts(first.cast::<AtomicPtr<Page>>().as_ptr().cast_const(), REGION_MASK + 1)
+            std::slice::from_raw_parts(first.cast::<Lead>().as_ptr().cast_const(), REGION_MASK + 1)
         };
-        regions.iter().for_each(|region| region.store(nobody, Ordering::Relaxed));
+        for (number, region) in regions.iter().enumerate() {
+            region.store(lead(number, nobody), Ordering::Relaxed);
+        }
         Some(Table { regions, nobody })
     };
     TABLE.get_or_init(make).as_ref()
@@ -69,20 +90,24 @@ fn the_table() -> Option<&'static Table> {
 impl Table {
     /// The entry of a page; None while its region has no second level and `make` is not given, or memory is refused.
     fn page(&self, number: usize, make: bool) -> Option<&'static Page> {
-        let region = self.regions.get(number >> (REGION_BITS - PAGE_BITS) & REGION_MASK)?;
-        let mut pages = region.load(Ordering::Acquire);
+        let region_number = number >> (REGION_BITS - PAGE_BITS) & REGION_MASK;
+        let region = self.regions.get(region_number)?;
+        let before = region.load(Ordering::Acquire);
+        let mut pages = led(region_number, before);
         if pages == self.nobody {
             if !make {
                 return None;
             }
             let fresh = reserve(REGION_BYTES)?;
             let fresh_pages = fresh.cast::<Page>().as_ptr();
-            match region.compare_exchange(pages, fresh_pages, Ordering::AcqRel, Ordering::Acquire) {
+            fresh_pages.expose_provenance();
+            let after = lead(region_number, fresh_pages);
+            match region.compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => pages = fresh_pages,
                 Err(other) => {
                     // SAFETY: it was reserved just above and was not published.
                     unsafe { release(fresh, REGION_BYTES) };
-                    pages = other;
+                    pages = led(region_number, other);
                 }
             }
         }
@@ -107,7 +132,7 @@ impl Pages {
 
     /// Makes the page of `address`, which is on this thread's stack, lead to the block.
     pub fn enter(&self, address: usize) {
-        let page = address >> PAGE_BITS;
+        let page = (address & ADDRESS_MASK) >> PAGE_BITS;
         let (low, high) = self.entered.get().unwrap_or((page, page));
         if page.saturating_add(NEAR) < low || page > high.saturating_add(NEAR) {
             return;
@@ -131,12 +156,15 @@ impl Drop for Pages {
     }
 }
 
-/// The block an address leads to, as instrumented bodies find it.
+/// The block an address leads to, found as instrumented bodies do.
 #[cfg(test)]
 pub fn look_up(address: usize) -> *mut AtomicU64 {
-    let page =
-        |table: &Table| table.page(address >> PAGE_BITS, false).map(|page| page.load(Ordering::Relaxed));
-    the_table().and_then(page).unwrap_or(std::ptr::null_mut())
+    let address = address & ADDRESS_MASK;
+    let lead = the_table().expect("a table").regions[address >> REGION_BITS].load(Ordering::Relaxed);
+    let entry = (address as i64).wrapping_add(lead) >> ENTRY_BITS & !7;
+    let page: *const Page = std::ptr::with_exposed_provenance(entry as usize);
+    // SAFETY: a lead leads to an entry of a second level, which lives for ever.
+    unsafe { &*page }.load(Ordering::Relaxed)
 }
 
 #[cfg(test)]
@@ -178,6 +206,16 @@ mod tests {
         pages.enter(here - (NEAR << PAGE_BITS));
         pages.enter(here - (NEAR << PAGE_BITS) - 4096);
         assert_eq!(look_up(here - (NEAR << PAGE_BITS) - 1), pages.base.as_ptr());
+    }
+
+    #[test]
+    fn a_lead_is_found_back() {
+        for number in [0, 1, REGION_MASK] {
+            for pages in [1usize << 12, 0x7fff_ffff_f000] {
+                let pages: *mut Page = std::ptr::without_provenance_mut(pages);
+                assert_eq!(led(number, lead(number, pages)), pages);
+            }
+        }
     }
 
     #[test]

@@ -3,29 +3,19 @@
 #![forbid(unsafe_code)]
 
 use super::form::{CallForm, CallSites, SELDOM_SIGNATURE, SUPPRESS_NAME};
-use super::room::{self, Room};
+use super::room::Room;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::ClrError;
 use crate::clr::emit::Emitter;
 use crate::clr::hresult::E_FAIL;
 use crate::clr::metadata::Import;
-use crate::signature::{Type, append_locals, write_locals};
+use crate::signature::{Type, append_locals};
 use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap};
 
-/// Variables of the smallest filler: more of one kind than any body has.
-const FILLER: usize = 333;
-
-/// Whether a module's metadata must be widened as it loads ([`room`]); notes how much room it has otherwise.
-pub fn must_be_widened(agent: &Agent, module: &Module) -> bool {
-    let sizes = module.with_metadata(&agent.info, |import| import.sizes().ok()).flatten();
-    let room = sizes.and_then(|sizes| Room::of(&sizes));
-    lock(&module.local_sigs).room = room.unwrap_or_default();
-    room.is_none()
-}
-
-/// The call sites' tokens in `module`. Its metadata is widened where it has no room.
+/// The call sites' tokens in `module`, made at its first dial; with them it is known how much room it has for more. A
+/// module without room gets the one that bodies cannot do without ([`room`]).
 ///
 /// # Errors
 /// When the module is gone or its metadata cannot be extended.
@@ -34,28 +24,23 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
     module
         .while_loaded(|| {
             let import = agent.info.import(module.id())?;
-            let sizes = import.sizes()?;
+            let room = Room::of(&import.sizes()?);
             let emitter = agent.info.emitter(module.id())?;
-            let wide = Room::of(&sizes).is_none();
-            if wide {
-                // Surely new, so that it surely is added; the additions that follow find the limit passed and widen.
-                let filler = write_locals(&vec![Type::I4; room::missing(sizes.blobs) + FILLER]);
-                emitter.stand_alone_sig(&filler.unwrap_or_default())?;
-            }
-            let form = agent.call_form();
-            let suppress = match form {
-                CallForm::Suppressed => suppress_type(&import, &emitter)?,
-                CallForm::Transition => 0,
-            };
-            let sites = CallSites {
-                always: emitter.stand_alone_sig(&form.signature(suppress))?,
-                seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
+            let seldom = emitter.stand_alone_sig(&SELDOM_SIGNATURE)?;
+            let always = match room {
+                None => seldom,
+                Some(_) => {
+                    let form = agent.call_form();
+                    let suppress = match form {
+                        CallForm::Suppressed => suppress_type(&import, &emitter)?,
+                        CallForm::Transition => 0,
+                    };
+                    emitter.stand_alone_sig(&form.signature(suppress))?
+                }
             };
             agent.info.apply_metadata(module.id())?;
-            if wide {
-                lock(&module.local_sigs).room = Room::Wide;
-            }
-            Ok(sites)
+            lock(&module.local_sigs).room = room.unwrap_or_default();
+            Ok(CallSites { always, seldom })
         })
         .unwrap_or(Err(gone))
 }
@@ -78,8 +63,8 @@ fn suppress_type(import: &Import, emitter: &Emitter) -> Result<u32, ClrError> {
     emitter.type_ref(scope, SUPPRESS_NAME)
 }
 
-/// Signatures made in one go: the CLR compares each with all that the module has, some 30 µs in a core library. Bodies
-/// past it call the leaf; those without variables, the small ones, all share one signature.
+/// Signatures made in one go: the CLR compares each with all that the module has. Bodies past it do with room from the
+/// stack; those without variables, the small ones, all share one signature.
 const MAX_NEW_SIGS: usize = 512;
 /// Most local variables a body may have to get one more: the JIT's own limit is 65,535 with its temporaries.
 const MAX_LOCALS: u32 = 60_000;
@@ -102,7 +87,7 @@ pub struct WithLocal {
 }
 
 impl LocalSigs {
-    /// The signature that takes the place of `original`; None when it has none, then the body calls the leaf.
+    /// The signature that takes the place of `original`; None when it has none.
     pub fn get(&self, original: u32) -> Option<WithLocal> {
         self.made.get(&original).copied().flatten()
     }
