@@ -130,9 +130,8 @@ pub fn may_end_in_itself(original: &[u8], token: u32) -> bool {
 /// Whether a body hands its frame on to what it calls (`tail.`, `jmp`): it may not have taken room from the stack then.
 /// A body that cannot be decoded does.
 pub fn gives_its_frame_away(original: &[u8]) -> bool {
-    let hands_on = |body: Body| {
-        body.instructions.iter().any(|one| matches!(one.opcode, Opcode::TAIL | Opcode::JMP))
-    };
+    let hands_on =
+        |body: Body| body.instructions.iter().any(|one| matches!(one.opcode, Opcode::TAIL | Opcode::JMP));
     decode(original).map_or(true, hands_on)
 }
 

@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 use super::leaf;
-use super::stacks::{self, ADDRESS_MASK, ENTRY_BITS, REGION_BITS};
+use super::stacks::{self, ADDRESS_MASK, ENTRY_BITS, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
 use crate::il::{Insn, Opcode, Operand};
 
 /// How an instrumented body calls a leaf.
@@ -90,26 +90,19 @@ pub enum Here {
 
 /// The same without a call, by the address of something on the stack; None when there is no table of stacks.
 pub fn inline(slot_offset: usize, sites: CallSites, here: Here) -> Option<Vec<Insn>> {
-    let plain = |opcode| Insn::Any(opcode, Operand::None);
     let mut code = match here {
-        Here::Local(local) => vec![local_address(local), Insn::ConvU],
-        // It must be alone on the IL stack, so its address is taken once.
-        Here::Room => vec![Insn::LdcI4(ROOM), Insn::ConvU, plain(Opcode::LOCALLOC)],
+        Here::Local(local) => block_of_local(local)?,
+        Here::Room => block_of_room()?,
     };
-    code.extend([Insn::LdcI8(ADDRESS_MASK as i64), Insn::ConvI, plain(Opcode::AND)]);
-    // The address, and the address of its page's entry: `stacks::Lead` says how.
-    code.extend([Insn::Dup, Insn::Dup]);
-    code.extend([Insn::LdcI4(REGION_BITS as i32), plain(Opcode::SHR_UN), Insn::LdcI4(3), plain(Opcode::SHL)]);
-    code.extend([Insn::LdcI8(stacks::table()? as i64), Insn::ConvI, plain(Opcode::ADD), plain(Opcode::LDIND_I)]);
-    code.extend([plain(Opcode::ADD), Insn::LdcI4(ENTRY_BITS as i32), plain(Opcode::SHR)]);
-    code.extend([Insn::LdcI4(-8), Insn::ConvI, plain(Opcode::AND), plain(Opcode::LDIND_I)]);
-
     let mut fast = native(slot_offset);
     fast.extend([plain(Opcode::ADD), Insn::Dup, plain(Opcode::LDIND_I8)]);
     fast.extend([Insn::LdcI4(1), plain(Opcode::CONV_I8), plain(Opcode::ADD), plain(Opcode::STIND_I8)]);
-    fast.push(Insn::Pop);
-
     let mut slow = vec![Insn::Pop];
+    match here {
+        Here::Local(local) => slow.extend([local_address(local), Insn::ConvU]),
+        // It lies below the block.
+        Here::Room => fast.push(Insn::Pop),
+    }
     slow.extend(native(slot_offset));
     slow.extend(call(leaf::address_here(), sites.seldom));
     slow.push(Insn::Br(fast.len()));
@@ -117,6 +110,43 @@ pub fn inline(slot_offset: usize, sites: CallSites, here: Here) -> Option<Vec<In
     code.extend([Insn::Dup, Insn::Brtrue(slow.len())]);
     code.extend(slow);
     code.extend(fast);
+    Some(code)
+}
+
+fn plain(opcode: Opcode) -> Insn {
+    Insn::Any(opcode, Operand::None)
+}
+
+/// Pushes the block that our variable's address leads to.
+fn block_of_local(local: u16) -> Option<Vec<Insn>> {
+    // Entry of a table of pointers: the bits from `low` on that `mask` leaves.
+    let entry = |low: u32, mask: usize| {
+        let mut code =
+            vec![local_address(local), Insn::ConvU, Insn::LdcI4(low as i32), plain(Opcode::SHR_UN)];
+        code.extend([Insn::LdcI4(mask as i32), Insn::ConvI, plain(Opcode::AND), Insn::LdcI4(3)]);
+        code.extend([plain(Opcode::SHL), plain(Opcode::ADD), plain(Opcode::LDIND_I)]);
+        code
+    };
+    let mut code = vec![Insn::LdcI8(stacks::table()? as i64), Insn::ConvI];
+    code.extend(entry(REGION_BITS, REGION_MASK));
+    code.extend(entry(PAGE_BITS, PAGE_MASK));
+    Some(code)
+}
+
+/// Takes room from the stack and pushes its address and the block that this leads to. `localloc` wants nothing else on
+/// the IL stack, so the address is taken once.
+fn block_of_room() -> Option<Vec<Insn>> {
+    let mut code = vec![Insn::LdcI4(ROOM), Insn::ConvU, plain(Opcode::LOCALLOC)];
+    code.extend([Insn::LdcI8(ADDRESS_MASK as i64), Insn::ConvI, plain(Opcode::AND), Insn::Dup, Insn::Dup]);
+    code.extend([Insn::LdcI4(REGION_BITS as i32), plain(Opcode::SHR_UN), Insn::LdcI4(3), plain(Opcode::SHL)]);
+    code.extend([Insn::LdcI8(stacks::leads()? as i64), Insn::ConvI, plain(Opcode::ADD)]);
+    code.extend([
+        plain(Opcode::LDIND_I),
+        plain(Opcode::ADD),
+        Insn::LdcI4(ENTRY_BITS as i32),
+        plain(Opcode::SHR),
+    ]);
+    code.extend([Insn::LdcI4(-8), Insn::ConvI, plain(Opcode::AND), plain(Opcode::LDIND_I)]);
     Some(code)
 }
 

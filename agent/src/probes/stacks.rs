@@ -20,23 +20,29 @@ pub const ADDRESS_MASK: usize = (1 << 47) - 1;
 /// By so much a second level is smaller than what it stands for, in bits: an entry of 8 bytes is a page.
 pub const ENTRY_BITS: u32 = PAGE_BITS - 3;
 /// Entries of the first level, less one.
-const REGION_MASK: usize = ADDRESS_MASK >> REGION_BITS;
+pub const REGION_MASK: usize = ADDRESS_MASK >> REGION_BITS;
 /// Entries of a second level, less one.
-const PAGE_MASK: usize = (1 << (REGION_BITS - PAGE_BITS)) - 1;
+pub const PAGE_MASK: usize = (1 << (REGION_BITS - PAGE_BITS)) - 1;
 
 /// A page further than this from those a thread has entered is not entered: its calls go through the leaf. It bounds
 /// what has to be looked through when the thread dies.
 const NEAR: usize = (64 << 20) >> PAGE_BITS;
+const REGIONS: usize = REGION_MASK + 1;
+/// The first level and the leads.
+const FIRST_BYTES: usize = REGIONS * (size_of::<AtomicPtr<Page>>() + size_of::<Lead>());
 const REGION_BYTES: usize = (PAGE_MASK + 1) * size_of::<Page>();
 
 /// Base of the block that a page of a stack leads to.
 type Page = AtomicPtr<AtomicU64>;
-/// Where a region's second level is, for a body that has an address once: the address plus this, shifted right by
-/// [`ENTRY_BITS`], is the address of its page's entry (the lowest three bits apart).
+/// Where a region's second level is, for a body that can take an address only once: the address plus this, shifted
+/// right by [`ENTRY_BITS`], is the address of its page's entry (the lowest three bits apart).
 type Lead = AtomicI64;
 
 struct Table {
-    regions: &'static [Lead],
+    /// First pages of the second levels.
+    regions: &'static [AtomicPtr<Page>],
+    /// The same as leads, right behind. They may lag behind; bodies then call the leaf.
+    leads: &'static [Lead],
     /// The second level of every region without stacks: nulls.
     nobody: *mut Page,
 }
@@ -53,9 +59,14 @@ pub fn table() -> Option<usize> {
     the_table().map(|table| table.regions.as_ptr().addr())
 }
 
+/// Address of the leads; None when the system refuses memory.
+pub fn leads() -> Option<usize> {
+    the_table().map(|table| table.leads.as_ptr().addr())
+}
+
 /// Bytes it uses at least, once it is there.
 pub fn touched_bytes() -> usize {
-    TABLE.get().map_or(0, |_| (REGION_MASK + 1) * size_of::<Lead>())
+    TABLE.get().map_or(0, |_| FIRST_BYTES)
 }
 
 /// What leads from the addresses of region `number` to the second level at `pages`.
@@ -64,25 +75,23 @@ fn lead(number: usize, pages: *mut Page) -> i64 {
     (pages.addr() as i64).wrapping_sub(first) << ENTRY_BITS
 }
 
-/// The second level that a lead of region `number` leads to.
-fn led(number: usize, lead: i64) -> *mut Page {
-    let first = (number << (REGION_BITS - ENTRY_BITS)) as i64;
-    std::ptr::with_exposed_provenance_mut((lead >> ENTRY_BITS).wrapping_add(first) as usize)
-}
-
 fn the_table() -> Option<&'static Table> {
     let make = || {
-        let first = reserve((REGION_MASK + 1) * size_of::<Lead>())?;
+        let first = reserve(FIRST_BYTES)?;
         let nobody = reserve(REGION_BYTES)?.cast::<Page>().as_ptr();
-        nobody.expose_provenance();
-        // SAFETY: zeros of that size, aligned to a page, that are never given back; zero is an atomic number.
+        // SAFETY: zeros of that size, aligned to a page, that are never given back; zero is an atomic null pointer.
         let regions = unsafe {
-            std::slice::from_raw_parts(first.cast::<Lead>().as_ptr().cast_const(), REGION_MASK + 1)
+            std::slice::from_raw_parts(first.cast::<AtomicPtr<Page>>().as_ptr().cast_const(), REGIONS)
         };
-        for (number, region) in regions.iter().enumerate() {
-            region.store(lead(number, nobody), Ordering::Relaxed);
+        // SAFETY: the second half of the same, never used as anything else; zero is an atomic number.
+        let leads = unsafe {
+            std::slice::from_raw_parts(first.cast::<Lead>().as_ptr().cast_const().add(REGIONS), REGIONS)
+        };
+        for (number, (region, to)) in regions.iter().zip(leads).enumerate() {
+            region.store(nobody, Ordering::Relaxed);
+            to.store(lead(number, nobody), Ordering::Relaxed);
         }
-        Some(Table { regions, nobody })
+        Some(Table { regions, leads, nobody })
     };
     TABLE.get_or_init(make).as_ref()
 }
@@ -92,22 +101,24 @@ impl Table {
     fn page(&self, number: usize, make: bool) -> Option<&'static Page> {
         let region_number = number >> (REGION_BITS - PAGE_BITS) & REGION_MASK;
         let region = self.regions.get(region_number)?;
-        let before = region.load(Ordering::Acquire);
-        let mut pages = led(region_number, before);
+        let mut pages = region.load(Ordering::Acquire);
         if pages == self.nobody {
             if !make {
                 return None;
             }
             let fresh = reserve(REGION_BYTES)?;
             let fresh_pages = fresh.cast::<Page>().as_ptr();
-            fresh_pages.expose_provenance();
-            let after = lead(region_number, fresh_pages);
-            match region.compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => pages = fresh_pages,
+            match region.compare_exchange(pages, fresh_pages, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => {
+                    if let Some(to) = self.leads.get(region_number) {
+                        to.store(lead(region_number, fresh_pages), Ordering::Release);
+                    }
+                    pages = fresh_pages;
+                }
                 Err(other) => {
                     // SAFETY: it was reserved just above and was not published.
                     unsafe { release(fresh, REGION_BYTES) };
-                    pages = led(region_number, other);
+                    pages = other;
                 }
             }
         }
@@ -156,15 +167,17 @@ impl Drop for Pages {
     }
 }
 
-/// The block an address leads to, found as instrumented bodies do.
+/// The block an address leads to, found as instrumented bodies do, both ways.
 #[cfg(test)]
 pub fn look_up(address: usize) -> *mut AtomicU64 {
     let address = address & ADDRESS_MASK;
-    let lead = the_table().expect("a table").regions[address >> REGION_BITS].load(Ordering::Relaxed);
+    let table = the_table().expect("a table");
+    let lead = table.leads[address >> REGION_BITS].load(Ordering::Relaxed);
     let entry = (address as i64).wrapping_add(lead) >> ENTRY_BITS & !7;
-    let page: *const Page = std::ptr::with_exposed_provenance(entry as usize);
-    // SAFETY: a lead leads to an entry of a second level, which lives for ever.
-    unsafe { &*page }.load(Ordering::Relaxed)
+    let pages = table.regions[address >> REGION_BITS].load(Ordering::Relaxed);
+    assert_eq!(entry as usize, pages.addr() + (address >> PAGE_BITS & PAGE_MASK) * 8, "the two ways differ");
+    let led = table.page(address >> PAGE_BITS, false).map(|page| page.load(Ordering::Relaxed));
+    led.unwrap_or(std::ptr::null_mut())
 }
 
 #[cfg(test)]
@@ -206,16 +219,6 @@ mod tests {
         pages.enter(here - (NEAR << PAGE_BITS));
         pages.enter(here - (NEAR << PAGE_BITS) - 4096);
         assert_eq!(look_up(here - (NEAR << PAGE_BITS) - 1), pages.base.as_ptr());
-    }
-
-    #[test]
-    fn a_lead_is_found_back() {
-        for number in [0, 1, REGION_MASK] {
-            for pages in [1usize << 12, 0x7fff_ffff_f000] {
-                let pages: *mut Page = std::ptr::without_provenance_mut(pages);
-                assert_eq!(led(number, lead(number, pages)), pages);
-            }
-        }
     }
 
     #[test]
