@@ -392,16 +392,18 @@ impl Book {
         })
     }
 
-    /// Bytes of the table, an estimate.
+    /// Bytes of the table: what was allocated for it, each allocation with what the allocator keeps beside it.
     pub fn bytes(&self) -> usize {
-        let names: usize =
-            self.rows.iter().map(|r| r.what.names.method.len() + r.what.names.signature.len()).sum();
-        let instances: usize =
-            self.rows.iter().map(|r| r.instances.len() * size_of::<super::row::Compiled>()).sum();
-        self.rows.len() * (size_of::<Row>() + 96)
-            + names
-            + instances
-            + self.ring.len() * size_of::<Transition>()
+        let behind_rows: usize = self.rows.iter().map(Row::bytes_behind).sum();
+        let live: usize = self.live.values().map(|rows| rows.capacity() * size_of::<Option<RowId>>()).sum();
+        let notes: usize = self.ring.iter().filter_map(|t| t.note.as_ref()).map(String::capacity).sum();
+        self.rows.capacity() * size_of::<Row>()
+            + behind_rows
+            + live
+            + self.counted.capacity() * size_of::<Counted>()
+            + self.free_slots.capacity() * size_of::<Slot>()
+            + self.ring.capacity() * size_of::<Transition>()
+            + notes
     }
 }
 

@@ -5,7 +5,7 @@
 //! At shutdown it says on standard error how often the hook ran. Only for x86-64, as the hooks are assembly.
 //!
 //! `BENCH_MASK=NUMBER` makes it a profiler that asks for those events (`COR_PRF_MONITOR`, decimal) and does nothing at
-//! any: what the flags themselves cost a start, for `cargo xtask bench flags`.
+//! any: what the flags themselves cost a start, for `cargo xtask bench startup`.
 #![cfg(target_arch = "x86_64")]
 
 mod object;
