@@ -1,6 +1,4 @@
-use crate::il::{
-    Insn, Prologue, Rewritten, decode, gives_its_frame_away, may_end_in_itself, with_prologue,
-};
+use crate::il::{Insn, Prologue, Rewritten, decode, gives_its_frame_away, may_end_in_itself, with_prologue};
 
 fn probe() -> Vec<Insn> {
     vec![Insn::LdcI4(1000), Insn::LdcI8(0x7FFF_1234_5678_9ABC), Insn::ConvI, Insn::Calli(0x1100_0001)]
