@@ -1,6 +1,7 @@
 //! Row `startup`: what the agent, and each of its startup flags alone, add to a program from start to end, nothing
 //! dialled.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,8 +12,8 @@ use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
 use super::Bench;
-use super::report::{Limit, Row};
-use super::timed::timed;
+use super::report::{Limit, Pair, Row};
+use super::timed::{Timed, timed};
 use crate::build;
 use crate::process::checkout;
 
@@ -53,38 +54,54 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let hello = programs::named("hello")?;
     let mut rows = Vec::new();
     for loaded in &all {
-        rows.push(row(bench, runtime, "hello world", loaded, || hello.command(runtime))?);
+        rows.extend(measured(bench, runtime, "hello world", loaded, || hello.command(runtime))?);
     }
     if runtime == Runtime::V8_0 {
         let source = checkout().join("testbed/programs/hello.cs");
         let out = build::target_folder().join("bench-hello.dll");
         let compilation = Compilation::program("hello", vec![source]);
         for loaded in &all {
-            let row = row(bench, runtime, "C# compiler", loaded, || compilation.command(runtime, &out))?;
+            let both =
+                measured(bench, runtime, "C# compiler", loaded, || compilation.command(runtime, &out))?;
             // The other flags are asked for by the user, who knows that they slow the host, or by nobody.
-            rows.push(if loaded.name.is_empty() { row.at_most(Limit::Ratio(SLOWER)) } else { row });
+            let limit = if loaded.name.is_empty() { Limit::Ratio(SLOWER) } else { Limit::None };
+            rows.extend(both.map(|row| row.at_most(limit)));
         }
     }
     Ok(rows)
 }
 
-fn row(
+/// The clock's row, and that of the processor time, which others on the machine disturb less.
+fn measured(
     bench: &Bench,
     runtime: Runtime,
     program: &str,
     loaded: &Loaded<'_>,
     start: impl Fn() -> Result<Command>,
-) -> Result<Row> {
+) -> Result<[Row; 2]> {
     // The first start reads everything from disk.
     timed(start()?)?;
+    let processor = RefCell::new((Vec::new(), Vec::new()));
     let pairs = bench.pairs(
-        || Ok(timed(start()?)?.milliseconds),
+        || {
+            let Timed { milliseconds, processor: busy, .. } = timed(start()?)?;
+            processor.borrow_mut().0.push(busy);
+            Ok(milliseconds)
+        },
         || {
             let mut command = start()?;
             host::load_agent_from(&mut command, loaded.library);
             command.envs(loaded.variable);
-            Ok(timed(command)?.milliseconds)
+            let Timed { milliseconds, processor: busy, .. } = timed(command)?;
+            processor.borrow_mut().1.push(busy);
+            Ok(milliseconds)
         },
     )?;
-    Ok(Row::of(format!("{program}{}", loaded.name), runtime.name(), "ms", pairs))
+    let (plain, dialled) = processor.into_inner();
+    let busy = plain.into_iter().zip(dialled).map(|(plain, dialled)| Pair { plain, dialled }).collect();
+    let subject = format!("{program}{}", loaded.name);
+    Ok([
+        Row::of(subject.clone(), runtime.name(), "ms", pairs),
+        Row::of(subject, runtime.name(), "ms of processor time", busy),
+    ])
 }
