@@ -25,6 +25,7 @@ use crate::startup::{Inert, Settings};
 use crate::sync::lock;
 use redial_protocol::ids::{InstanceId, ProcessKey};
 use redial_protocol::level::Level;
+use redial_protocol::message::AuditEntry;
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -221,6 +222,24 @@ impl Agent {
         }
     }
 
+    /// `AppDomainCreationStarted` and `AppDomainCreationFinished`.
+    pub fn domain_made(&self, domain: usize) {
+        self.modules.note_domain(domain);
+        self.domains_changed();
+    }
+
+    /// `AppDomainShutdownStarted`, or a domain that could not be made.
+    pub fn domain_gone(&self, domain: usize) {
+        self.modules.forget_domain(domain);
+        self.domains_changed();
+    }
+
+    fn domains_changed(&self) {
+        if self.any_pattern.load(Ordering::Acquire) {
+            self.inbox.put(Job::DomainsChanged);
+        }
+    }
+
     /// `ModuleUnloadStarted`.
     pub fn module_unloading(&self, id: usize) {
         if let Some(module) = self.modules.unload(id) {
@@ -358,10 +377,10 @@ impl Agent {
         *module.call_sites.get_or_init(|| tokens::call_sites(self, module))
     }
 
-    /// Every dial off, waiting at most `longest` for the ReJIT thread. Answers reverted and remaining.
-    pub fn all_off(&self, longest: Duration) -> Option<(u64, u64)> {
+    /// Every dial off, as `what` says, waiting at most `longest` for the ReJIT thread. Answers reverted and remaining.
+    pub fn all_off(&self, what: AuditEntry, longest: Duration) -> Option<(u64, u64)> {
         let (answer, wait) = crossbeam_channel::bounded(1);
-        self.inbox.put(Job::AllOff(Some(answer)));
+        self.inbox.put(Job::AllOff(what, answer));
         wait.recv_timeout(longest).ok()
     }
 

@@ -18,6 +18,11 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    /// Whether it stops all managed threads while it takes a request (dotnet/runtime 13442: until .NET 5).
+    pub fn suspends_to_rejit(&self) -> bool {
+        self.major < 5
+    }
+
     /// Asks the runtime. CoreCLR before 5.0 calls itself 4.0; there the folder of the runtime's own library
     /// (`shared/Microsoft.NETCore.App/3.1.23`) tells more.
     ///

@@ -2,7 +2,7 @@
 //! when in doubt it stays out of the way.
 #![forbid(unsafe_code)]
 
-use crate::planner::{Orders, Owner};
+use crate::planner::{NewOrder, Orders, Owner, SetBy};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{FRAME_DEADLINE_MS, SESSION_SILENCE_MS};
@@ -161,16 +161,24 @@ pub fn read_orders(path: &Path, max_level: Level) -> Result<Orders, Inert> {
         return Err(malformed(format!("it is longer than {MAX_ORDERS_FILE} bytes")));
     }
     let mut orders = Orders::default();
+    let by = Arc::new(SetBy { program: "redial run".into(), ..SetBy::default() });
     for order in redial_protocol::dialset::parse(&text).map_err(|e| malformed(e.to_string()))? {
         if order.level > max_level {
             let sentence = format!("it asks for {}, and this agent offers up to {max_level}", order.level);
             return Err(malformed(sentence));
         }
-        if order.domain.is_some() || order.copy.is_some() {
-            return Err(malformed("this agent does not scope dials to a domain or a copy yet".into()));
+        if order.copy.is_some() {
+            return Err(malformed("it names a copy by its ModuleID, which no module has yet".into()));
         }
         let pattern = Pattern::parse(&order.pattern).map_err(|e| malformed(e.to_string()))?;
-        orders.add(Arc::new(pattern), order, Owner::Kept).map_err(|e| malformed(e.to_string()))?;
+        let new = NewOrder {
+            pattern: Arc::new(pattern),
+            order,
+            copy: None,
+            owner: Owner::Kept,
+            by: Arc::clone(&by),
+        };
+        orders.add(new).map_err(|e| malformed(e.to_string()))?;
     }
     Ok(orders)
 }

@@ -117,6 +117,8 @@ pub struct Situation {
     pub process: bool,
     /// Its agent is connected.
     pub connected: bool,
+    /// It has ended.
+    pub ended: bool,
     /// Number of selected methods.
     pub selected: usize,
     /// Number of methods shown.
@@ -348,7 +350,11 @@ impl Command {
             }
             Command::Undo => need(now.undo, "there is nothing to undo"),
             Command::Redo => need(now.redo, "there is nothing to redo"),
-            Command::Reconnect => need(now.process, "no process was picked"),
+            Command::Reconnect => {
+                need(now.process, "no process was picked")?;
+                need(!now.connected, "the agent is connected")?;
+                need(!now.ended, "the process has ended")
+            }
             Command::Disconnect => need(now.connected, "no agent is connected"),
             Command::ClearFilter => need(now.filtered, "there is no filter"),
             Command::SelectAll | Command::Copy(_) => need(now.shown > 0, "no method is shown"),

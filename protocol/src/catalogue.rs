@@ -27,13 +27,17 @@ pub struct ModuleRow {
     pub path: String,
     /// Module version id (ECMA-335 II.22.30), in registry format without braces.
     pub mvid: String,
-    /// `AppDomainID`s of the domains that hold it.
+    /// `AssemblyID`, opaque.
+    pub assembly: u64,
+    /// `AppDomainID`s of the domains that hold it; of a shared one, of all that use it.
     #[serde(deserialize_with = "capped::<_, _, MAX_DOMAINS>")]
     pub domains: Vec<u64>,
     /// Whether one copy serves every domain.
     pub shared: bool,
-    /// Whether it is dynamic (Reflection.Emit) or collectible, so that ReJIT is refused.
+    /// Whether it is dynamic (Reflection.Emit), so that ReJIT is refused.
     pub dynamic: bool,
+    /// Whether it is collectible (can be unloaded alone), so that ReJIT is refused.
+    pub collectible: bool,
     /// Number of MethodDefs.
     pub methods: u32,
 }

@@ -1,17 +1,19 @@
 //! Dial sets as text: what `redial save` writes, `apply` and `REDIAL_ORDERS` read, and `--dial` on a command line.
 //!
-//! The first line is `# redial dials 1`; then `PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE]`, one order a line.
-//! Lines that begin with `#` are comments. A domain with spaces or quotes stands in double quotes, where `\"`, `\\`
+//! The first line is `# redial dials 1`; then `PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains]`, one
+//! order a line. Lines that begin with `#` are comments. A domain with spaces or quotes stands in double quotes, where `\"`, `\\`
 //! and `\u{HEX}` are escapes. Owns this form only; must not know what becomes of an order.
 
 use crate::level::Level;
 use crate::limits::MAX_ORDERS;
-use crate::message::Order;
+use crate::order::Order;
 use crate::pattern::{Pattern, PatternError};
 use std::fmt::Write;
 
 /// The first line, up to the version of the form.
 const HEADER: &str = "# redial dials ";
+/// Accepts that a shared copy is dialled for every AppDomain that uses it.
+const ALL_DOMAINS: &str = "all-domains";
 /// The version of the form.
 const VERSION: &str = "1";
 
@@ -49,9 +51,9 @@ pub enum DialProblem {
         /// The word.
         word: String,
     },
-    /// Neither `domain=` nor `copy=`, or one of them twice.
+    /// None of `domain=`, `copy=` and `all-domains`, or one of them twice.
     #[error(
-        "'{text}' is not understood; after the level come at most one domain=PREFIX and one copy=0xMODULE"
+        "'{text}' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains"
     )]
     BadOption {
         /// What is there.
@@ -127,18 +129,20 @@ pub fn print_order(order: &Order) -> String {
         // Writing to a String cannot fail.
         let _ = write!(out, " copy={copy:#x}");
     }
+    if order.all_domains {
+        out.push(' ');
+        out.push_str(ALL_DOMAINS);
+    }
     out
 }
 
-/// Reads `PATTERN=LEVEL` as given to `--dial`: split at the last `=`, for every domain and copy.
+/// Reads what is given to `--dial`: a line of a dial set. Without options that is `PATTERN=LEVEL`, split at the last
+/// `=`, because only a level may follow it.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn parse_dial_option(text: &str) -> Result<Order, DialProblem> {
-    let (pattern, word) =
-        text.rsplit_once('=').ok_or_else(|| DialProblem::NoLevel { text: text.to_owned() })?;
-    let pattern = Pattern::parse(pattern)?.text().to_owned();
-    Ok(Order { pattern, level: level(word.trim())?, domain: None, copy: None })
+    order(text.trim())
 }
 
 fn level(word: &str) -> Result<Level, DialProblem> {
@@ -150,9 +154,9 @@ fn order(line: &str) -> Result<Order, DialProblem> {
     let mut first_problem = None;
     for (equals, _) in line.match_indices('=') {
         match level_and_options(&line[equals + 1..]) {
-            Ok((level, domain, copy)) => {
+            Ok(order) => {
                 let pattern = Pattern::parse(&line[..equals])?.text().to_owned();
-                return Ok(Order { pattern, level, domain, copy });
+                return Ok(Order { pattern, ..order });
             }
             Err(problem) => {
                 first_problem.get_or_insert(problem);
@@ -162,29 +166,29 @@ fn order(line: &str) -> Result<Order, DialProblem> {
     Err(first_problem.unwrap_or_else(|| DialProblem::NoLevel { text: line.to_owned() }))
 }
 
-type LevelAndOptions = (Level, Option<String>, Option<u64>);
-
-fn level_and_options(text: &str) -> Result<LevelAndOptions, DialProblem> {
+/// What follows the `=`: an order that lacks only its pattern.
+fn level_and_options(text: &str) -> Result<Order, DialProblem> {
     let text = text.trim();
     let (word, mut rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let level = level(word)?;
-    let (mut domain, mut copy) = (None, None);
+    let mut order = Order::new("", level(word)?);
     loop {
         rest = rest.trim_start();
         if rest.is_empty() {
-            return Ok((level, domain, copy));
+            return Ok(order);
         }
-        if let Some(value) = rest.strip_prefix("domain=").filter(|_| domain.is_none()) {
+        if let Some(value) = rest.strip_prefix("domain=").filter(|_| order.domain.is_none()) {
             let (text, after) = value_of(value)?;
-            domain = Some(text);
+            order.domain = Some(text);
             rest = after;
-        } else if let Some(value) = rest.strip_prefix("copy=").filter(|_| copy.is_none()) {
-            let (text, after) = value.split_once(char::is_whitespace).unwrap_or((value, ""));
-            copy = Some(module_id(text)?);
-            rest = after;
-        } else {
-            return Err(DialProblem::BadOption { text: rest.to_owned() });
+            continue;
         }
+        let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        match word.strip_prefix("copy=") {
+            Some(value) if order.copy.is_none() => order.copy = Some(module_id(value)?),
+            None if word == ALL_DOMAINS && !order.all_domains => order.all_domains = true,
+            _ => return Err(DialProblem::BadOption { text: rest.to_owned() }),
+        }
+        rest = after;
     }
 }
 
@@ -268,7 +272,7 @@ mod tests {
     use super::*;
 
     fn order_of(pattern: &str, level: Level, domain: Option<&str>, copy: Option<u64>) -> Order {
-        Order { pattern: pattern.to_owned(), level, domain: domain.map(str::to_owned), copy }
+        Order { domain: domain.map(str::to_owned), copy, ..Order::new(pattern, level) }
     }
 
     #[test]
@@ -278,6 +282,8 @@ mod tests {
             order_of("Shop.Box<T>.Put<U>(T, U)", Level::Off, None, Some(0x7f31_c0a8_4000)),
             order_of("*.Add(int\\*)", Level::Trace, Some("/LM/W3SVC/1/ROOT-2"), Some(0)),
         ];
+        orders.push(Order { all_domains: true, ..orders[0].clone() });
+        orders.push(Order { all_domains: true, ..order_of("A.B", Level::Count, Some("A B"), Some(1)) });
         for domain in
             ["My App", "", " ", "a\"b\\c", "a\\b", "x = off", "line\nend\u{2028}\t", "é", "\"", "# x"]
         {
@@ -285,7 +291,8 @@ mod tests {
         }
         assert_eq!(parse(&print(&orders)).unwrap(), orders);
         assert_eq!(print_order(&orders[1]), "Shop.Box<T>.Put<U>(T, U) = off copy=0x7f31c0a84000");
-        assert_eq!(print_order(&orders[3]), "A.B = time domain=\"My App\"");
+        assert_eq!(print_order(&orders[4]), "A.B = count domain=\"A B\" copy=0x1 all-domains");
+        assert_eq!(print_order(&orders[5]), "A.B = time domain=\"My App\"");
         assert_eq!(print(&[]), "# redial dials 1\n");
     }
 
@@ -312,11 +319,15 @@ mod tests {
             ),
             (
                 "# redial dials 1\nA.B = off domain=a domain=b",
-                "line 2: 'domain=b' is not understood; after the level come at most one domain=PREFIX and one copy=0xMODULE",
+                "line 2: 'domain=b' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains",
+            ),
+            (
+                "# redial dials 1\nA.B = off all-domains all-domains",
+                "line 2: 'all-domains' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains",
             ),
             (
                 "# redial dials 1\nA.B = off domain=",
-                "line 2: 'domain=' is not understood; after the level come at most one domain=PREFIX and one copy=0xMODULE",
+                "line 2: 'domain=' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains",
             ),
             (
                 "# redial dials 1\nA.B = off copy=12",
@@ -345,6 +356,10 @@ mod tests {
             order_of("Shop.Cart.*", Level::Count, None, None)
         );
         assert_eq!(parse_dial_option("A.a=b=off").unwrap(), order_of("A.a=b", Level::Off, None, None));
+        assert_eq!(
+            parse_dial_option("A.a=b=off domain=\"x = off\"").unwrap(),
+            order_of("A.a=b", Level::Off, Some("x = off"), None)
+        );
         assert_eq!(
             parse_dial_option("Shop.Cart.*").unwrap_err().to_string(),
             "'Shop.Cart.*' is no order; write PATTERN = LEVEL"

@@ -15,10 +15,12 @@ pub mod ids;
 pub mod level;
 pub mod limits;
 pub mod message;
+pub mod order;
 pub mod packet;
 pub mod pattern;
 pub mod process;
 pub mod reason;
+pub mod report;
 pub mod state;
 pub mod transport;
 

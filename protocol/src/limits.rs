@@ -44,8 +44,12 @@ pub const MAX_WORD: usize = 256;
 /// Milliseconds within which a frame that has begun must end.
 pub const FRAME_DEADLINE_MS: u64 = 10_000;
 
-/// Milliseconds of silence after which a session that holds dials is taken for dead. Clients ping every third.
+/// Milliseconds of silence after which a session that holds dials is taken for dead.
 pub const SESSION_SILENCE_MS: u64 = 15_000;
+
+/// Milliseconds between two pings of such a session: so often that a pause of ten seconds (a laptop's lid, a debugger)
+/// ends nothing, wherever between two pings it falls.
+pub const SESSION_PING_MS: u64 = 3_000;
 
 /// Entries kept in the audit ring.
 pub const AUDIT_ENTRIES: usize = 256;
@@ -67,3 +71,15 @@ pub const MAX_INSTANCES: usize = 4096;
 
 /// Sentences (warnings, what remains) and budgets in one reply; nobody reads more.
 pub const MAX_SENTENCES: usize = 256;
+
+/// Shared modules named in one report. Domain-neutral assemblies are the framework's, some two hundred at most.
+pub const MAX_SHARED: usize = 256;
+
+/// AppDomains named for one shared module; more are only counted.
+pub const MAX_DOMAINS_NAMED: usize = 32;
+
+/// Order lists an agent remembers for `Undo`.
+pub const MAX_UNDO: usize = 16;
+
+/// Longest time an order may be kept for, milliseconds: 366 days.
+pub const MAX_KEPT_FOR_MS: u64 = 366 * 24 * 3600 * 1000;

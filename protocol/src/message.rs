@@ -7,15 +7,13 @@ use crate::counters::CounterDelta;
 use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_REFUSALS, MAX_SENTENCES,
+    AUDIT_ENTRIES, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES, MAX_STANDING_ORDERS,
     MAX_SUGGESTIONS, ROWS_PER_PAGE,
 };
-use crate::reason::Reason;
+use crate::order::{Order, Stand, StandingOrder};
+use crate::report::{DialReport, PlanReport};
 use crate::state::State;
 use serde::{Deserialize, Serialize};
-
-/// Entries of a table by reason.
-const REASONS: usize = Reason::ALL.len();
 
 /// A command with the id its reply will carry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,19 +22,6 @@ pub struct Request {
     pub id: u32,
     /// What to do.
     pub command: Command,
-}
-
-/// One line of a dial set: what the user wants of the copies a pattern matches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
-    /// The pattern as typed (`pattern::Pattern` parses it).
-    pub pattern: String,
-    /// The level wanted.
-    pub level: Level,
-    /// AppDomain name prefix; absent: every domain.
-    pub domain: Option<String>,
-    /// ModuleID of the one copy meant; absent: every copy.
-    pub copy: Option<u64>,
 }
 
 /// What a controller may ask for.
@@ -60,8 +45,8 @@ pub enum Command {
         later: bool,
         /// Take control from whoever holds it.
         take: bool,
-        /// Held: revert when this session ends. Otherwise kept.
-        held: bool,
+        /// How long they stand.
+        stand: Stand,
     },
     /// Turn dials off (`ICorProfilerInfo4::RequestRevert`); answered by `Reply::Dialled`.
     RequestRevert {
@@ -71,6 +56,25 @@ pub enum Command {
         /// Take control from whoever holds it.
         take: bool,
     },
+    /// What `RequestReJit` with these orders would do; nothing is done. Answered by `Reply::Plan`.
+    Plan {
+        /// As in `RequestReJit`.
+        #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
+        orders: Vec<Order>,
+    },
+    /// Put the orders back that stood before the last change, whoever made it; answered by `Reply::Undone`.
+    Undo {
+        /// Take control from whoever holds it.
+        take: bool,
+    },
+    /// Stop a request of this session that is on its way, and undo what it did so far; answered by `Reply::Done`, while
+    /// the request itself is answered by `Refusal::Cancelled` unless it was done already.
+    Cancel {
+        /// Its `Request::id`.
+        request: u32,
+    },
+    /// The orders that stand; answered by `Reply::Orders`.
+    Orders,
     /// Every copy that is or was dialled; answered by `Event::Rows` pages, then `Reply::Status`.
     Status {
         /// Only rows that match.
@@ -130,6 +134,20 @@ pub enum Event {
     },
     /// Control changed hands; absent: free.
     Control(Option<Holder>),
+    /// How far a turn of many copies is.
+    Progress {
+        /// `Request::id`.
+        id: u32,
+        /// Copies asked for so far.
+        done: u64,
+        /// Of how many.
+        total: u64,
+    },
+    /// AppDomains or modules came or went since the session last asked for them, or was last told.
+    Catalogue {
+        /// Counts the changes.
+        revision: u64,
+    },
     /// The process is ending: these were the last numbers; nothing follows.
     Goodbye {
         /// As `AgentStatus::missed_deadlines`.
@@ -161,6 +179,23 @@ pub enum Reply {
     },
     /// To `RequestReJit` and `RequestRevert`.
     Dialled(DialReport),
+    /// To `Plan`.
+    Plan(PlanReport),
+    /// To `Undo`.
+    Undone {
+        /// What was undone, as in the audit ring.
+        what: AuditEntry,
+        /// What it did.
+        report: DialReport,
+    },
+    /// To `Orders`.
+    Orders {
+        /// Oldest first: of two that mean the same copy the later one wins.
+        #[serde(deserialize_with = "capped::<_, _, MAX_STANDING_ORDERS>")]
+        orders: Vec<StandingOrder>,
+        /// Changes that `Undo` can take back.
+        undoable: u32,
+    },
     /// To `Status`: the number of rows sent.
     Status {
         /// Rows.
@@ -187,6 +222,10 @@ pub enum Refusal {
     },
     /// A limit of `limits` was passed; the sentence names it.
     OverLimit(String),
+    /// There is no change to undo.
+    NothingToUndo,
+    /// `Cancel` came in time: what was done of it is undone.
+    Cancelled,
     /// The agent is switched off or shutting down.
     AgentOff(String),
     /// The request is known but cannot be carried out; the sentence says why.
@@ -200,37 +239,6 @@ pub struct Holder {
     pub pid: u32,
     /// The program's own name for itself (`redial dial`, `redial app`).
     pub program: String,
-}
-
-/// What became of a turn, in numbers of copies.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DialReport {
-    /// Copies the patterns matched.
-    pub matched: u64,
-    /// Copies whose request the CLR accepted, or that already were where they should be.
-    pub accepted: u64,
-    /// Copies without a body under a wildcard: neither accepted nor refused.
-    pub bodyless: u64,
-    /// Copies refused, per reason.
-    #[serde(deserialize_with = "capped::<_, _, REASONS>")]
-    pub refused_by_reason: Vec<(Reason, u64)>,
-    /// The first `limits::MAX_REFUSALS` of them by name.
-    #[serde(deserialize_with = "capped::<_, _, MAX_REFUSALS>")]
-    pub refused: Vec<RefusedMethod>,
-    /// Sentences the user should see.
-    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
-    pub warnings: Vec<String>,
-}
-
-/// One refused method.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefusedMethod {
-    /// `Module!Namespace.Type.Method(PARAMS)`.
-    pub method: String,
-    /// Why.
-    pub reason: Reason,
-    /// The HRESULT for `Reason::Hresult`, else 0.
-    pub hresult: u32,
 }
 
 /// A ledger row with its names and numbers.

@@ -34,11 +34,13 @@ pub enum Reason {
     Hresult,
     /// The module was unloaded.
     Unloaded,
+    /// One copy of its module serves AppDomains that the order does not name.
+    Shared,
 }
 
 impl Reason {
     /// The whole closed set, for tables and tests.
-    pub const ALL: [Reason; 14] = [
+    pub const ALL: [Reason; 15] = [
         Reason::NoBody,
         Reason::PInvoke,
         Reason::RuntimeImplemented,
@@ -53,6 +55,7 @@ impl Reason {
         Reason::Quarantined,
         Reason::Hresult,
         Reason::Unloaded,
+        Reason::Shared,
     ];
 
     /// One sentence, without a final period, that says what is the matter and what can be done.
@@ -84,6 +87,10 @@ impl Reason {
             }
             Reason::Hresult => "the runtime refused the request",
             Reason::Unloaded => "its module was unloaded",
+            Reason::Shared => {
+                "one copy of its module serves other AppDomains too, and they would be dialled along; accept all of \
+                 them (--all-domains) to dial it"
+            }
         }
     }
 }

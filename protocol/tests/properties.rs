@@ -9,7 +9,7 @@ use redial_protocol::dialset;
 use redial_protocol::frame::{FrameError, FrameReader, frame};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_FRAME;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::pattern::{Pattern, csharp_type, suggestions};
 
@@ -145,22 +145,22 @@ proptest! {
 
     #[test]
     fn any_orders_survive_as_text(
-        orders in vec((select(vec!["*", "A!B.C(int, T)", "A=B.C"]), 0..4u8, any::<Option<String>>(), any::<Option<u64>>()), 0..5)
+        orders in vec((select(vec!["*", "A!B.C(int, T)", "A=B.C"]), 0..4u8, any::<Option<String>>(), any::<Option<u64>>(), any::<bool>()), 0..5)
     ) {
         let orders: Vec<Order> = orders
             .into_iter()
-            .map(|(pattern, level, domain, copy)| Order {
-                pattern: pattern.to_owned(),
-                level: Level::from_byte(level).unwrap(),
+            .map(|(pattern, level, domain, copy, all_domains)| Order {
                 domain,
                 copy,
+                all_domains,
+                ..Order::new(pattern, Level::from_byte(level).unwrap())
             })
             .collect();
         prop_assert_eq!(dialset::parse(&dialset::print(&orders)).unwrap(), orders);
     }
 
     #[test]
-    fn any_text_is_a_dial_set_or_a_sentence(text in r#"([AB.*=" \\cofunt]|domain=|copy=0x|\n|count|off){0,30}"#) {
+    fn any_text_is_a_dial_set_or_a_sentence(text in r#"([AB.*=" \\cofunt]|domain=|copy=0x| all-domains|\n|count|off){0,30}"#) {
         let _ = dialset::parse(&format!("# redial dials 1\n{text}"));
     }
 }

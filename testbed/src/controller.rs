@@ -38,15 +38,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use redial_protocol::PROTOCOL_VERSION;
-use redial_protocol::catalogue::MethodPage;
+use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::limits::SESSION_SILENCE_MS;
-use redial_protocol::message::{
-    AgentStatus, Command, DialReport, Event, Order, Refusal, Reply, Request, StatusRow,
-};
+use redial_protocol::limits::SESSION_PING_MS;
+use redial_protocol::message::{AgentStatus, Command, Event, Refusal, Reply, Request, StatusRow};
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::report::DialReport;
 use redial_protocol::transport::{Closer, WriteHalf};
 
 use crate::host::DEADLINE;
@@ -111,7 +111,7 @@ impl Controller {
     /// # Errors
     /// As [`raw`], or when the agent says no hello.
     pub fn connect(pid: u32) -> Result<Self> {
-        Self::open(pid, PROGRAM, Some(Duration::from_millis(SESSION_SILENCE_MS / 3)))
+        Self::open(pid, PROGRAM, Some(Duration::from_millis(SESSION_PING_MS)))
     }
 
     /// As [`Controller::connect`], under another name.
@@ -119,7 +119,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::connect`].
     pub fn connect_as(pid: u32, program: &str) -> Result<Self> {
-        Self::open(pid, program, Some(Duration::from_millis(SESSION_SILENCE_MS / 3)))
+        Self::open(pid, program, Some(Duration::from_millis(SESSION_PING_MS)))
     }
 
     /// As [`Controller::connect`], but says nothing unless told to: no pings.
@@ -245,12 +245,19 @@ impl Controller {
     /// # Errors
     /// As [`Controller::dial`].
     pub fn dial_all(&mut self, patterns: &[&str], level: Level, stay: Stay) -> Result<DialReport> {
-        let order = |pattern: &&str| Order { pattern: (*pattern).into(), level, domain: None, copy: None };
-        let orders = patterns.iter().map(order).collect();
-        let held = stay == Stay::Held;
-        match self.turn(Command::RequestReJit { orders, later: false, take: false, held })? {
+        self.order(patterns.iter().map(|pattern| Order::new(*pattern, level)).collect(), stay)
+    }
+
+    /// As [`Controller::dial`], for orders of any scope.
+    ///
+    /// # Errors
+    /// As [`Controller::dial`].
+    pub fn order(&mut self, orders: Vec<Order>, stay: Stay) -> Result<DialReport> {
+        let what = format!("{orders:?}");
+        let stand = if stay == Stay::Held { Stand::Held } else { Stand::Kept };
+        match self.turn(Command::RequestReJit { orders, later: false, take: false, stand })? {
             Ok(report) => Ok(report),
-            Err(refusal) => Err(anyhow!("{patterns:?} at {level} was refused: {refusal:?}")),
+            Err(refusal) => Err(anyhow!("{what} was refused: {refusal:?}")),
         }
     }
 
@@ -323,6 +330,17 @@ impl Controller {
             (_, others) => {
                 Err(anyhow!("{pattern} matches {} rows, not one", if others == 0 { 0 } else { others + 1 }))
             }
+        }
+    }
+
+    /// AppDomains and modules.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or with the reply when it is another one.
+    pub fn modules(&mut self) -> Result<(Vec<DomainRow>, Vec<ModuleRow>)> {
+        match self.ask(Command::Modules)?.reply {
+            Reply::Modules { domains, modules } => Ok((domains, modules)),
+            other => Err(anyhow!("modules answered {other:?}")),
         }
     }
 
@@ -468,6 +486,6 @@ fn apply(dials: &mut Dials, event: &Event) {
                 }
             }
         }
-        Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) | Event::Goodbye { .. } => {}
+        _ => {}
     }
 }

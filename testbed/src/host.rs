@@ -18,6 +18,9 @@ use crate::artefacts;
 /// How long any single wait may take before the test fails. Far above what a loaded machine needs.
 pub const DEADLINE: Duration = Duration::from_secs(120);
 
+/// How long a process that has closed its output is given to end before it is said to run on.
+const ENDING: Duration = Duration::from_secs(2);
+
 /// The agent's class id, as `CORECLR_PROFILER` wants it.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";
 
@@ -268,12 +271,8 @@ impl Host {
                 Err(RecvTimeoutError::Timeout) => return Err(self.failure("did not end")),
             }
         }
-        // Output is at its end; only the exit itself is left, which comes without another event to wait for.
-        while self.is_running()? {
-            if Instant::now() > deadline {
-                return Err(self.failure("closed its output but did not end"));
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        if !wait_for_end(&mut self.child, deadline)? {
+            return Err(self.failure("closed its output but did not end"));
         }
         kill_group(self.child.id());
         let status = self.child.wait()?;
@@ -301,13 +300,9 @@ impl Host {
                 Ok(line.trim_end_matches(['\r', '\n']).to_owned())
             }
             Err(RecvTimeoutError::Disconnected) => {
-                // A process that ends closes its output a moment before it can be seen to have ended.
-                for _ in 0..1000 {
-                    if !self.is_running().unwrap_or(false) {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(2));
-                }
+                // A process that ends closes its output a moment before it can be seen to have ended; whether it
+                // does end, the failure tells.
+                let _ = wait_for_end(&mut self.child, Instant::now() + ENDING);
                 Err(self.failure(&format!("ended its output before printing {awaited:?}")))
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -370,6 +365,38 @@ fn has_ended(child: &mut Child) -> Result<bool> {
 #[cfg(not(unix))]
 fn has_ended(child: &mut Child) -> Result<bool> {
     Ok(child.try_wait()?.is_some())
+}
+
+/// Waits until the child has ended, without reaping it; false when the deadline passes first.
+#[cfg(unix)]
+fn wait_for_end(child: &mut Child, deadline: Instant) -> Result<bool> {
+    let pid = child.id();
+    let (sender, ended) = channel();
+    // It goes when the child does, which a caller that gives up kills.
+    std::thread::spawn(move || {
+        loop {
+            // SAFETY: all-zero bytes are a valid siginfo_t; waitid overwrites it.
+            let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+            // SAFETY: `info` is a live siginfo_t; the options leave the child waitable.
+            let answer = unsafe { libc::waitid(libc::P_PID, pid, &mut info, libc::WEXITED | libc::WNOWAIT) };
+            let error = std::io::Error::last_os_error();
+            if answer == 0 || error.kind() != std::io::ErrorKind::Interrupted {
+                // Nobody listens any more when the deadline has passed.
+                let _ = sender.send(if answer == 0 { Ok(()) } else { Err(error) });
+                return;
+            }
+        }
+    });
+    match ended.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(ended) => ended.context("cannot wait for a child").map(|()| true),
+        Err(_) => Ok(false),
+    }
+}
+
+/// As on Unix, but however long it takes: tests run there under a runner that ends them.
+#[cfg(not(unix))]
+fn wait_for_end(child: &mut Child, _deadline: Instant) -> Result<bool> {
+    child.wait().context("cannot wait for a child").map(|_| true)
 }
 
 /// Kills every process of the group that the not yet reaped child `pid` leads or led.

@@ -107,17 +107,15 @@ pub const FRIDA: Package = Package {
 /// .NET Core 3.1.23 for Windows; its muxer also starts the 8.0 below.
 pub const WINDOWS_CORE_3_1: Package = Package {
     manager: Manager::Pip { platforms: WINDOWS, abi: "none" },
-    name: "dotnetcore2",
-    version: "3.1.23",
     sha256: "e2528813677d7a080522336cb530442408d1e2aea76fa8657018fb532c03c252",
     bytes: 31_749_585,
+    ..CORE_3_1
 };
 
 /// The self-contained .NET 8.0.31 for Windows.
 pub const WINDOWS_NET_8_0: Package = Package {
     manager: Manager::Pip { platforms: WINDOWS, abi: "cp311" },
-    name: "artifacts-keyring",
-    version: "2.0.0rc5",
     sha256: "7e1db9b7658c41c10ed159725ae58712d10e4ef3a1e5eea09f2ff7248eabbe37",
     bytes: 36_802_798,
+    ..NET_8_0
 };

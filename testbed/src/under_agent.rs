@@ -79,6 +79,23 @@ impl Live {
         Ok(redial)
     }
 
+    /// `redial dial PID PATTERN count --hold`, in the foreground and holding; its standard error is among its output.
+    ///
+    /// # Errors
+    /// When it does not come to hold dials, with what it said.
+    #[cfg(unix)]
+    pub fn hold(&self, pattern: &str) -> Result<Host> {
+        let dial = self.command("dial", &[pattern, "count", "--hold"])?;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(dial.get_program()).args(dial.get_args());
+        for (name, value) in dial.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        let mut holder = Host::start(shell)?;
+        holder.wait_for("held while this command runs")?;
+        Ok(holder)
+    }
+
     /// The rows of `redial status PID PATTERN --json`, none when it says that none matches.
     ///
     /// # Errors

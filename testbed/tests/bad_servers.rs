@@ -15,6 +15,7 @@ use redial_protocol::packet::FromAgent;
 use redial_protocol::transport::{Connection, Listener};
 use redial_protocol::{PROTOCOL_VERSION, process};
 use redial_testbed::host;
+use redial_testbed::noise::noise;
 use redial_testbed::under_agent::ensure_said;
 
 /// What a server does with a connection: each piece is written after some bytes came.
@@ -87,18 +88,6 @@ fn hello(protocol: u32) -> Result<Vec<u8>> {
         clr_kept_bytes: 0,
     };
     Ok(FromAgent::Hello(facts).to_frame()?)
-}
-
-/// Bytes that are the same every time (xorshift).
-fn noise(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed | 1;
-    let step = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state as u8
-    };
-    (0..length).map(step).collect()
 }
 
 const COMMANDS: [&[&str]; 6] =
@@ -176,6 +165,6 @@ fn another_version_may_be_looked_at_and_stopped(server: &Server) -> Result<()> {
     }
     let outcome = server.meet(&vec![old, done], &["off"])?;
     ensure_said(&outcome, 0, &[])?;
-    ensure!(outcome.stdout.contains("3 copies reverted"), "{}", outcome.said());
+    ensure!(outcome.stdout.contains("3 methods reverted"), "{}", outcome.said());
     Ok(())
 }

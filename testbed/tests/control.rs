@@ -6,8 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
-    Command as Ask, Event, Holder, Order, Refusal, Reply, Request, StatusRow, Transition,
+    Command as Ask, Event, Holder, Refusal, Reply, Request, StatusRow, Transition,
 };
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::FromController;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Dials};
@@ -19,6 +20,7 @@ use redial_testbed::{on_each_runtime, programs};
 on_each_runtime!(
     a_second_command_is_told_who_has_control,
     the_holder_is_told_who_took_control,
+    a_command_beside_an_app_that_holds_dials,
     anyone_may_look_and_stop,
     run_gives_control_back,
     turns_of_one_session_are_merged,
@@ -34,19 +36,6 @@ fn shop(runtime: Runtime) -> Result<Command> {
     Ok(command)
 }
 
-/// `redial dial --hold` in the foreground, its standard error among its output.
-fn hold(live: &Live, pattern: &str) -> Result<Host> {
-    let dial = live.command("dial", &[pattern, "count", "--hold"])?;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(dial.get_program()).args(dial.get_args());
-    for (name, value) in dial.get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    let mut holder = Host::start(shell)?;
-    holder.wait_for("held while this command runs")?;
-    Ok(holder)
-}
-
 fn interrupt(host: &Host) -> Result<()> {
     host::run({
         let mut kill = Command::new("kill");
@@ -58,8 +47,13 @@ fn interrupt(host: &Host) -> Result<()> {
 }
 
 fn turn(pattern: &str, take: bool, held: bool) -> Ask {
-    let order = Order { pattern: pattern.into(), level: Level::Count, domain: None, copy: None };
-    Ask::RequestReJit { orders: vec![order], later: false, take, held }
+    let order = Order::new(pattern, Level::Count);
+    Ask::RequestReJit {
+        orders: vec![order],
+        later: false,
+        take,
+        stand: if held { Stand::Held } else { Stand::Kept },
+    }
 }
 
 /// The next words about control; everything else is passed over.
@@ -81,7 +75,7 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(shop(runtime)?)?;
     let mut observer = live.controller()?;
     observer.subscribe(None)?;
-    let mut holder = hold(&live, CART)?;
+    let mut holder = live.hold(CART)?;
     let name = format!("redial dial (pid {})", holder.pid());
     ensure_said(&live.redial("dial", &[ORDER, "count"])?, 5, &[&name, "--take"])?;
     ensure_said(&live.redial("dial", &[CART, "off"])?, 5, &[&name])?;
@@ -168,9 +162,52 @@ fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
+/// A one-shot command while a session like the window's has held dials.
+fn a_command_beside_an_app_that_holds_dials(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start(shop(runtime)?)?;
+    let mut app = Controller::connect_as(live.pid, "redial app")?;
+    app.subscribe(None)?;
+    app.turn(turn(CART, false, true))?.expect("control is free");
+    let own = Holder { pid: std::process::id(), program: "redial app".into() };
+    ensure!(control_event(&mut app)?.as_ref() == Some(&own));
+    live.host.ask("round 2", "done")?;
+    app.wait_until("its dials to be live", |dials| on(dials, "Shop.Cart.") > 5)?;
+    let (held, before) = (app.agent_status()?.held, calls(&live)?);
+
+    let name = format!("redial app (pid {})", own.pid);
+    for level in ["count", "off"] {
+        ensure_said(&live.redial("dial", &[ORDER, level])?, 5, &[&name, "--take"])?;
+    }
+    ensure_said(&live.redial("dial", &[ORDER, "count", "--take"])?, 0, &[])?;
+    // The app is told who took control, and that it is free again as soon as the command has done its turn.
+    let taker = control_event(&mut app)?.context("somebody has control")?;
+    ensure!(taker.program == "redial dial", "{taker:?}");
+    ensure!(control_event(&mut app)?.is_none());
+    let status = app.agent_status()?;
+    ensure!(status.control.is_none() && status.held == held && status.kept > 0, "{status:?}");
+    // Its dials went on counting all along.
+    live.host.ask("round 2", "done")?;
+    let after = calls(&live)?;
+    ensure!(after.iter().sum::<u64>() > before.iter().sum(), "{before:?} became {after:?}");
+    // Its next turn takes control again, and other commands are turned away again.
+    app.turn(turn("Shop!Shop.Money.*", false, true))?.expect("control is free again");
+    ensure!(control_event(&mut app)?.as_ref() == Some(&own));
+    ensure_said(&live.redial("dial", &[ORDER, "off"])?, 5, &[&name])?;
+
+    // Off is for anyone: what is held, what is kept, and what would come.
+    ensure_said(&live.redial("off", &[])?, 0, &[])?;
+    app.wait_until("all to be off", |dials| on(dials, "Shop.") == 0)?;
+    let before = calls(&live)?;
+    live.host.ask("round 2", "done")?;
+    ensure!(calls(&live)? == before, "calls were counted after off");
+    let status = app.agent_status()?;
+    ensure!((status.held, status.kept) == (0, 0), "{status:?}");
+    Ok(())
+}
+
 fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(shop(runtime)?)?;
-    let mut holder = hold(&live, CART)?;
+    let mut holder = live.hold(CART)?;
     live.host.ask("round 2", "done")?;
     for (command, arguments) in [
         ("modules", [].as_slice()),

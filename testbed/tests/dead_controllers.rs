@@ -14,7 +14,7 @@ use redial_testbed::controller::{Controller, Dials, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live};
-use redial_testbed::{generate, on_each_runtime, programs};
+use redial_testbed::{generate, on_each_runtime, programs, soak};
 
 on_each_runtime!(held_dials_end_with_a_killed_controller, silence_ends_held_dials);
 
@@ -88,10 +88,12 @@ fn held_dials_end_with_a_killed_controller(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Two sessions hold dials. One says nothing any more, the other pings.
+/// Two sessions hold dials. One says nothing any more, the other pings. In the soak with the agent's real patience.
 fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
     let mut command = big(runtime)?;
-    command.env("REDIAL_SILENCE_MS", "1500");
+    if !soak::is_on() {
+        command.env("REDIAL_SILENCE_MS", "1500");
+    }
     let mut live = under_agent::start(command)?;
     let mut observer = live.controller()?;
     observer.subscribe(None)?;

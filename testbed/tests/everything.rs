@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{DialReport, StatusRow};
+use redial_protocol::message::StatusRow;
 use redial_protocol::reason::Reason;
+use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Stay, full_name};
 use redial_testbed::csharp::Compilation;

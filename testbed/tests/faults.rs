@@ -19,6 +19,7 @@ use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::{PROTOCOL_VERSION, endpoint, process};
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::DEADLINE;
+use redial_testbed::noise::noise;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live, ensure_said};
 use redial_testbed::{generate, on_each_runtime, programs, truth};
@@ -141,18 +142,6 @@ impl Rude {
         ensure!(found == 1, "the agent did not close the connection");
         Ok(())
     }
-}
-
-/// Bytes that are the same every time (xorshift).
-fn noise(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let step = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..length).map(step).collect()
 }
 
 fn shop(runtime: Runtime) -> Result<Command> {

@@ -7,7 +7,8 @@ use std::thread;
 
 use anyhow::{Result, anyhow, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Ask, Order, StatusRow};
+use redial_protocol::message::{Command as Ask, StatusRow};
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, full_name};
 use redial_testbed::host;
@@ -29,14 +30,11 @@ fn modules(runtime: Runtime) -> Result<Command> {
 
 fn orders(numbers: impl IntoIterator<Item = u32>, level: Level) -> Vec<Order> {
     let pattern = |number| format!("Lib{number}!Lib{number}.Worker.*");
-    numbers
-        .into_iter()
-        .map(|number| Order { pattern: pattern(number), level, domain: None, copy: None })
-        .collect()
+    numbers.into_iter().map(|number| Order::new(pattern(number), level)).collect()
 }
 
 fn turn(controller: &mut Controller, orders: Vec<Order>) -> Result<()> {
-    let command = Ask::RequestReJit { orders, later: true, take: false, held: false };
+    let command = Ask::RequestReJit { orders, later: true, take: false, stand: Stand::Kept };
     controller.turn(command)?.map(drop).map_err(|refusal| anyhow!("refused: {refusal:?}"))
 }
 
@@ -123,10 +121,7 @@ fn first_calls_count_while_orders_change(runtime: Runtime) -> Result<()> {
         ensure!(!odd || (row.state, row.wanted) == (State::Off, Level::Off), "{row:?}");
     }
     // Everything is on again, in one order, and counts from its next call.
-    turn(
-        &mut controller,
-        vec![Order { pattern: "Lib*!*".into(), level: Level::Count, domain: None, copy: None }],
-    )?;
+    turn(&mut controller, vec![Order::new("Lib*!*", Level::Count)])?;
     live.host.ask("call", "called 200")?;
     let last = rows(&mut controller)?;
     let counted = last.iter().filter(|(method, row)| {

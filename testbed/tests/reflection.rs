@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::DialReport;
+use redial_protocol::report::DialReport;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live};

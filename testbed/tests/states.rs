@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, ensure};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Event, Order, StatusRow, Transition};
+use redial_protocol::message::{Command, Event, StatusRow, Transition};
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Dials, Stay, full_name};
 use redial_testbed::on_each_runtime;
@@ -356,9 +357,9 @@ fn turns_against_each_other_are_merged(runtime: Runtime) -> Result<()> {
         move || -> Result<()> {
             let mut own = Controller::connect(pid)?;
             for _ in 0..TURNS {
-                let orders = vec![Order { pattern: ADD.into(), level, domain: None, copy: None }];
+                let orders = vec![Order::new(ADD, level)];
                 let report =
-                    own.turn(Command::RequestReJit { orders, later: false, take: true, held: false })?;
+                    own.turn(Command::RequestReJit { orders, later: false, take: true, stand: Stand::Kept })?;
                 ensure!(report.is_ok(), "{report:?}");
             }
             Ok(())

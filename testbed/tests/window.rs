@@ -1,7 +1,8 @@
 //! The window itself, driven through AccessKit as a screen reader would, against a real agent in a real process.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use eframe::egui::accesskit::Role;
@@ -17,7 +18,8 @@ const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const FIND: &str = "Shop!Shop.Cart.Peek(int)";
 const RAISE: &str = "Shop!Shop.Cart.Raise(ref int, int)";
 
-struct Window(Harness<'static, App>);
+/// The window, and when it asks to be drawn again: what its worker threads tell makes it ask.
+struct Window(Harness<'static, App>, Receiver<Instant>);
 
 impl Window {
     fn open() -> Window {
@@ -25,7 +27,12 @@ impl Window {
         let harness = Harness::builder()
             .with_size([1280.0, 900.0])
             .build_eframe(|creation| App::new(&creation.egui_ctx, options));
-        Window(harness)
+        let (ask, asked) = channel();
+        harness.ctx.set_request_repaint_callback(move |asked| {
+            // Nobody listens any more once the window is gone.
+            let _ = ask.send(Instant::now() + asked.delay);
+        });
+        Window(harness, asked)
     }
 
     /// Draws until it is as wanted.
@@ -34,10 +41,17 @@ impl Window {
         while !found(self) {
             ensure!(Instant::now() < deadline, "{what} did not come; on screen is {:#?}", self.labels());
             self.0.step();
-            // Nothing says that the next update has come; what is waited for is what is on screen.
-            std::thread::sleep(Duration::from_millis(5));
+            self.wait_to_be_drawn(deadline);
         }
         Ok(())
+    }
+
+    /// Waits as the desktop does: until the earliest moment that was asked for.
+    fn wait_to_be_drawn(&self, deadline: Instant) {
+        let mut next = deadline;
+        while let Ok(asked) = self.1.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            next = next.min(asked);
+        }
     }
 
     fn labels(&self) -> Vec<String> {
@@ -120,7 +134,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
     window.0.run_steps(2);
     window.0.get_by_label(&label(RAISE)).set_value_accesskit(1.0);
     window.0.run_steps(2);
-    let asked = |window: &Window, method: &str| window.dial(method) == "count, waits for a call";
+    let asked = |window: &Window, method: &str| window.dial(method) == "count, asked";
     window.until("asked", |window| [ADD, FIND, RAISE].iter().all(|method| asked(window, method)))?;
 
     shop.host.ask("truth-reset", "reset")?;
@@ -165,7 +179,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.until("the method", |window| window.dial(ADD) == "off")?;
     let dial = format!("dial of {ADD}");
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
-    window.until("asked", |window| window.dial(ADD) == "count, waits for a call")?;
+    window.until("asked", |window| window.dial(ADD) == "count, asked")?;
     shop.rounds(10)?;
     window.until("live", |window| window.dial(ADD) == "count, live v1")?;
     let before = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
@@ -192,7 +206,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
         window.dial(ADD) == "off" && !window.says("last numbers") && window.calls(ADD) == Some(before)
     })?;
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
-    window.until("asked again", |window| window.dial(ADD) == "count, waits for a call")?;
+    window.until("asked again", |window| window.dial(ADD) == "count, asked")?;
     shop.rounds(10)?;
     let after = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("more calls", |window| window.calls(ADD) == Some(after) && after > before)?;

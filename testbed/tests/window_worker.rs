@@ -13,10 +13,11 @@ use redial::model::list::Filter;
 use redial::model::log::Kind;
 use redial::model::methodset::MethodSet;
 use redial::model::processes::AgentState;
-use redial::model::update::Now;
+use redial::model::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Wire, Order, Reply};
+use redial_protocol::message::{Command as Wire, Reply};
+use redial_protocol::order::Order;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::DEADLINE;
@@ -272,7 +273,7 @@ fn a_process_that_is_killed_is_lost_for_good() -> Result<()> {
     let pid = live.pid;
     live.host.kill();
     let why = window.until_connection("the loss", |connection| match &connection.status {
-        Status::Lost { why, retry_at: None } => Some(why.clone()),
+        Status::Lost { why, retry: Retry::Never, .. } => Some(why.clone()),
         _ => None,
     })?;
     ensure!(why.contains("has ended"), "{why}");
@@ -309,7 +310,7 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
             .get_envs()
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
             .collect(),
-        orders: vec![Order { pattern: "Shop!*".into(), level: Level::Count, domain: None, copy: None }],
+        orders: vec![Order::new("Shop!*", Level::Count)],
         ..LaunchSpec::default()
     };
     let mut window = Window::open()?;

@@ -4,6 +4,7 @@
 
 use super::names::{ModuleNames, arity_of};
 use crate::clr::metadata::{Import, MethodDef};
+use crate::planner::matcher::Matcher;
 use redial_protocol::pattern::Pattern;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -31,33 +32,19 @@ pub fn matching(
     patterns: &[&Pattern],
     mut visit: impl FnMut(&Found, &[usize]) -> ControlFlow<()>,
 ) {
-    let mut hits = Vec::new();
+    let mut matcher = Matcher::new(patterns.to_vec());
     for type_token in std::iter::once(GLOBAL_TYPE).chain(import.type_defs()) {
         let Some(type_name) = names.type_name(import, type_token) else { continue };
-        let by_name: Vec<_> = patterns.iter().map(|pattern| pattern.for_type(&type_name)).collect();
-        let by_token = patterns.iter().any(|pattern| pattern.token().is_some());
-        if !by_token && by_name.iter().all(Option::is_none) {
+        if !matcher.enter_type(&type_name) {
             continue;
         }
         for token in import.methods_of(type_token) {
             let Ok(method) = import.method(token) else { continue };
-            let arity = arity_of(&method.signature);
-            hits.clear();
-            for (index, pattern) in patterns.iter().enumerate() {
-                let hit = match (pattern.token(), by_name.get(index)) {
-                    (Some(wanted), _) => wanted == token,
-                    (None, Some(Some(matched))) => matched.matches(&method.name, arity, || {
-                        names.canonical_parameters(import, &method.signature)
-                    }),
-                    _ => false,
-                };
-                if hit {
-                    hits.push(index);
-                }
-            }
+            let parameters = || names.canonical_parameters(import, &method.signature);
+            let hits = matcher.hits(token, &method.name, arity_of(&method.signature), parameters);
             if !hits.is_empty() {
                 let found = Found { token, type_token, type_name: &type_name, method: &method };
-                if visit(&found, &hits).is_break() {
+                if visit(&found, hits).is_break() {
                     return;
                 }
             }

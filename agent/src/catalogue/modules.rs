@@ -3,14 +3,16 @@
 
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
+use crate::planner::scope::Place;
 use crate::probes::form::CallSites;
 use crate::probes::tokens::LocalSigs;
+use crate::runtime::CORE_LIBRARIES;
 use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -29,7 +31,9 @@ pub struct Module {
     pub name: String,
     /// Path of the file; may be empty.
     pub path: String,
-    /// `AppDomainID`.
+    /// `AssemblyID`.
+    pub assembly: usize,
+    /// `AppDomainID`: of a shared module, the shared domain's.
     pub domain: usize,
     /// Reflection.Emit.
     pub dynamic: bool,
@@ -88,6 +92,7 @@ impl Module {
 #[derive(Default)]
 pub struct Modules {
     inner: Mutex<Inner>,
+    revision: AtomicU64,
 }
 
 #[derive(Default)]
@@ -105,7 +110,8 @@ impl Modules {
             return None;
         }
         let facts = info.module_info(id).ok()?;
-        let (name, domain) = info.assembly_info(facts.assembly?).ok()?;
+        let assembly = facts.assembly?;
+        let (name, domain) = info.assembly_info(assembly).ok()?;
         let domain_name = info.domain_name(domain).unwrap_or_default();
         let mut inner = lock(&self.inner);
         inner.generations += 1;
@@ -114,6 +120,7 @@ impl Modules {
             key: ModuleKey { module_id: id as u64, generation: inner.generations },
             name,
             path: facts.path,
+            assembly,
             domain,
             dynamic: facts.dynamic,
             collectible: facts.collectible,
@@ -131,6 +138,7 @@ impl Modules {
             Entry::Occupied(_) => false,
             Entry::Vacant(vacant) => {
                 vacant.insert(Arc::clone(module));
+                self.changed();
                 true
             }
         }
@@ -139,6 +147,7 @@ impl Modules {
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
         let module = lock(&self.inner).by_id.remove(&id)?;
+        self.changed();
         module.retire();
         Some(module)
     }
@@ -151,9 +160,63 @@ impl Modules {
         all.iter().for_each(|module| module.wait_for_readers(deadline));
     }
 
+    /// An AppDomain that is being made, or has been; its name may come later.
+    pub fn note_domain(&self, domain: usize) {
+        lock(&self.inner).domains.entry(domain).or_default();
+        self.changed();
+    }
+
     /// Forgets an AppDomain that shuts down.
     pub fn forget_domain(&self, domain: usize) {
         lock(&self.inner).domains.remove(&domain);
+        self.changed();
+    }
+
+    /// The domains that can run code, by id. The CLR tells of one more, its system domain, by the core library's file.
+    fn domain_ids(&self, info: &ProfilerInfo) -> Vec<usize> {
+        let mut ids: Vec<usize> = lock(&self.inner).domains.keys().copied().collect();
+        ids.retain(|id| !CORE_LIBRARIES.contains(&self.domain_name(info, *id).as_str()));
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Counts what came and went, so that sessions can tell whether to look.
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    fn changed(&self) {
+        self.revision.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether this life of a module is loaded.
+    pub fn has(&self, key: ModuleKey) -> bool {
+        self.get(key.module_id as usize).is_some_and(|module| module.key == key)
+    }
+
+    /// Where a module is, for orders with a scope.
+    pub fn place(&self, info: &ProfilerInfo, module: &Module) -> Place {
+        let own = self.domain_name(info, module.domain);
+        let shared = own == SHARED_DOMAIN;
+        let domains = if shared {
+            let names = self.users(info, module).into_iter().map(|domain| self.domain_name(info, domain));
+            names.collect()
+        } else {
+            vec![own]
+        };
+        Place { key: module.key, domains, shared }
+    }
+
+    /// The domains that use a shared module's copy: as the runtime says, else all there are.
+    fn users(&self, info: &ProfilerInfo, module: &Module) -> Vec<usize> {
+        let told = module.while_loaded(|| info.domains_containing(module.id()).ok()).flatten();
+        let mut users = told.unwrap_or_default();
+        if users.is_empty() {
+            users = self.domain_ids(info);
+        }
+        users.retain(|domain| self.domain_name(info, *domain) != SHARED_DOMAIN);
+        users.sort_unstable();
+        users
     }
 
     /// The live module with that ModuleID.
@@ -183,15 +246,11 @@ impl Modules {
     /// The catalogue's rows, read fresh.
     pub fn rows(&self, info: &ProfilerInfo) -> (Vec<DomainRow>, Vec<ModuleRow>) {
         let modules = self.all();
-        let mut ids: Vec<usize> = lock(&self.inner).domains.keys().copied().collect();
-        ids.sort_unstable();
-        let domains: Vec<DomainRow> = ids
-            .into_iter()
-            .map(|id| {
-                let name = self.domain_name(info, id);
-                DomainRow { id: id as u64, shared: name == SHARED_DOMAIN, name }
-            })
-            .collect();
+        let row = |id: usize| {
+            let name = self.domain_name(info, id);
+            DomainRow { id: id as u64, shared: name == SHARED_DOMAIN, name }
+        };
+        let domains: Vec<DomainRow> = self.domain_ids(info).into_iter().map(row).collect();
         let is_shared = |id: usize| domains.iter().any(|d| d.id == id as u64 && d.shared);
         let rows = modules
             .iter()
@@ -203,14 +262,18 @@ impl Modules {
                         (import.mvid().map(|mvid| format!("{mvid:?}")).unwrap_or_default(), methods)
                     })
                     .unwrap_or_default();
+                let shared = is_shared(module.domain);
+                let users = if shared { self.users(info, module) } else { vec![module.domain] };
                 ModuleRow {
                     key: module.key,
                     name: module.name.clone(),
                     path: module.path.clone(),
                     mvid,
-                    domains: vec![module.domain as u64],
-                    shared: is_shared(module.domain),
-                    dynamic: module.dynamic || module.collectible,
+                    domains: users.into_iter().map(|domain| domain as u64).collect(),
+                    shared,
+                    assembly: module.assembly as u64,
+                    dynamic: module.dynamic,
+                    collectible: module.collectible,
                     methods,
                 }
             })

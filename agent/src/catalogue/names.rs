@@ -36,6 +36,11 @@ pub struct MethodNames {
 }
 
 impl MethodNames {
+    /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
+    pub fn full_name(&self, module: &str) -> String {
+        format!("{module}!{}{}", self.method, self.signature)
+    }
+
     /// Whether a pattern means this method, its assembly and token apart. It reads no metadata: the module may have
     /// been unloaded.
     pub fn match_pattern(&self, pattern: &Pattern) -> bool {

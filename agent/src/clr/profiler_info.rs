@@ -158,6 +158,31 @@ impl ProfilerInfo {
         Ok(text(&name, written))
     }
 
+    /// `ICorProfilerInfo3::GetAppDomainsContainingModule`: AppDomainIDs of the domains that use a module's copy. CoreCLR
+    /// 2.1 lists every domain whatever the module.
+    pub fn domains_containing(&self, module_id: usize) -> Result<Vec<usize>, ClrError> {
+        let mut domains = vec![0usize; 64];
+        loop {
+            let mut count = 0u32;
+            // SAFETY: the buffer has the length given; the caller keeps the module from unloading.
+            let hresult = unsafe {
+                self.rejit.GetAppDomainsContainingModule(
+                    module_id,
+                    domains.len() as u32,
+                    &mut count,
+                    domains.as_mut_ptr(),
+                )
+            };
+            check("GetAppDomainsContainingModule", hresult)?;
+            let count = count as usize;
+            if count <= domains.len() {
+                domains.truncate(count);
+                return Ok(domains);
+            }
+            domains.resize(count, 0);
+        }
+    }
+
     /// Whether precompiled code of the method's own module has it inlined, as far as the runtime tells
     /// (`EnumNgenModuleMethodsInliningThisMethod`; false where it does not answer).
     pub fn has_precompiled_inliners(&self, module_id: usize, token: u32) -> bool {

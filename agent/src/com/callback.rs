@@ -69,8 +69,16 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         with_always(|agent| agent.module_unloading(module))
     }
 
+    fn AppDomainCreationStarted(&self, domain: usize) -> Result<()> {
+        with(|agent| agent.domain_made(domain))
+    }
+
+    fn AppDomainCreationFinished(&self, domain: usize, status: HRESULT) -> Result<()> {
+        with(|agent| if status.is_ok() { agent.domain_made(domain) } else { agent.domain_gone(domain) })
+    }
+
     fn AppDomainShutdownStarted(&self, domain: usize) -> Result<()> {
-        with_always(|agent| agent.modules.forget_domain(domain))
+        with_always(|agent| agent.domain_gone(domain))
     }
 
     fn JITInlining(&self, _caller: usize, callee: usize) -> Result<BOOL> {
@@ -84,8 +92,6 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     ignored! {
-        AppDomainCreationStarted(usize);
-        AppDomainCreationFinished(usize, HRESULT);
         AppDomainShutdownFinished(usize, HRESULT);
         AssemblyLoadStarted(usize);
         AssemblyLoadFinished(usize, HRESULT);

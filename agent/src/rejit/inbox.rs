@@ -2,35 +2,85 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
-use crate::planner::{Owner, SessionId};
+use crate::planner::SessionId;
 use crate::server::control::Claim;
 use crate::sync::lock;
 use crossbeam_channel::Sender;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{DialReport, Order, Refusal};
+use redial_protocol::message::{AuditEntry, Refusal, Reply};
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::reason::Reason;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Orders of one command.
+/// One command that changes dials.
 pub struct Turn {
-    /// Later ones win.
-    pub orders: Vec<Order>,
-    /// How long they stand.
-    pub owner: Owner,
-    /// Keep orders that match nothing yet.
-    pub later: bool,
+    /// The change.
+    pub change: Wish,
     /// Who turns, and whether control is to be taken from whoever has it.
     pub claim: Claim,
+    /// The user (a name or uid) who turns.
+    pub user: String,
+    /// How far it is, and whether it is still wanted.
+    pub progress: Progress,
     /// Where the result goes.
     pub answer: Answer,
 }
 
-/// The answer to a [`Turn`].
-pub type TurnResult = Result<DialReport, Refusal>;
+/// How the orders are to change.
+pub enum Wish {
+    /// Add orders.
+    Add {
+        /// Later ones win.
+        orders: Vec<Order>,
+        /// How long they stand.
+        stand: Stand,
+        /// Keep orders that match nothing yet.
+        later: bool,
+    },
+    /// Put back what stood before the last change.
+    Undo,
+}
 
-/// Takes a turn's result, on the ReJIT thread: it must not wait. A turn that a fault of ours loses is answered too.
+/// Tells the one who turns how far it is (copies asked for, of how many); must not wait.
+pub type Teller = Box<dyn Fn(u64, u64) + Send>;
+
+/// How far a turn is, and whether it is still wanted.
+pub struct Progress {
+    cancelled: Arc<AtomicBool>,
+    tell: Option<Teller>,
+}
+
+impl Progress {
+    /// Of a turn that `cancelled` ends.
+    pub fn new(cancelled: Arc<AtomicBool>, tell: Teller) -> Progress {
+        Progress { cancelled, tell: Some(tell) }
+    }
+
+    /// Of what nobody waits for.
+    pub fn silent() -> Progress {
+        Progress { cancelled: Arc::default(), tell: None }
+    }
+
+    /// Whether nobody wants it any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Says how far it is.
+    pub fn tell(&self, done: usize, total: usize) {
+        if let Some(tell) = &self.tell {
+            tell(done as u64, total as u64);
+        }
+    }
+}
+
+/// The answer to a command of a session: what it did, or why nothing was done.
+pub type TurnResult = Result<Reply, Refusal>;
+
+/// Takes a command's result, on the ReJIT thread: it must not wait. A command that a fault of ours loses is answered too.
 pub struct Answer(Option<Box<dyn FnOnce(TurnResult) + Send>>);
 
 impl Answer {
@@ -61,12 +111,18 @@ impl Drop for Answer {
 pub enum Job {
     /// Turn dials.
     Turn(Turn),
+    /// Say what a turn with these orders would do.
+    Plan(Vec<Order>, Answer),
+    /// List the orders that stand.
+    ListOrders(Answer),
+    /// AppDomains came or went: shared modules may serve others now.
+    DomainsChanged,
     /// A module has loaded; the gate opens once its standing orders are asked for.
     Loaded(Arc<Module>, Option<Arc<Gate>>),
     /// A session ended: what it held goes.
     SessionEnded(SessionId),
-    /// Every dial off; answers how many copies were reverted and how many could not be.
-    AllOff(Option<Sender<(u64, u64)>>),
+    /// Every dial off, as this session asks; answers how many copies were reverted and how many could not be.
+    AllOff(AuditEntry, Sender<(u64, u64)>),
     /// This row's body cannot be used: take it back, with the reason and the HRESULT or 0.
     Bad(RowId, Reason, u32),
 }
@@ -94,6 +150,11 @@ impl Inbox {
     pub fn put(&self, job: Job) {
         lock(&self.jobs).push_back(job);
         self.arrived.notify_one();
+    }
+
+    /// Whether "all off" waits: what is being done has no use any more.
+    pub fn off_waits(&self) -> bool {
+        lock(&self.jobs).iter().any(|job| matches!(job, Job::AllOff(..)))
     }
 
     /// Everything that waits, oldest first; empty when `timeout` passes first.

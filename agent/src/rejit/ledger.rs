@@ -4,7 +4,8 @@
 #![forbid(unsafe_code)]
 
 use super::row::{Identity, Open, Row, ThreadMark};
-use crate::planner::Owner;
+use super::table::Table;
+use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
@@ -21,9 +22,6 @@ use windows_core::HRESULT;
 /// it missed and sees the rows' present state.
 const RING: usize = 16_384;
 
-/// Rows there may be: what is refused under `*` in a large program included.
-pub const MAX_ROWS: usize = 400_000;
-
 /// The table with its lock and its signal.
 pub struct Ledger {
     book: Mutex<Book>,
@@ -34,10 +32,9 @@ pub struct Ledger {
 /// What the lock guards.
 #[derive(Default)]
 pub struct Book {
-    rows: Vec<Row>,
+    rows: Table,
     /// Rows of loaded modules by what callbacks bring: ModuleID, then the row of the MethodDef table.
     live: HashMap<usize, Vec<Option<RowId>>>,
-    fleeting: usize,
     ring: VecDeque<Transition>,
     /// Number of the ring's first entry.
     ring_first: u64,
@@ -125,18 +122,18 @@ impl Book {
     }
 
     /// Every row, in order of [`RowId`].
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &Table {
         &self.rows
     }
 
     /// A row.
     pub fn row(&self, id: RowId) -> Option<&Row> {
-        self.rows.get(id.0 as usize)
+        self.rows.get(id)
     }
 
     /// A row, to change.
     pub fn row_mut(&mut self, id: RowId) -> Option<&mut Row> {
-        self.rows.get_mut(id.0 as usize)
+        self.rows.get_mut(id)
     }
 
     /// Compilations of our bodies so far, all versions and tiers.
@@ -144,28 +141,18 @@ impl Book {
         self.compilations
     }
 
-    /// Makes the row of a copy that has none. None when [`MAX_ROWS`] stand.
+    /// Makes the row of a copy that has none. None when there is no room.
     pub fn add_row(&mut self, what: Identity, ineligible: Option<Reason>) -> Option<RowId> {
-        if self.rows.len() >= MAX_ROWS {
-            return None;
-        }
-        let id = RowId(self.rows.len() as u32);
-        let of_module = self.live.entry(what.module.id()).or_default();
-        let at = index(what.token);
+        let (module, at) = (what.module.id(), index(what.token));
+        let id = self.rows.add(what, ineligible)?;
+        let of_module = self.live.entry(module).or_default();
         if of_module.len() <= at {
             of_module.resize(at + 1, None);
         }
         if let Some(entry) = of_module.get_mut(at) {
             *entry = Some(id);
         }
-        self.fleeting += usize::from(what.module.dynamic || what.module.collectible);
-        self.rows.push(Row::new(id, what, ineligible));
         Some(id)
-    }
-
-    /// Rows of dynamic and collectible modules, those that have gone included.
-    pub fn fleeting_rows(&self) -> usize {
-        self.fleeting
     }
 
     /// The row a callback means.
@@ -175,7 +162,7 @@ impl Book {
 
     /// Gives a row its counters. False when the budget is used up.
     pub fn give_slot(&mut self, id: RowId) -> bool {
-        let Some(row) = self.rows.get(id.0 as usize) else { return false };
+        let Some(row) = self.rows.get(id) else { return false };
         if row.slot.is_some() {
             return true;
         }
@@ -188,7 +175,7 @@ impl Book {
             }
             None => return false,
         };
-        if let Some(row) = self.rows.get_mut(id.0 as usize) {
+        if let Some(row) = self.rows.get_mut(id) {
             row.slot = Some(slot);
             row.slot_start = start;
         }
@@ -352,7 +339,7 @@ impl Book {
         let lost: Vec<RowId> =
             self.rows.iter().filter(|row| row.what.module.key == key).map(|row| row.id).collect();
         for id in lost.iter().copied() {
-            let Some(row) = self.rows.get_mut(id.0 as usize) else { continue };
+            let Some(row) = self.rows.get_mut(id) else { continue };
             if let Some(slot) = row.slot {
                 row.final_calls = row.calls(calls_of(slot));
                 row.slot = None;
@@ -378,6 +365,20 @@ impl Book {
         }
         self.counted.retain(|counted| lost.binary_search(&counted.row).is_err());
         self.counted_revision += 1;
+        self.rows.retire(lost);
+    }
+
+    /// Takes orders off the rows of a module; answers which rows had any of them.
+    pub fn drop_orders(&mut self, key: ModuleKey, which: impl Fn(&OrderSeq) -> bool) -> Vec<RowId> {
+        let of_module: Vec<RowId> =
+            self.live.get(&(key.module_id as usize)).into_iter().flatten().copied().flatten().collect();
+        let mut touched = Vec::new();
+        for id in of_module {
+            let Some(row) = self.row_mut(id).filter(|row| row.orders.iter().any(&which)) else { continue };
+            row.orders.retain(|seq| !which(seq));
+            touched.push(id);
+        }
+        touched
     }
 
     /// Copies live, and how many stand (asked or live) by kept and by held orders.
@@ -394,11 +395,9 @@ impl Book {
 
     /// Bytes of the table: what was allocated for it, each allocation with what the allocator keeps beside it.
     pub fn bytes(&self) -> usize {
-        let behind_rows: usize = self.rows.iter().map(Row::bytes_behind).sum();
         let live: usize = self.live.values().map(|rows| rows.capacity() * size_of::<Option<RowId>>()).sum();
         let notes: usize = self.ring.iter().filter_map(|t| t.note.as_ref()).map(String::capacity).sum();
-        self.rows.capacity() * size_of::<Row>()
-            + behind_rows
+        self.rows.bytes()
             + live
             + self.counted.capacity() * size_of::<Counted>()
             + self.free_slots.capacity() * size_of::<Slot>()

@@ -1,11 +1,13 @@
 //! `RequestReJIT` and `RequestRevert` for rows whose actual differs from what is wanted, one batch each.
 #![forbid(unsafe_code)]
 
+use super::inbox::Progress;
 use super::row::Identity;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
 use crate::planner::Orders;
+use crate::planner::plan::{Due, due};
 use crate::probes::{stacks, tokens};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -18,9 +20,24 @@ use std::time::Instant;
 /// A token that no module has: the CLR answers it with a `ReJITError` inside the request.
 const NO_SUCH_METHOD: u32 = 0x06FF_FF00;
 
-/// Brings these rows in line with the orders.
-pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>) {
+/// Copies asked for at once: a turn of more is told how far it is, and can be cancelled, between two requests.
+const AT_ONCE: usize = 8192;
+
+/// What became of bringing rows in line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Copies the CLR was asked for.
+    pub asked: usize,
+    /// False when it was given up half-way.
+    pub complete: bool,
+}
+
+/// Brings these rows in line with the orders, unless `progress` is cancelled or "all off" waits meanwhile.
+pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &Progress) -> Applied {
     let (mut up, mut down) = (Vec::new(), Vec::new());
+    if rows.is_empty() {
+        return Applied { asked: 0, complete: true };
+    }
     agent.ledger.change(|book, now| {
         for id in rows {
             let Some(row) = book.row_mut(*id) else { continue };
@@ -34,16 +51,26 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>) {
                 row.reason = None;
             }
             let changed = std::mem::replace(&mut row.wanted, wanted) != wanted;
-            match (wanted > Level::Off && row.is_dialable(), row.is_on()) {
-                (true, false) => up.push(*id),
-                (false, true) => down.push(*id),
-                _ if changed => book.announce(*id, now),
-                _ => {}
+            match due(wanted, row.is_dialable(), row.is_on()) {
+                Due::Request => up.push(*id),
+                Due::Revert => down.push(*id),
+                Due::Nothing if changed => book.announce(*id, now),
+                Due::Nothing => {}
             }
         }
     });
     revert(agent, &down);
-    request(agent, up);
+    let asked = up.len() + down.len();
+    for (part, rows) in up.chunks(AT_ONCE).enumerate() {
+        if part > 0 {
+            if progress.is_cancelled() || agent.inbox.off_waits() {
+                return Applied { asked, complete: false };
+            }
+            progress.tell(down.len() + part * AT_ONCE, asked);
+        }
+        request(agent, rows.to_vec());
+    }
+    Applied { asked, complete: true }
 }
 
 /// Asks the CLR to recompile these rows with our body.

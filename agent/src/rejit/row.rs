@@ -67,7 +67,7 @@ impl Identity {
 
     /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
     pub fn full_name(&self) -> String {
-        format!("{}!{}{}", self.module.name, self.names.method, self.names.signature)
+        self.names.full_name(&self.module.name)
     }
 
     /// Bytes allocated for it, the type's name apart, which the methods of a type share.
@@ -156,14 +156,14 @@ impl Row {
         }
     }
 
-    /// Bytes allocated for what the row points to.
+    /// Bytes allocated for what the row points to, and beside its own.
     pub fn bytes_behind(&self) -> usize {
         let open: usize = self.instances.iter().map(|compiled| compiled.open.capacity()).sum();
         self.what.bytes()
             + self.orders.capacity() * size_of::<OrderSeq>()
             + self.instances.capacity() * size_of::<Compiled>()
             + open * size_of::<Open>()
-            + 3 * ALLOCATION
+            + 4 * ALLOCATION
     }
 
     /// Whether a turn may ask the CLR for it: refused, failed and lost copies stay as they are.

@@ -9,12 +9,13 @@ use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::Import;
 use crate::eligibility::{self, Facts};
 use crate::il;
+use crate::planner::scope::{self, Aimed, Place};
 use crate::planner::{OrderSeq, Standing};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
-use redial_protocol::message::RefusedMethod;
 use redial_protocol::reason::Reason;
+use redial_protocol::report::{RefusedMethod, SharedModule};
 use redial_protocol::state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -30,31 +31,128 @@ pub struct Scan {
     pub rows: BTreeSet<RowId>,
     /// Copies without a body that only wildcards matched.
     pub bodyless: u64,
-    /// Copies past [`MAX_FLEETING_ROWS`], by reason.
+    /// Copies that got no row (of shared modules, and past [`MAX_FLEETING_ROWS`]), by reason.
     pub not_entered: BTreeMap<Reason, u64>,
     /// The first of them by name.
     pub not_entered_names: Vec<RefusedMethod>,
-    /// Matches per order.
+    /// Orders that mean something: their matches.
     pub per_order: BTreeMap<OrderSeq, u64>,
+    /// Modules whose one copy serves several domains, where an order names some of these.
+    pub shared: BTreeMap<(u32, bool), SharedModule>,
     /// Matches that found no room in the ledger.
     pub no_room: u64,
 }
 
-/// Adds what `orders` match in `module`. Reads metadata only; asks the CLR for nothing.
-pub fn scan(agent: &Agent, module: &Arc<Module>, orders: &[&Standing], found: &mut Scan) {
-    if orders.is_empty() {
+/// Orders aimed at a module.
+pub struct Target<'a> {
+    /// The module.
+    pub module: &'a Arc<Module>,
+    /// The orders.
+    pub aimed: Aimed<'a>,
+    /// Where it is; known if an order has a scope.
+    place: Option<Place>,
+}
+
+impl<'a> Target<'a> {
+    /// Sorts orders whose assembly half matches the module.
+    pub fn new(
+        agent: &Agent,
+        module: &'a Arc<Module>,
+        orders: impl Iterator<Item = &'a Standing>,
+    ) -> Target<'a> {
+        let mut known = None;
+        let aimed = Aimed::at(orders, || known.insert(agent.modules.place(&agent.info, module)).clone());
+        Target { module, aimed, place: known }
+    }
+
+    /// Visits every method that the orders match, with those that mean it and those that are refused.
+    pub fn each(
+        &self,
+        agent: &Agent,
+        mut visit: impl FnMut((&Import, &ModuleNames), &Found, &[&'a Standing], &[&'a Standing]),
+    ) {
+        if self.aimed.is_empty() {
+            return;
+        }
+        let all: Vec<&Standing> = self.aimed.here.iter().chain(&self.aimed.refused).copied().collect();
+        let patterns: Vec<_> = all.iter().map(|standing| &*standing.pattern).collect();
+        let (mut here, mut refused) = (Vec::new(), Vec::new());
+        self.module.with_metadata(&agent.info, |import| {
+            let names = ModuleNames::default();
+            matching(import, &names, &patterns, |method, hits| {
+                here.clear();
+                refused.clear();
+                for hit in hits {
+                    let list = if *hit < self.aimed.here.len() { &mut here } else { &mut refused };
+                    list.extend(all.get(*hit).copied());
+                }
+                visit((import, &names), method, &here, &refused);
+                if self.module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        });
+    }
+
+    /// Notes a method that orders for some of the domains that share the module matched.
+    pub fn note_shared(
+        &self,
+        here: &[&Standing],
+        refused: &[&Standing],
+        shared: &mut BTreeMap<(u32, bool), SharedModule>,
+    ) {
+        let Some(place) = self.place.as_ref().filter(|place| place.shared) else { return };
+        let accepted = here.iter().any(|standing| {
+            let prefix = standing.order.domain.as_deref();
+            standing.order.all_domains
+                && prefix.is_some_and(|prefix| place.domains.iter().any(|name| !name.starts_with(prefix)))
+        });
+        for (noted, accepted) in [(accepted, true), (!refused.is_empty(), false)] {
+            if noted {
+                shared
+                    .entry((place.key.generation, accepted))
+                    .or_insert_with(|| scope::shared(&self.module.name, place, 0, accepted))
+                    .methods += 1;
+            }
+        }
+    }
+}
+
+/// Adds what the orders match in their module. Reads metadata only; asks the CLR for nothing.
+pub fn scan(agent: &Agent, target: &Target, found: &mut Scan) {
+    let now = agent.ledger.now_ms();
+    target.each(agent, |metadata, method, here, refused| {
+        target.note_shared(here, refused, &mut found.shared);
+        if here.is_empty() {
+            leave_out(target.module, metadata, method, refused, found);
+        } else {
+            enter(agent, target.module, metadata, method, here, now, found);
+        }
+    });
+}
+
+/// A method of a shared module, where the orders name some of its domains: nothing is asked for it.
+fn leave_out(
+    module: &Arc<Module>,
+    (import, names): (&Import, &ModuleNames),
+    method: &Found,
+    orders: &[&Standing],
+    found: &mut Scan,
+) {
+    let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
+    if method.method.rva == 0 && !by_name {
+        found.bodyless += 1;
         return;
     }
-    let patterns: Vec<_> = orders.iter().map(|standing| &*standing.pattern).collect();
-    let now = agent.ledger.now_ms();
-    module.with_metadata(&agent.info, |import| {
-        let names = ModuleNames::default();
-        matching(import, &names, &patterns, |method, hits| {
-            let matched: Vec<&Standing> = hits.iter().filter_map(|hit| orders.get(*hit).copied()).collect();
-            enter(agent, module, (import, &names), method, &matched, now, found);
-            if module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-    });
+    found.leave_out(Reason::Shared, || names.display(import, method).full_name(&module.name));
+}
+
+impl Scan {
+    /// Counts a copy that gets no row.
+    fn leave_out(&mut self, reason: Reason, name: impl FnOnce() -> String) {
+        *self.not_entered.entry(reason).or_default() += 1;
+        if self.not_entered_names.len() < MAX_REFUSALS {
+            self.not_entered_names.push(RefusedMethod { method: name(), reason, hresult: 0 });
+        }
+    }
 }
 
 fn enter(
@@ -87,20 +185,11 @@ fn enter(
         return;
     }
     // Such modules may come and go a thousand times: at some point what a wildcard matches there is only told.
-    let crowded = known.is_none() && agent.ledger.book().fleeting_rows() >= MAX_FLEETING_ROWS;
+    let crowded = known.is_none() && agent.ledger.book().rows().fleeting() >= MAX_FLEETING_ROWS;
     if let (true, false, Some(reason @ (Reason::Dynamic | Reason::Collectible))) =
         (crowded, by_name, ineligible)
     {
-        *found.not_entered.entry(reason).or_default() += 1;
-        if found.not_entered_names.len() < MAX_REFUSALS {
-            let what = Identity {
-                module: Arc::clone(module),
-                token: method.token,
-                local_sig,
-                names: names.display(import, method),
-            };
-            found.not_entered_names.push(RefusedMethod { method: what.full_name(), reason, hresult: 0 });
-        }
+        found.leave_out(reason, || names.display(import, method).full_name(&module.name));
         return;
     }
     // The names are made before the lock is taken: they read metadata.
@@ -132,7 +221,7 @@ fn enter(
 }
 
 /// Why a method cannot be dialled, its body included; of one that can, the StandAloneSig token of its variables.
-fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<u32, Reason> {
+pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<u32, Reason> {
     let facts = Facts {
         attributes: method.method.attributes,
         impl_flags: method.method.impl_flags,

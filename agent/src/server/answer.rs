@@ -8,9 +8,10 @@ use super::{pages, rows};
 use crate::agent::HANGS;
 use crate::planner::SessionId;
 use crate::probes::{blocks, stacks};
-use crate::rejit::Job;
+use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
+use redial_protocol::order::Stand;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,8 +19,6 @@ use std::time::Duration;
 
 /// Shortest interval between folds.
 const MIN_INTERVAL_MS: u32 = 10;
-/// Bytes the CLR keeps for a recompilation of a small method (measured 1.2–1.5 KiB).
-const CLR_BYTES_PER_COMPILATION: u64 = 1400;
 
 impl Session {
     /// Carries out a command. False ends the session.
@@ -38,13 +37,19 @@ impl Session {
                 Ok(reply) => reply,
                 Err(refusal) => Reply::Refused(refusal),
             },
-            Command::RequestReJit { orders, later, take, held } => {
-                let Some(reply) = self.turn(id, orders, held, later, take) else { return true };
-                reply
+            Command::RequestReJit { orders, later, take, stand } => {
+                return self.turn(id, Wish::Add { orders, stand, later }, take);
             }
             Command::RequestRevert { patterns, take } => {
-                let Some(reply) = self.turn(id, off(patterns), false, false, take) else { return true };
-                reply
+                let wish = Wish::Add { orders: off(patterns), stand: Stand::Kept, later: false };
+                return self.turn(id, wish, take);
+            }
+            Command::Undo { take } => return self.turn(id, Wish::Undo, take),
+            Command::Plan { orders } => return self.plan(id, orders),
+            Command::Orders => return self.list_orders(id),
+            Command::Cancel { request } => {
+                self.turns.cancel(request);
+                Reply::Done
             }
             Command::Status { pattern } => match parse(pattern.as_deref()) {
                 Ok(pattern) => self.status(id, pattern),
@@ -76,7 +81,10 @@ impl Session {
                 "this agent serves {MAX_SESSIONS} controllers already; only hello, status and all off are left for more"
             )));
         }
-        let turns = matches!(command, Command::RequestReJit { .. } | Command::RequestRevert { .. });
+        let turns = matches!(
+            command,
+            Command::RequestReJit { .. } | Command::RequestRevert { .. } | Command::Undo { .. }
+        );
         (turns && crate::guard::killed()).then(|| {
             Refusal::AgentOff(
                 "the agent switched itself off after three faults of its own; every dial is off".into(),
@@ -113,8 +121,9 @@ impl Session {
         let mut remains = Vec::new();
         if compilations > 0 {
             remains.push(format!(
-                "the runtime keeps about {} KiB for {compilations} recompilations until their AppDomain unloads",
-                compilations * CLR_BYTES_PER_COMPILATION / 1024
+                "the runtime keeps about {} KiB for {compilations} recompilation{} until their AppDomain unloads",
+                (compilations * CLR_BYTES_PER_COMPILATION).div_ceil(1024),
+                if compilations == 1 { "" } else { "s" },
             ));
         }
         if agent.worker_busy_for() >= HANGS {
@@ -138,7 +147,7 @@ impl Session {
                 + stacks::touched_bytes()) as u64,
             budgets: vec![
                 budget("dialled methods", book.slots_used(), u64::from(blocks::MAX_SLOTS)),
-                budget("ledger rows", book.rows().len() as u64, crate::rejit::ledger::MAX_ROWS as u64),
+                budget("ledger rows", book.rows().present() as u64, crate::rejit::table::MAX_ROWS as u64),
             ],
             clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
             missed_deadlines: agent.missed_deadlines.load(Ordering::Relaxed),

@@ -36,17 +36,14 @@ pub fn send_rows(
     loop {
         let candidates: Vec<(RowId, Arc<Identity>)> = {
             let book = agent.ledger.book();
-            book.rows()
-                .iter()
-                .skip(next)
-                .take(ROWS_PER_PAGE.min(range.end.saturating_sub(next)))
-                .map(|row| (row.id, Arc::clone(&row.what)))
-                .collect()
+            let end = range.end.min(book.rows().end());
+            if next >= end {
+                return sent;
+            }
+            let page = next..end.min(next + ROWS_PER_PAGE);
+            next = page.end;
+            book.rows().range(page).map(|row| (row.id, Arc::clone(&row.what))).collect()
         };
-        if candidates.is_empty() {
-            return sent;
-        }
-        next += candidates.len();
         let meant = |what: &Identity| pattern.is_none_or(|pattern| what.matches(pattern));
         let mut chosen: Vec<RowId> =
             candidates.into_iter().filter(|(_, what)| meant(what)).map(|(id, _)| id).collect();
@@ -66,16 +63,21 @@ fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
     let told = {
         let book = agent.ledger.book();
         let mut instances = 0;
-        let fits = |row: &&Row| {
-            instances += row.instances.len();
-            instances <= INSTANCES_PER_PAGE || instances == row.instances.len()
-        };
-        let rows = chosen.iter().filter_map(|id| book.row(*id)).take_while(fits);
-        taken
-            .extend(rows.map(|row| (row.status(String::new(), 0), Counted::of(row), row.what.module.domain)));
+        let mut looked_at = 0;
+        for id in chosen.iter() {
+            // A row may have been forgotten meanwhile.
+            if let Some(row) = book.row(*id) {
+                instances += row.instances.len();
+                if instances > INSTANCES_PER_PAGE && !taken.is_empty() {
+                    break;
+                }
+                taken.push((row.status(String::new(), 0), Counted::of(row), row.what.module.domain));
+            }
+            looked_at += 1;
+        }
+        chosen.drain(..looked_at);
         book.ring_end()
     };
-    chosen.drain(..taken.len().clamp(1, chosen.len()));
     let slots: Vec<Slot> = taken.iter().filter_map(|(_, counted, _)| counted.slot).collect();
     let mut sums = Vec::new();
     blocks::sum(&slots, &mut sums);

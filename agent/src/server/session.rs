@@ -2,10 +2,10 @@
 //! nobody but itself.
 #![forbid(unsafe_code)]
 
-use super::answer;
 use super::outbox::{Next, Outbox};
 use super::subscription::Stop;
 use super::turns::Turns;
+use super::{answer, audit};
 use crate::agent::Agent;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
@@ -190,11 +190,12 @@ impl Session {
     }
 
     fn all_off(&mut self) -> bool {
-        let (reverted, remaining) = self.agent.all_off(ALL_OFF_WAIT).unwrap_or_else(|| {
+        let what = audit::entry(self.user(), &self.who().program, "all off".into());
+        self.agent.server.audit.put(what.clone());
+        let (reverted, remaining) = self.agent.all_off(what, ALL_OFF_WAIT).unwrap_or_else(|| {
             let (_, kept, held) = self.agent.ledger.book().totals();
             (0, kept + held)
         });
-        self.agent.server.audit.note_text(self.user(), &self.who().program, "all off".into());
         self.send_packet(&FromAgent::AllOffDone { reverted, remaining })
     }
 

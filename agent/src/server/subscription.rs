@@ -63,11 +63,12 @@ pub struct Subscription {
     /// Those of them that have counters, as of `counted_revision`.
     counted: Vec<Counted>,
     counted_revision: u64,
-    /// Rows lost since the last fold: their counters are gone, their final number is in the ledger.
-    lost: Vec<RowId>,
+    /// Rows lost since the last fold, with their final number.
+    lost: Vec<(RowId, u64)>,
     rows_seen: usize,
     ring_seen: u64,
     control_seen: u64,
+    catalogue_seen: u64,
     dropped: u64,
     served: bool,
 }
@@ -109,6 +110,7 @@ impl Subscription {
             rows_seen: 0,
             ring_seen,
             control_seen: agent.server.control.changes(),
+            catalogue_seen: agent.modules.revision(),
             dropped: 0,
             served: false,
         }
@@ -149,7 +151,10 @@ impl Subscription {
                 std::thread::sleep(self.interval.min(Duration::from_millis(10)));
                 continue;
             }
-            let alive = self.new_rows() && self.transitions() && self.control() && (!fold || self.counters());
+            let alive = self.new_rows()
+                && self.transitions()
+                && self.control()
+                && (!fold || self.catalogue() && self.counters());
             if stopping {
                 self.served = alive && self.goodbye() && self.outbox.drain(LAST_WORDS);
             }
@@ -165,7 +170,7 @@ impl Subscription {
 
     /// Rows that are new, or whose first page this is. Rows are only ever added at the end.
     fn new_rows(&mut self) -> bool {
-        let total = self.agent.ledger.book().rows().len();
+        let total = self.agent.ledger.book().rows().end();
         if total == self.rows_seen {
             return true;
         }
@@ -199,9 +204,11 @@ impl Subscription {
                 return true;
             }
             for (number, transition) in (first..).zip(transitions) {
-                if transition.state == State::Lost {
-                    self.lost.push(transition.row);
-                }
+                // At once: the ledger forgets rows of modules long gone.
+                let last = (transition.state == State::Lost)
+                    .then(|| Some(self.agent.ledger.book().row(transition.row)?.final_calls))
+                    .flatten();
+                self.lost.extend(last.map(|calls| (transition.row, calls)));
                 let is_news = self.sent.get(&transition.row).is_some_and(|sent| number >= sent.told);
                 if is_news && !self.send(Event::Transition(transition)) {
                     return false;
@@ -221,6 +228,12 @@ impl Subscription {
         changes.into_iter().all(|holder| self.send(Event::Control(holder)))
     }
 
+    fn catalogue(&mut self) -> bool {
+        let revision = self.agent.modules.revision();
+        std::mem::replace(&mut self.catalogue_seen, revision) == revision
+            || self.send(Event::Catalogue { revision })
+    }
+
     fn counters(&mut self) -> bool {
         self.look_for_counters();
         let slots: Vec<Slot> = self.counted.iter().map(|counted| counted.slot).collect();
@@ -231,12 +244,9 @@ impl Subscription {
             .iter()
             .zip(sums)
             .map(|(counted, sum)| (counted.row, sum.saturating_sub(counted.start)));
-        let last_words: Vec<(RowId, u64)> = {
-            let book = self.agent.ledger.book();
-            self.lost.drain(..).filter_map(|id| Some((id, book.row(id)?.final_calls))).collect()
-        };
+        let lost = std::mem::take(&mut self.lost);
         let mut delta = CounterDelta { t_ms: self.agent.age_ms(), ..CounterDelta::default() };
-        for (row, calls) in each.chain(last_words) {
+        for (row, calls) in each.chain(lost.iter().copied()) {
             let Some(sent) = self.sent.get_mut(&row) else { continue };
             // What does not fit goes with the next fold: a delta is against what was sent.
             if calls > sent.calls && delta.rows.len() < MAX_COUNTER_ROWS {
@@ -244,6 +254,10 @@ impl Subscription {
                 delta.calls.push(calls - sent.calls);
                 sent.calls = calls;
             }
+        }
+        // Nothing more will be told of them.
+        for (row, _) in lost {
+            self.sent.remove(&row);
         }
         self.send(Event::Counters { delta, dropped: self.dropped })
     }

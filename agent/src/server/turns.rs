@@ -4,16 +4,17 @@
 
 use super::control::Claim;
 use super::session::Session;
-use crate::planner::Owner;
-use crate::rejit::{Answer, Job, Turn, TurnResult};
+use crate::rejit::{Answer, Job, Progress, Turn, TurnResult, Wish};
 use crate::sync::lock;
 use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS, MAX_PATTERN, MAX_TURNS};
-use redial_protocol::message::{Event, Order, Refusal, Reply};
+use redial_protocol::limits::{MAX_FRAME, MAX_KEPT_FOR_MS, MAX_ORDERS, MAX_PATTERN, MAX_TURNS};
+use redial_protocol::message::{Event, Refusal, Reply};
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Longest wait for the CLR to take a turn before the session is told that it hangs.
@@ -38,11 +39,13 @@ struct Wait {
     bytes: usize,
     /// The session was told that the CLR hangs; the answer is not sent any more.
     told: bool,
+    /// Set by `Cancel`.
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Turns {
     /// Notes a turn; its number. None when too many, or too many bytes, wait.
-    fn begin(&self, request: u32, bytes: usize) -> Option<u64> {
+    fn begin(&self, request: u32, bytes: usize) -> Option<(u64, Arc<AtomicBool>)> {
         let mut waiting = lock(&self.0);
         let before: usize = waiting.turns.values().map(|wait| wait.bytes).sum();
         if waiting.turns.len() >= MAX_TURNS || (before > 0 && before + bytes > MAX_FRAME) {
@@ -50,8 +53,18 @@ impl Turns {
         }
         waiting.next += 1;
         let number = waiting.next;
-        waiting.turns.insert(number, Wait { request, since: Instant::now(), bytes, told: false });
-        Some(number)
+        let cancelled = Arc::default();
+        let wait =
+            Wait { request, since: Instant::now(), bytes, told: false, cancelled: Arc::clone(&cancelled) };
+        waiting.turns.insert(number, wait);
+        Some((number, cancelled))
+    }
+
+    /// Makes the turns with that request id end as soon as they can.
+    pub fn cancel(&self, request: u32) {
+        for wait in lock(&self.0).turns.values().filter(|wait| wait.request == request) {
+            wait.cancelled.store(true, Ordering::Release);
+        }
     }
 
     /// Whether there are any: a peer that waits for an answer may be silent.
@@ -77,46 +90,73 @@ impl Turns {
 }
 
 impl Session {
-    /// Hands a turn to the ReJIT thread; the reply, if there is one already.
-    pub(super) fn turn(
-        &mut self,
-        id: u32,
-        orders: Vec<Order>,
-        held: bool,
-        later: bool,
-        take: bool,
-    ) -> Option<Reply> {
-        if let Err(refusal) = check(&orders) {
-            return Some(Reply::Refused(refusal));
-        }
-        let bytes = orders.iter().map(|order| size_of::<Order>() + order.pattern.len()).sum();
-        // Whoever does not read its answers gets no more of them.
-        let begun = if self.outbox.is_backed_up() { None } else { self.turns.begin(id, bytes) };
-        let Some(number) = begun else {
-            let sentence = format!(
-                "more than {MAX_TURNS} turns, or {MAX_FRAME} bytes of them, wait; read the answers first"
-            );
-            return Some(Reply::Refused(Refusal::OverLimit(sentence)));
+    /// Hands a turn to the ReJIT thread, or answers why not. False ends the session.
+    pub(super) fn turn(&mut self, id: u32, change: Wish, take: bool) -> bool {
+        let (orders, held) = match &change {
+            Wish::Add { orders, stand, .. } => (orders.as_slice(), *stand == Stand::Held),
+            Wish::Undo => (&[][..], false),
+        };
+        let checked = match &change {
+            Wish::Add { orders, stand, .. } => check(orders).and_then(|()| check_time(*stand)),
+            Wish::Undo => Ok(()),
+        };
+        let begun = checked.and_then(|()| self.begin(id, orders));
+        let (number, cancelled) = match begun {
+            Ok(begun) => begun,
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         };
         // Before the turn: should its answer not come in time, it may still take effect.
         self.holds |= held;
-        let owner = if held { Owner::Held(self.id) } else { Owner::Kept };
-        let claim = Claim { session: self.id, who: self.who(), take };
-        let answer = self.answer(id, number, orders.clone());
-        self.agent.inbox.put(Job::Turn(Turn { orders, owner, later, claim, answer }));
-        None
+        let outbox = self.outbox.clone();
+        let tell = move |done, total| {
+            let frame = FromAgent::Event(Event::Progress { id, done, total }).to_frame();
+            outbox.put_at_once(frame.unwrap_or_default());
+        };
+        self.agent.inbox.put(Job::Turn(Turn {
+            change,
+            claim: Claim { session: self.id, who: self.who(), take },
+            user: self.user().to_owned(),
+            progress: Progress::new(cancelled, Box::new(tell)),
+            answer: self.answer(id, number),
+        }));
+        true
     }
 
-    fn answer(&self, id: u32, number: u64, orders: Vec<Order>) -> Answer {
-        let (agent, outbox) = (self.agent, self.outbox.clone());
-        let (turns, user, program) = (self.turns.clone(), self.user().to_owned(), self.who().program);
+    /// Has the ReJIT thread plan. False ends the session.
+    pub(super) fn plan(&self, id: u32, orders: Vec<Order>) -> bool {
+        match check(&orders).and_then(|()| self.begin(id, &orders)) {
+            Ok((number, _)) => self.agent.inbox.put(Job::Plan(orders, self.answer(id, number))),
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
+        }
+        true
+    }
+
+    /// Has the ReJIT thread list the orders. False ends the session.
+    pub(super) fn list_orders(&self, id: u32) -> bool {
+        match self.begin(id, &[]) {
+            Ok((number, _)) => self.agent.inbox.put(Job::ListOrders(self.answer(id, number))),
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
+        }
+        true
+    }
+
+    /// Notes that a command is on its way: its number, and what cancels it.
+    fn begin(&self, id: u32, orders: &[Order]) -> Result<(u64, Arc<AtomicBool>), Refusal> {
+        let bytes = orders.iter().map(|order| size_of::<Order>() + order.pattern.len()).sum();
+        // Whoever does not read its answers gets no more of them.
+        let begun = if self.outbox.is_backed_up() { None } else { self.turns.begin(id, bytes) };
+        begun.ok_or_else(|| {
+            Refusal::OverLimit(format!(
+                "more than {MAX_TURNS} turns, or {MAX_FRAME} bytes of them, wait; read the answers first"
+            ))
+        })
+    }
+
+    fn answer(&self, id: u32, number: u64) -> Answer {
+        let (outbox, turns) = (self.outbox.clone(), self.turns.clone());
         Answer::new(move |result: TurnResult| {
-            if result.is_ok() {
-                orders.iter().for_each(|order| agent.server.audit.note(&user, &program, order));
-            }
             if turns.end(number) {
-                let reply = result.map_or_else(Reply::Refused, Reply::Dialled);
-                outbox.put_at_once(reply_frame(id, reply));
+                outbox.put_at_once(reply_frame(id, result.unwrap_or_else(Reply::Refused)));
             }
         })
     }
@@ -143,8 +183,7 @@ pub(super) fn reply_frame(id: u32, reply: Reply) -> Vec<u8> {
 
 /// `off` for each pattern.
 pub(super) fn off(patterns: Vec<String>) -> Vec<Order> {
-    let order = |pattern| Order { pattern, level: Level::Off, domain: None, copy: None };
-    patterns.into_iter().map(order).collect()
+    patterns.into_iter().map(|pattern| Order::new(pattern, Level::Off)).collect()
 }
 
 fn check(orders: &[Order]) -> Result<(), Refusal> {
@@ -161,12 +200,19 @@ fn check(orders: &[Order]) -> Result<(), Refusal> {
         if order.pattern.len() > MAX_PATTERN {
             return Err(Refusal::OverLimit(format!("a pattern is longer than {MAX_PATTERN} bytes")));
         }
-        if order.domain.is_some() || order.copy.is_some() {
-            return Err(Refusal::Unsupported(
-                "this agent does not scope dials to a domain or a copy yet".into(),
-            ));
+        if order.domain.as_ref().is_some_and(|domain| domain.len() > MAX_PATTERN) {
+            return Err(Refusal::OverLimit(format!("a domain's name is longer than {MAX_PATTERN} bytes")));
         }
         Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
     }
     Ok(())
+}
+
+fn check_time(stand: Stand) -> Result<(), Refusal> {
+    match stand {
+        Stand::KeptFor { ms } if ms == 0 || ms > MAX_KEPT_FOR_MS => Err(Refusal::OverLimit(format!(
+            "dials are kept for 1 to {MAX_KEPT_FOR_MS} milliseconds, not for {ms}"
+        ))),
+        _ => Ok(()),
+    }
 }

@@ -1,8 +1,9 @@
 //! What a user may type.
 
+use super::duration;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::level::Level;
-use redial_protocol::message::Order;
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything
   Shop.Cart.*    every method of that type      Shop.*.*    the namespace and below
   Shop!*         a whole assembly               *.Add       every method of that name
 LEVEL is off, count, time or trace.
+A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains].
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
 4 no agent, 5 control held by another, 6 nothing matched, 7 done in part.
@@ -46,6 +48,12 @@ pub enum Command {
     Methods(Methods),
     /// Turn the dials of matching methods
     Dial(Dial),
+    /// Turn dials as a dial set says, all in one change
+    Apply(Apply),
+    /// Write the orders that stand as a dial set
+    Save(Save),
+    /// Take back the last change, whoever made it
+    Undo(Undo),
     /// Show every dialled method: wanted, actual, calls
     Status(Status),
     /// Show the numbers as they change, until Ctrl-C (which changes no dial)
@@ -70,7 +78,8 @@ pub struct Ps {
 /// `run`
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Set a dial before the program's first module loads; may be given more than once
+    /// Set a dial before the program's first module loads; may be given more than once, and may end with
+    /// domain=PREFIX and all-domains as a line of a dial set
     #[arg(long = "dial", value_name = "PATTERN=LEVEL")]
     pub dials: Vec<String>,
     /// Write the final status as JSON to FILE when the program ends
@@ -125,12 +134,98 @@ pub struct Dial {
     /// How much to see: off, count, time or trace
     #[arg(value_parser = level)]
     pub level: Level,
+    /// Only in AppDomains whose name begins with PREFIX, those of later included
+    #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub domain: Option<String>,
+    /// Only this copy of a module: its id as `modules` lists it
+    #[arg(long, value_name = "MODULE", value_parser = module_id, conflicts_with = "later")]
+    pub copy: Option<u64>,
+    /// Where AppDomains share one copy, dial it for all of them, though --domain names one
+    #[arg(long, requires = "domain")]
+    pub all_domains: bool,
+    /// How it is turned
+    #[command(flatten)]
+    pub turn: Turn,
+}
+
+impl Dial {
+    /// What is asked for, as a line of a dial set would say it.
+    pub fn order(&self) -> Order {
+        Order {
+            domain: self.domain.clone(),
+            copy: self.copy,
+            all_domains: self.all_domains,
+            ..Order::new(&self.pattern, self.level)
+        }
+    }
+}
+
+/// What `dial` and `apply` have in common.
+#[derive(Debug, Default, Args)]
+pub struct Turn {
     /// Stay in the foreground; the dials are turned off when this command ends
     #[arg(long)]
     pub hold: bool,
-    /// Set the dial although nothing matches yet
+    /// Turn the dials off by themselves after DURATION: 90s, 10m, 2h, 1d
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration::kept_for, conflicts_with = "hold")]
+    pub kept_for: Option<u64>,
+    /// Set also what matches nothing yet
     #[arg(long)]
     pub later: bool,
+    /// Take control from whoever has it
+    #[arg(long)]
+    pub take: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    pub plan: bool,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Turn {
+    /// How long the orders are to stand.
+    pub fn stand(&self) -> Stand {
+        match (self.hold, self.kept_for) {
+            (true, _) => Stand::Held,
+            (false, Some(ms)) => Stand::KeptFor { ms },
+            (false, None) => Stand::Kept,
+        }
+    }
+}
+
+/// `apply`
+#[derive(Debug, Args)]
+pub struct Apply {
+    /// Process id
+    #[arg(value_parser = pid)]
+    pub pid: u32,
+    /// The dial set; - reads standard input
+    pub file: PathBuf,
+    /// How it is turned
+    #[command(flatten)]
+    pub turn: Turn,
+}
+
+/// `save`
+#[derive(Debug, Args)]
+pub struct Save {
+    /// Process id
+    #[arg(value_parser = pid)]
+    pub pid: u32,
+    /// Where to write it; without one, or with -, standard output
+    pub file: Option<PathBuf>,
+    /// Replace FILE if it exists
+    #[arg(long, requires = "file")]
+    pub force: bool,
+}
+
+/// `undo`
+#[derive(Debug, Args)]
+pub struct Undo {
+    /// Process id
+    #[arg(value_parser = pid)]
+    pub pid: u32,
     /// Take control from whoever has it
     #[arg(long)]
     pub take: bool,
@@ -148,7 +243,7 @@ pub struct Status {
     /// Only methods that match
     #[arg(conflicts_with = "agent")]
     pub pattern: Option<String>,
-    /// The agent's own account: control, memory, budgets, who turned what
+    /// The agent's own account: control, the orders that stand, memory, budgets, who turned what
     #[arg(long)]
     pub agent: bool,
     /// One JSON array (with --agent: one object)
@@ -208,85 +303,14 @@ pub fn check_pattern(pattern: &str) -> Result<(), String> {
     Pattern::parse(pattern).map(drop).map_err(|error| error.to_string())
 }
 
-/// An order for every copy, in every domain.
-pub fn order(pattern: &str, level: Level) -> Order {
-    Order { pattern: pattern.to_owned(), level, domain: None, copy: None }
+fn module_id(word: &str) -> Result<u64, String> {
+    let digits = word.strip_prefix("0x").filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    let id = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    id.ok_or_else(|| {
+        "a module's id is written as `redial modules` lists it, for example 0x7f31c0a84000".to_owned()
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    fn parse(line: &str) -> Result<Command, clap::error::ErrorKind> {
-        let words = std::iter::once("redial").chain(line.split_whitespace());
-        Arguments::try_parse_from(words)
-            .map_err(|error| error.kind())
-            .map(|all| all.command.expect("a command"))
-    }
-
-    #[test]
-    fn the_definition_is_sound() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn run_leaves_its_commands_options_alone() {
-        let Ok(Command::Run(run)) = parse("run --dial A.B=count --dial C.*=off -- dotnet --dial x.dll -- y")
-        else {
-            panic!("a run");
-        };
-        assert_eq!(run.dials, ["A.B=count", "C.*=off"]);
-        assert_eq!(run.command, ["dotnet", "--dial", "x.dll", "--", "y"]);
-        assert!(parse("run").is_err() && parse("run --").is_err() && parse("run dotnet").is_err());
-    }
-
-    #[test]
-    fn dial_takes_known_levels_only() {
-        let Ok(Command::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else {
-            panic!("a dial")
-        };
-        assert_eq!(
-            (dial.pid, dial.level, dial.hold, dial.later, dial.take),
-            (42, Level::Count, true, false, true)
-        );
-        for line in
-            ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off", "dial 42 A.B"]
-        {
-            assert!(parse(line).is_err(), "{line}");
-        }
-    }
-
-    #[test]
-    fn numbers_have_bounds() {
-        for line in
-            ["watch 1 --interval 9", "watch 1 --count 0", "methods 1 --limit 0", "modules 99999999999"]
-        {
-            assert_eq!(parse(line).err(), Some(clap::error::ErrorKind::ValueValidation), "{line}");
-        }
-        assert!(parse("status 1 A.B --agent").is_err(), "the agent's account has no pattern");
-    }
-
-    #[test]
-    fn a_process_id_is_a_number() {
-        for (word, good) in
-            [("1", true), ("4294967295", true), ("abc", false), ("0", false), ("4294967296", false)]
-        {
-            let parsed = Arguments::try_parse_from(["redial", "dial", word, "A.B", "off"]);
-            match parsed {
-                Ok(_) => assert!(good, "{word}"),
-                Err(error) => {
-                    let text = error.to_string();
-                    assert!(!good && text.contains("a process id is a number"), "{word}: {text}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn commands_of_later_do_not_exist() {
-        for line in ["attach 1", "env", "apply 1 f", "save 1", "undo 1", "il 1 A.B", "events 1"] {
-            assert!(parse(line).is_err(), "{line}");
-        }
-    }
-}
+#[path = "arguments_tests.rs"]
+mod tests;

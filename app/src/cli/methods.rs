@@ -48,7 +48,7 @@ pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
         };
     }
     if shown < matched {
-        let matched = words::count(matched, "method", "methods");
+        let matched = words::methods(matched);
         sentence(format!("{} of {matched} listed; --limit N lists more", words::grouped(shown)));
     }
     Ok(Exit::Done)
@@ -69,22 +69,23 @@ impl<'a> Names<'a> {
 }
 
 fn print_lines(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
-    let (mut shown, mut escaped) = (0, false);
+    let (mut shown, mut pointers) = (0, false);
     for_each(pid, pages, names, |method| {
         shown += 1;
-        let name = format!("{}!{}{}", method.module, method.method, method.signature);
-        escaped |= has_escaped_star(&name);
+        pointers |= has_pointer(method.signature);
+        let signature = words::plain_parameters(method.signature);
+        let name = format!("{}!{}{signature}", method.module, method.method);
         out.line(&format!("{}  {}", method.token, crate::output::table::printable(&name)))
     })?;
-    if escaped {
+    if pointers {
         out.flush()?;
-        sentence(r"'\*' is a pointer's star: the lines are patterns, in which '*' alone stands for anything");
+        sentence(r"in a pattern '*' alone stands for anything; a pointer's star is '\*' there");
     }
     Ok(shown)
 }
 
-fn has_escaped_star(name: &str) -> bool {
-    name.contains(r"\*")
+fn has_pointer(signature: &str) -> bool {
+    signature.contains(r"\*")
 }
 
 fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
@@ -153,10 +154,7 @@ mod tests {
 
     #[test]
     fn a_pointer_is_told_from_an_array() {
-        assert!(
-            has_escaped_star(r"Shop!Shop.Raw.Fill(byte\*)")
-                && !has_escaped_star("Shop!Shop.Raw.Fill(byte[])")
-        );
+        assert!(has_pointer(r"(byte\*)") && !has_pointer("(byte[])"));
     }
 
     #[test]

@@ -2,17 +2,24 @@
 //! its exit code what came of it.
 #![forbid(unsafe_code)]
 
+mod apply;
 mod arguments;
 mod dial;
 mod doctor;
+mod duration;
 mod methods;
 mod modules;
 mod off;
 mod order;
+mod places;
 mod ps;
 mod run;
+mod save;
 mod status;
+mod turn;
+mod undo;
 mod watch;
+mod whole_file;
 
 use crate::exit::{Exit, Failure, RUN_FAILED};
 use crate::output;
@@ -34,6 +41,9 @@ pub fn main() -> i32 {
         Command::Modules(arguments) => modules::run(&arguments),
         Command::Methods(arguments) => methods::run(&arguments),
         Command::Dial(arguments) => dial::run(&arguments),
+        Command::Apply(arguments) => apply::run(&arguments),
+        Command::Save(arguments) => save::run(&arguments),
+        Command::Undo(arguments) => undo::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Off(arguments) => off::run(&arguments),

@@ -21,14 +21,15 @@ pub fn run(arguments: &arguments::Off) -> Result<Exit, Failure> {
 }
 
 fn said(reverted: u64, remaining: u64) -> String {
-    let copies = |number| words::count(number, "copy", "copies");
     match (reverted, remaining) {
         (0, 0) => "no dial was on".to_owned(),
-        (reverted, 0) => format!("every dial is off: {} reverted to the original IL", copies(reverted)),
+        (reverted, 0) => {
+            format!("every dial is off: {} reverted to the original IL", words::methods(reverted))
+        }
         (reverted, remaining) => format!(
             "{} reverted to the original IL, {} not (see `redial status`)",
-            copies(reverted),
-            copies(remaining)
+            words::methods(reverted),
+            words::methods(remaining)
         ),
     }
 }
@@ -40,7 +41,7 @@ mod tests {
     #[test]
     fn what_was_done_is_said_in_numbers() {
         assert_eq!(said(0, 0), "no dial was on");
-        assert_eq!(said(1, 0), "every dial is off: 1 copy reverted to the original IL");
-        assert!(said(2, 1).starts_with("2 copies reverted to the original IL, 1 copy not"));
+        assert_eq!(said(1, 0), "every dial is off: 1 method reverted to the original IL");
+        assert!(said(2, 1).starts_with("2 methods reverted to the original IL, 1 method not"));
     }
 }

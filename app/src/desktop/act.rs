@@ -7,6 +7,7 @@ use crate::model::ids::Node;
 use crate::model::list::{Key, Sort};
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
+use crate::model::selection::Mode;
 use crate::output::words;
 use crate::views;
 use crate::views::confirm::Bulk;
@@ -72,9 +73,6 @@ impl App {
             Command::Pick(node, mode) => self.change(|connection| connection.click(node, mode)),
             Command::Expand(node) => self.change(|connection| connection.tree.toggle(node)),
             Command::Sort(sort) => {
-                // A tree has the order of its names; who asks for another wants the table.
-                self.settings.tree = false;
-                self.follow_settings();
                 self.change(|connection| connection.set_sort(sort));
                 // Who sorts looks at what comes first, save for one row that is looked at already.
                 self.methods.to_top =
@@ -154,7 +152,7 @@ impl App {
             (connection.shape, connection.selection.focus(), how)
             && !matches!(node, Node::Method(_))
         {
-            self.change(|connection| connection.tree.set_expanded(node, how == Move::Up));
+            self.open_or_close(node, how == Move::Up);
             return;
         }
         let targets = connection.targets();
@@ -183,6 +181,20 @@ impl App {
             }
             None => {}
         }
+    }
+
+    /// Opens a group of the tree, or goes into it if it is open; closes it, or goes to the one above it if it is closed.
+    fn open_or_close(&mut self, node: Node, open: bool) {
+        self.methods.follow = true;
+        self.change(|connection| {
+            let above = connection.catalogue.parent(node);
+            match (open, connection.tree.is_expanded(node), above) {
+                (true, true, _) => connection.step(1, false),
+                (false, false, Some(above)) => connection.click(above, Mode::Replace),
+                (false, false, None) => {}
+                _ => connection.tree.set_expanded(node, open),
+            }
+        });
     }
 
     /// Turns at once what is small or possible anyway only as a refusal; asks first about what is large.
@@ -300,6 +312,9 @@ impl App {
                 }
             }
         }
+        if let Some(id) = self.model.met_agent() {
+            self.workers.retry(id);
+        }
         self.await_start();
         let Some(launched) = self.launching.and_then(|ticket| self.model.launched.get(&ticket)) else {
             return;
@@ -367,7 +382,7 @@ impl App {
         let Some(connection) = self.model.current() else { return };
         let (text, rows) = copy::table(connection, form);
         context.copy_text(text);
-        let rows = words::count(rows as u64, "method", "methods");
+        let rows = words::methods(rows as u64);
         let now = self.now();
         self.model.log.add(now, None, Kind::Notice, format!("copied {rows}"));
     }

@@ -1,4 +1,4 @@
-//! Tables for the clipboard: exactly what is shown, with full names.
+//! Tables for the clipboard: exactly what is shown, with full names that are patterns.
 
 use crate::commands::Form;
 use crate::model::connection::Connection;
@@ -38,7 +38,7 @@ fn row(connection: &Connection, method: MethodIx) -> [String; 6] {
         note = row.note.as_deref().unwrap_or_default().to_owned();
     }
     let state = dial.row.map(|_| dial.state.word().to_owned()).unwrap_or_default();
-    [connection.catalogue.full_name(method).text, dial.wanted.to_string(), state, calls, rate, note]
+    [connection.catalogue.pattern(method), dial.wanted.to_string(), state, calls, rate, note]
 }
 
 fn write(rows: &[[String; 6]], form: Form) -> String {

@@ -12,23 +12,26 @@ impl App {
         let typing = context.text_edit_focused();
         let overlay = self.confirm.is_some() || self.palette.is_some() || self.keys || self.launch;
         let situation = self.situation();
-        // Keys of one frame are carried out in the order they were pressed.
-        let mut pressed: Vec<(usize, Command)> = Vec::new();
-        for command in listed().chain([&Command::Escape]) {
-            let Some(shortcut) = command.shortcut() else { continue };
+        let menu = Popup::is_any_open(context);
+        let given = |command: &Command| {
             let turning = matches!(command, Command::ToggleSelected | Command::TurnUp | Command::TurnDown);
             let not_now = command.gives_way_to_text() && (typing || overlay)
                 // A button or knob that has the focus takes Space and the arrows itself.
-                || turning && focused.is_some();
-            // A menu that is open takes Escape for itself.
-            let not_now = not_now || *command == Command::Escape && Popup::is_any_open(context);
-            let at = context.input(|input| input.events.iter().position(|event| is_press(event, &shortcut)));
-            if !not_now && context.input_mut(|input| input.consume_shortcut(&shortcut)) {
-                pressed.push((at.unwrap_or_default(), command.clone()));
-            }
-        }
-        pressed.sort_by_key(|(at, _)| *at);
-        commands.extend(pressed.into_iter().map(|(_, command)| command));
+                || turning && focused.is_some()
+                // A menu that is open takes Escape for itself.
+                || *command == Command::Escape && menu;
+            !not_now
+        };
+        // Every press counts, in the order they came: two of one frame are two.
+        context.input_mut(|input| {
+            input.events.retain(|event| match meant(event).filter(&given) {
+                Some(command) => {
+                    commands.push(command);
+                    false
+                }
+                None => true,
+            });
+        });
         // The desktop's own gesture for copying arrives as an event, not as a key.
         let copied = context.input(|input| input.events.contains(&Event::Copy));
         if copied && !typing && !overlay {
@@ -80,6 +83,16 @@ impl App {
     }
 }
 
-fn is_press(event: &Event, shortcut: &KeyboardShortcut) -> bool {
-    matches!(event, Event::Key { key, pressed: true, .. } if *key == shortcut.logical_key)
+/// The command whose key was pressed. A command with Shift is not the one without: of several that fit, the one whose
+/// key needs the most modifiers is meant.
+fn meant(event: &Event) -> Option<Command> {
+    let Event::Key { key, pressed: true, modifiers, .. } = event else { return None };
+    let fits = |shortcut: &KeyboardShortcut| {
+        *key == shortcut.logical_key && modifiers.matches_logically(shortcut.modifiers)
+    };
+    listed()
+        .chain([&Command::Escape])
+        .filter_map(|command| command.shortcut().filter(fits).map(|shortcut| (command, shortcut)))
+        .max_by_key(|(_, shortcut)| shortcut.modifiers.shift)
+        .map(|(command, _)| command.clone())
 }

@@ -1,17 +1,24 @@
 //! Where everything stands in the window.
 
+use super::panels::Sized;
 use super::{App, TOAST};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
+use crate::model::update::Retry;
 use crate::ui::theme::Palette;
 use crate::views::empty::Why;
 use crate::views::{
     bar, confirm, detail, empty, ended, keys, launch, log, loss, methods, palette, processes, strip,
 };
-use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, RichText, Ui, vec2};
+use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, Rangef, RichText, Ui, vec2};
 use std::time::Instant;
+
+/// Width of the processes until it is dragged, points.
+pub(super) const PROCESSES: f32 = 250.0;
+/// The same of the selection.
+const DETAIL: f32 = 270.0;
 
 impl App {
     /// Draws everything.
@@ -21,44 +28,52 @@ impl App {
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
         Panel::top("bar").frame(frame(colours.raised)).show(ui, |ui| bar::show(ui, &situation, on, commands));
-        let mono = self.mono();
+        let mono = self.now().mono;
         Panel::bottom("strip")
             .frame(frame(colours.raised))
             .show(ui, |ui| strip::show(ui, self.model.current(), mono, commands));
         let room = ui.ctx().content_rect().size();
         if self.settings.log_open {
-            let shown = Panel::bottom("log")
-                .resizable(true)
-                .default_size(self.settings.log_height.unwrap_or((room.y * 0.22).clamp(70.0, 150.0)))
-                .size_range(60.0..=(room.y * 0.5).max(60.0))
-                .frame(frame(colours.panel))
-                .show(ui, |ui| log::show(ui, &mut self.log, &self.model.log, &self.model.output));
-            self.settings.log_height = Some(shown.response.rect.height());
+            let log = Sized {
+                panel: Panel::bottom("log").frame(frame(colours.panel)),
+                name: "log",
+                flat: true,
+                wanted: self.settings.log_height.unwrap_or((room.y * 0.22).clamp(70.0, 150.0)),
+                range: Rangef::new(60.0, (room.y * 0.5).max(60.0)),
+            };
+            let dragged =
+                log.show(ui, |ui| log::show(ui, &mut self.log, &self.model.log, &self.model.output));
+            self.settings.log_height = dragged.or(self.settings.log_height);
         }
         let picked = self.model.current().map(|connection| connection.process);
-        let shown = Panel::left("processes")
-            .resizable(true)
-            .default_size(self.settings.processes_width.unwrap_or(250.0))
-            .size_range(140.0..=(room.x * 0.35).max(140.0))
-            .frame(frame(colours.panel))
+        let processes = Sized {
+            panel: Panel::left("processes").frame(frame(colours.panel)),
+            name: "processes",
+            flat: false,
+            wanted: self.settings.processes_width.unwrap_or(PROCESSES),
+            range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
+        };
+        let dragged = processes
             .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model.processes, picked, commands));
-        self.settings.processes_width = Some(shown.response.rect.width());
+        self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
         let wide = ui.available_width() > 700.0;
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
-            let shown = Panel::right("detail")
-                .resizable(true)
-                .default_size(self.settings.detail_width.unwrap_or(270.0))
-                .size_range(200.0..=500.0)
-                .frame(frame(colours.panel))
-                .show(ui, |ui| {
-                    egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-                        if let Some(connection) = self.model.current() {
-                            detail::show(ui, connection, commands);
-                        }
-                    });
+            let detail = Sized {
+                panel: Panel::right("detail").frame(frame(colours.panel)),
+                name: "detail",
+                flat: false,
+                wanted: self.settings.detail_width.unwrap_or(DETAIL),
+                range: Rangef::new(200.0, 500.0),
+            };
+            let dragged = detail.show(ui, |ui| {
+                egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                    if let Some(connection) = self.model.current() {
+                        detail::show(ui, connection, commands);
+                    }
                 });
-            self.settings.detail_width = Some(shown.response.rect.width());
+            });
+            self.settings.detail_width = dragged.or(self.settings.detail_width);
         }
         CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))
@@ -67,7 +82,7 @@ impl App {
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
-        let mono = self.mono();
+        let mono = self.now().mono;
         let App { model, methods: state, .. } = self;
         let ended = ended::of(model);
         let unread = model.current().is_none_or(|connection| connection.catalogue.is_empty());
@@ -84,14 +99,16 @@ impl App {
         if connection.catalogue.is_empty() {
             let row = model.processes.get(connection.process);
             let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
-            let (waiting, gone);
+            let launch_only = unready.is_some_and(|row| matches!(row.agent, AgentState::LaunchOnly(_)));
+            let waiting;
             let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
-                (Status::Lost { why, .. }, None) => {
-                    gone = why.clone();
-                    Why::Gone(&gone)
+                (Status::Lost { why, retry: Retry::Never, .. }, _) => Why::Gone { what: why, ended: true },
+                (Status::Lost { .. } | Status::Connecting, _) if launch_only => {
+                    Why::NoAgent { process: &process }
                 }
+                (Status::Lost { why, .. }, None) => Why::Gone { what: why, ended: false },
                 (Status::Lost { .. } | Status::Connecting, Some(why)) => {
-                    Why::NoAgent { process: &process, why }
+                    Why::Unfit { process: &process, why }
                 }
                 (Status::Connecting, None) => {
                     waiting = format!("Connecting to {process}…");

@@ -3,25 +3,28 @@
 #![forbid(unsafe_code)]
 
 mod act;
+mod clock;
 mod copy;
 mod demo;
 mod geometry;
 mod input;
 mod layout;
 mod open;
+mod panels;
 #[cfg(test)]
 mod tests;
 mod workers;
 
+pub use clock::Clock;
 pub use open::{Options, open};
 
 use crate::commands::{Situation, Switches};
 use crate::model::Model;
-use crate::model::connection::{Connection, Status};
+use crate::model::connection::{Connection, Shape, Status};
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
-use crate::model::update::{Now, Update};
+use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
 use crate::ui::theme;
 use crate::views;
@@ -30,7 +33,7 @@ use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use workers::Workers;
 
 /// Time in which messages are taken in before a frame is drawn.
@@ -42,7 +45,7 @@ const TOAST: Duration = Duration::from_secs(8);
 pub struct App {
     model: Model,
     workers: Workers,
-    began: Instant,
+    clock: Clock,
     settings: Settings,
     settings_path: Option<PathBuf>,
     saved: Settings,
@@ -97,7 +100,7 @@ impl App {
         let mut app = App {
             model: Model::default(),
             workers,
-            began: Instant::now(),
+            clock: options.clock,
             saved: settings.clone(),
             settings,
             settings_path: options.settings,
@@ -126,21 +129,7 @@ impl App {
     }
 
     fn now(&self) -> Now {
-        #[cfg(test)]
-        return Now { mono: self.mono(), unix_ms: tests::stage::UNIX_MS };
-        #[cfg(not(test))]
-        self.clock()
-    }
-
-    #[cfg_attr(test, allow(dead_code, reason = "in tests the log's times are always the same"))]
-    fn clock(&self) -> Now {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Now { mono: self.mono(), unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX) }
-    }
-
-    /// Time since the window began. In tests it stands: a slow machine must not change a picture.
-    fn mono(&self) -> Duration {
-        if cfg!(test) { Duration::from_secs(60) } else { self.began.elapsed() }
+        self.clock.now()
     }
 
     fn apply_look(&self, context: &egui::Context) {
@@ -161,6 +150,7 @@ impl App {
         Situation {
             process: connection.is_some(),
             connected: live,
+            ended: connection.is_some_and(|connection| connection.status.retry() == Some(Retry::Never)),
             selected: connection.map_or(0, |connection| connection.selection.len()),
             shown: connection.map_or(0, |connection| connection.row_count()),
             filtered: connection.is_some_and(|connection| !connection.list.filter().text.is_empty()),
@@ -232,6 +222,10 @@ impl eframe::App for App {
             context.request_repaint();
         }
         let waiting = self.model.current().is_some_and(|connection| !connection.turns.pending().is_empty());
+        let due = self.model.current().filter(|connection| connection.shape == Shape::Tree);
+        if let Some(due) = due.and_then(|connection| connection.tree.due()) {
+            context.request_repaint_after(due.saturating_sub(now.mono));
+        }
         if waiting {
             // What was asked for is over after a while, answered or not.
             context.request_repaint_after(Duration::from_millis(500));

@@ -1,5 +1,6 @@
 //! Opening the window, or saying why there is none.
 
+use super::clock::Clock;
 use super::{App, geometry};
 use crate::output::sentence;
 use crate::persist;
@@ -18,6 +19,8 @@ pub struct Options {
     pub settings: Option<PathBuf>,
     /// Whether to look for processes.
     pub scan: bool,
+    /// Where the time is read.
+    pub clock: Clock,
 }
 
 /// Opens the window and stays until it is closed; the exit code.
@@ -26,7 +29,7 @@ pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
         sentence(why);
         return 1;
     }
-    let options = Options { pid, dialled, settings: persist::place(), scan: true };
+    let options = Options { pid, dialled, settings: persist::place(), scan: true, clock: Clock::default() };
     // The window is made before the settings are read for good, which says what is wrong with them.
     let settings = options.settings.as_deref().and_then(persist::glance).unwrap_or_default();
     let native = eframe::NativeOptions {
@@ -45,10 +48,37 @@ pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
         Ok(()) => 0,
         Err(error) => {
             sentence(format!(
-                "the window cannot be opened: {error}; without one, `redial --help` lists commands"
+                "{}; without a window, `redial --help` lists commands",
+                trouble(&error, display())
             ));
             1
         }
+    }
+}
+
+/// The display a window would be opened on, as the environment names it; empty where there are no such names.
+fn display() -> String {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let set = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().filter_map(|name| Some((name, named(name)?)));
+    let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}")).collect();
+    set.join(", ")
+}
+
+/// Why no window could be opened. What the toolkit says of displays is where in its source it gave up.
+fn trouble(error: &eframe::Error, display: String) -> String {
+    match error {
+        eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_) if display.is_empty() => {
+            "no window can be opened: the desktop refuses one".to_owned()
+        }
+        eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_) => {
+            format!("no window can be opened: no display answers at {display}, or this user may not use it")
+        }
+        eframe::Error::Glutin(_) | eframe::Error::NoGlutinConfigs(..) | eframe::Error::OpenGL(_) => {
+            let first = error.to_string();
+            let first = first.lines().next().unwrap_or_default();
+            format!("no window can be opened: OpenGL is missing here or too old ({first})")
+        }
+        error => format!("no window can be opened: {error}"),
     }
 }
 

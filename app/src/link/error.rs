@@ -113,6 +113,8 @@ fn refusal(refusal: &Refusal) -> String {
             holder.program, holder.pid
         ),
         Refusal::NothingMatched { suggestions } => nothing_matched(suggestions),
+        Refusal::NothingToUndo => "there is no change to undo".to_owned(),
+        Refusal::Cancelled => "cancelled; what it had turned was turned back".to_owned(),
     }
 }
 
@@ -133,7 +135,7 @@ impl LinkError {
             LinkError::NoAgent { .. } => Exit::NoAgent,
             LinkError::Refused(Refusal::BadPattern(_)) => Exit::Usage,
             LinkError::Refused(Refusal::ControlHeld(_)) => Exit::ControlHeld,
-            LinkError::Refused(Refusal::NothingMatched { .. }) => Exit::NothingMatched,
+            LinkError::Refused(Refusal::NothingMatched { .. } | Refusal::NothingToUndo) => Exit::NothingMatched,
             LinkError::Interrupted => Exit::Done,
             LinkError::Refused(_)
             | LinkError::NotAllowed { .. }
@@ -170,6 +172,8 @@ mod tests {
                 "did you mean '*.Add' or 'Shop!*'?",
             ),
             (Refusal::OverLimit("at most 1,024 orders".into()), Exit::Failed, "1,024"),
+            (Refusal::NothingToUndo, Exit::NothingMatched, "no change to undo"),
+            (Refusal::Cancelled, Exit::Failed, "turned back"),
         ];
         for (refusal, exit, part) in cases {
             let failure = Failure::from(LinkError::Refused(refusal));

@@ -3,7 +3,7 @@
 
 use redial_protocol::AGENT_CLSID;
 use redial_protocol::ids::ProcessKey;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::{dialset, process};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -188,7 +188,7 @@ mod tests {
     const LAUNCHER: ProcessKey = ProcessKey { pid: 42, start: 777 };
 
     fn order() -> Order {
-        Order { pattern: "Shop.Cart.*".into(), level: Level::Count, domain: None, copy: None }
+        Order::new("Shop.Cart.*", Level::Count)
     }
 
     #[test]

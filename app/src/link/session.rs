@@ -6,7 +6,7 @@ use super::wire::{Heard, PING_ID, Wire};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::frozen::{AgentFacts, ClientHello};
-use redial_protocol::limits::SESSION_SILENCE_MS;
+use redial_protocol::limits::SESSION_PING_MS;
 use redial_protocol::message::{Command, Event, Reply, Request, StatusRow};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::transport::Connection;
@@ -19,7 +19,7 @@ const HELLO_PATIENCE: Duration = Duration::from_secs(5);
 /// 30 s and says so, so that more than this is a hang.
 const REPLY_PATIENCE: Duration = Duration::from_secs(40);
 /// How often a session that holds dials says that it is there.
-pub const PING_EVERY: Duration = Duration::from_millis(SESSION_SILENCE_MS / 3);
+pub const PING_EVERY: Duration = Duration::from_millis(SESSION_PING_MS);
 
 /// A page that belongs to the request being answered.
 #[derive(Debug)]

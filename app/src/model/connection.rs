@@ -12,7 +12,7 @@ use super::methodset::MethodSet;
 use super::selection::{Mode, Selection};
 use super::tree::{Tree, TreeRows};
 use super::turns::Turns;
-use super::update::{Now, Refused};
+use super::update::{Now, Refused, Retry};
 use crate::model::live::TICK_MS;
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
@@ -35,9 +35,29 @@ pub enum Status {
     Lost {
         /// Why, as a sentence.
         why: String,
-        /// When the next attempt begins, on `Now::mono`'s clock; absent: there will be none.
-        retry_at: Option<Duration>,
+        /// What comes next.
+        retry: Retry,
+        /// When it ended, on `Now::mono`'s clock.
+        since: Duration,
     },
+}
+
+impl Status {
+    /// When the next attempt begins by itself, on `Now::mono`'s clock; None: none is planned.
+    pub fn retry_at(&self) -> Option<Duration> {
+        match self {
+            Status::Lost { retry: Retry::After(wait), since, .. } => Some(*since + *wait),
+            Status::Lost { .. } | Status::Connecting | Status::Live => None,
+        }
+    }
+
+    /// What follows a loss; None while there is a session, or one is tried.
+    pub fn retry(&self) -> Option<Retry> {
+        match self {
+            Status::Lost { retry, .. } => Some(*retry),
+            Status::Connecting | Status::Live => None,
+        }
+    }
 }
 
 /// Which form the methods have on screen.
@@ -74,6 +94,8 @@ pub struct GroupDial {
     pub wanted: Option<Level>,
     /// Whether a turn that concerns some of them is not answered yet.
     pub pending: bool,
+    /// Methods found to have no body, as they were asked to be on; what the others want is what counts.
+    pub bodyless: u32,
     /// Methods by wanted level; those never dialled count as off.
     pub by_level: [u32; Level::ALL.len()],
     /// Numbers of those that are or were dialled.
@@ -119,6 +141,7 @@ pub struct Connection {
     arrivals: VecDeque<(Duration, u64)>,
     /// Methods that were asked to be on and cannot be, and what that was found from.
     unable: Bits,
+    bodyless: Bits,
     unable_at: (u64, u64, u64),
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
@@ -146,6 +169,7 @@ impl Connection {
             turns: Turns::default(),
             arrivals: VecDeque::new(),
             unable: Bits::default(),
+            bodyless: Bits::default(),
             unable_at: (0, 0, 0),
             tickets: 0,
             refused: None,
@@ -159,8 +183,10 @@ impl Connection {
         self.settle_unable();
         self.list.settle(&self.catalogue, &self.live);
         if self.shape == Shape::Tree {
-            let text = &self.list.filter().text;
-            self.tree.settle(&self.catalogue, self.list.visible(), self.list.edition(), text);
+            let (visible, edition) = (self.list.visible(), self.list.edition());
+            let order = (self.list.sort(), self.list.is_held());
+            self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
+            self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
         }
     }
 
@@ -180,6 +206,8 @@ impl Connection {
         }
         self.unable.clone_from(self.turns.tried());
         self.unable.subtract(&able);
+        self.bodyless.clone_from(self.turns.tried());
+        self.bodyless.subtract(self.live.known());
     }
 
     /// Whether a method is off because it was asked to be on and cannot be.
@@ -198,7 +226,7 @@ impl Connection {
         self.list.set_filter(filter);
     }
 
-    /// Sets the order of the table.
+    /// Sets the order: of the table, and of siblings in the tree.
     pub fn set_sort(&mut self, sort: Sort) {
         self.list.set_sort(sort);
     }
@@ -287,8 +315,9 @@ impl Connection {
     fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
         let visible = self.list.visible();
         let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
-        let unable = ranges.iter().map(|range| visible.count_both(&self.unable, range.clone())).sum();
-        self.summed(ranges, (methods, unable), self.live.sums(ranges, Some(visible)), || {
+        let both = |bits: &Bits| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
+        let out = (both(&self.unable), both(&self.bodyless));
+        self.summed(ranges, methods, out, self.live.sums(ranges, Some(visible)), || {
             self.turns.whole(&self.shown_in(ranges).ranges().collect::<Vec<_>>())
         })
     }
@@ -297,16 +326,18 @@ impl Connection {
     pub fn group_of_set(&self, set: &MethodSet) -> GroupDial {
         let ranges: Vec<Range<u32>> = set.ranges().collect();
         let methods = u32::try_from(set.len()).unwrap_or(u32::MAX);
-        let unable = ranges.iter().map(|range| self.unable.count_in(range.clone())).sum();
-        self.summed(&ranges, (methods, unable), self.live.sums(&ranges, None), || self.turns.whole(&ranges))
+        let all = |bits: &Bits| ranges.iter().map(|range| bits.count_in(range.clone())).sum();
+        let out = (all(&self.unable), all(&self.bodyless));
+        self.summed(&ranges, methods, out, self.live.sums(&ranges, None), || self.turns.whole(&ranges))
     }
 
-    /// `methods` are all, and those of them that cannot be on; `asked` is the level that a turn under way asks for all
+    /// `methods` are all; of them, `unable` cannot be on, and `bodyless` for want of a body; `asked` is the level that a turn under way asks for all
     /// of them.
     fn summed(
         &self,
         ranges: &[Range<u32>],
-        (methods, unable): (u32, u32),
+        methods: u32,
+        (unable, bodyless): (u32, u32),
         sums: Sums,
         asked: impl FnOnce() -> Option<Level>,
     ) -> GroupDial {
@@ -321,7 +352,7 @@ impl Connection {
         let wanted = levels.next().filter(|_| levels.next().is_none());
         let pending = self.turns.touches(ranges);
         let wanted = if pending { asked().or(wanted) } else { wanted };
-        GroupDial { methods, wanted, pending, by_level, sums }
+        GroupDial { methods, wanted, pending, bodyless, by_level, sums }
     }
 
     /// Levels this agent offers, lowest first; those above its cap are not among them.

@@ -8,8 +8,9 @@ use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::RuntimeKind;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{DialReport, Event, RefusedMethod, StatusRow, Transition};
+use redial_protocol::message::{Event, StatusRow, Transition};
 use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, RefusedMethod};
 
 /// What an agent of this version says of itself.
 pub fn facts() -> AgentFacts {
@@ -154,19 +155,21 @@ fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
     connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(1)).expect("possible");
     connection.apply(vec![Told::Latency(Duration::from_micros(80))], &mut log, now(1));
     let lost = |retry| Told::Lost { why: "the agent closed the connection".into(), retry };
-    connection.apply(vec![lost(Some(Duration::from_secs(2)))], &mut log, now(1_000));
+    connection.apply(vec![lost(Retry::After(Duration::from_secs(2)))], &mut log, now(1_000));
     let expected = Status::Lost {
         why: "the agent closed the connection".into(),
-        retry_at: Some(Duration::from_secs(3)),
+        retry: Retry::After(Duration::from_secs(2)),
+        since: Duration::from_secs(1),
     };
     assert_eq!((&connection.status, connection.latency), (&expected, None));
+    assert_eq!(connection.status.retry_at(), Some(Duration::from_secs(3)));
     assert!(!connection.dial(add).pending);
     assert!(texts(&log, Kind::Refusal)[0].contains("was not answered"));
     let why = connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(2)).expect_err("lost");
     assert_eq!(why, "the agent closed the connection");
     let said = texts(&log, Kind::Connection).len();
-    connection.apply(vec![Told::Connecting, lost(None)], &mut log, now(3_000));
-    connection.apply(vec![lost(None)], &mut log, now(3_000));
+    connection.apply(vec![Told::Connecting, lost(Retry::Asked)], &mut log, now(3_000));
+    connection.apply(vec![lost(Retry::Asked)], &mut log, now(3_000));
     assert!(texts(&log, Kind::Connection).len() <= said + 1, "not the same again and again");
     assert_eq!(connection.catalogue.len(), 8, "what was seen stays to look at");
 }
@@ -283,4 +286,22 @@ fn a_batch_that_does_not_fit_is_told() {
     let told = vec![Told::Catalogue(CataloguePart::Batch(Box::new(torn)))];
     connection.apply(told, &mut log, now(1));
     assert_eq!(texts(&log, Kind::Notice).len(), 1);
+}
+
+/// Two of a type: one can be on, the other has no body, as the answer to the turn shows.
+#[test]
+fn what_has_no_body_makes_no_group_mixed() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let cart = Node::Type(connection.catalogue.type_of(add));
+    let targets = connection.targets_of(cart);
+    let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
+    let report = DialReport { matched: 2, accepted: 1, bodyless: 1, ..DialReport::default() };
+    let rows = vec![row(&connection, 0, add, State::Live)];
+    let told = vec![Told::Dialled(turn.ticket, Ok(report)), Told::Event(Event::Rows { id: None, rows })];
+    connection.apply(told, &mut log, now(2));
+    connection.settle(now(9_000));
+    for group in [connection.group(cart), connection.group_of_set(&targets)] {
+        assert_eq!((group.wanted, group.bodyless, group.by_level), (Some(Level::Count), 1, [1, 1, 0, 0]));
+    }
 }

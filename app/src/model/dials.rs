@@ -23,6 +23,7 @@ pub struct Dials {
     /// Milliseconds the first fold covers, by the reader's clock.
     first_fold: Option<u64>,
     dropped: u64,
+    late: bool,
     ended: bool,
     missed_deadlines: u64,
 }
@@ -50,6 +51,7 @@ impl Dials {
             }
             Event::Transition(transition) => self.transition(transition),
             Event::Counters { delta, dropped } => {
+                self.late = dropped > self.dropped;
                 self.dropped = dropped;
                 self.fold(&delta);
                 Change::Fold
@@ -59,7 +61,11 @@ impl Dials {
                 self.missed_deadlines = missed_deadlines;
                 Change::Ended
             }
-            Event::Reply { .. } | Event::Methods { .. } | Event::Control(_) => Change::None,
+            Event::Reply { .. }
+            | Event::Methods { .. }
+            | Event::Control(_)
+            | Event::Progress { .. }
+            | Event::Catalogue { .. } => Change::None,
         }
     }
 
@@ -135,9 +141,14 @@ impl Dials {
         self.rows.is_empty()
     }
 
-    /// Updates the agent dropped because this reader was slow.
+    /// Updates the agent merged with later ones because this reader was slow; no number is lost by that.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Whether the last fold came late because this reader was slow.
+    pub fn late(&self) -> bool {
+        self.late
     }
 
     /// Whether the agent said goodbye, so that the numbers are the last ones.
@@ -277,7 +288,7 @@ pub mod tests {
         let delta = CounterDelta { t_ms: 1, rows: vec![RowId(0), RowId(5), RowId(6)], calls: vec![10, 1] };
         dials.apply(Event::Counters { delta, dropped: 3 });
         assert_eq!(numbers(&dials), [(u64::MAX, None)]);
-        assert_eq!(dials.dropped(), 3);
+        assert_eq!((dials.dropped(), dials.late()), (3, true));
     }
 
     #[test]

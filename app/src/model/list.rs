@@ -127,6 +127,11 @@ impl List {
         self.hold = hold;
     }
 
+    /// Whether numbers that change are to move no row, for a moment or until told otherwise.
+    pub fn is_held(&self) -> bool {
+        self.hold || self.still
+    }
+
     /// While it is still, every row keeps its place: also those whose dial is turned for the first time. It is meant
     /// for moments; what the filter shows changes all the same.
     pub fn set_still(&mut self, still: bool) {

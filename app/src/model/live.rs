@@ -5,6 +5,7 @@ use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::ids::MethodIx;
 use super::series::Series;
+use crate::output::words;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
@@ -27,7 +28,7 @@ pub struct LiveRow {
     pub copy: CopyKey,
     /// The method, once the catalogue has it.
     pub method: Option<MethodIx>,
-    /// `Module!Namespace.Type.Method(PARAMS)`.
+    /// `Module!Namespace.Type.Method(PARAMS)`, as people read it.
     pub name: Box<str>,
     /// The AppDomain's name.
     pub domain: Box<str>,
@@ -67,7 +68,10 @@ pub struct Live {
     folded_to: Option<u64>,
     folds: u64,
     updates: u64,
+    /// Updates of this session that the agent sent late, merged with later ones, because we took none; and whether
+    /// there were more of them before the last fold.
     dropped: u64,
+    late: bool,
     ended: bool,
     rows_edition: u64,
     states_edition: u64,
@@ -95,7 +99,7 @@ impl Live {
     pub fn begin_session(&mut self) {
         self.folded_to = None;
         self.ended = false;
-        self.dropped = 0;
+        (self.dropped, self.late) = (0, false);
         for id in std::mem::take(&mut self.busy) {
             if let Some(row) = self.row_mut(id) {
                 row.rate = None;
@@ -183,7 +187,8 @@ impl Live {
                 id,
                 copy: row.copy,
                 method: None,
-                name: format!("{}!{}{}", row.module, row.method, row.signature).into(),
+                name: format!("{}!{}{}", row.module, row.method, words::plain_parameters(&row.signature))
+                    .into(),
                 domain: row.domain.into(),
                 wanted: row.wanted,
                 state: row.state,
@@ -231,6 +236,7 @@ impl Live {
     pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) {
         self.updates += 1;
         self.folds += 1;
+        self.late = dropped > self.dropped;
         self.dropped = dropped;
         let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
         self.folded_to = Some(delta.t_ms);
@@ -345,9 +351,9 @@ impl Live {
         self.updates
     }
 
-    /// Updates the agent dropped because we were slow.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
+    /// Whether the last fold came late because we were slow; nothing is lost by that.
+    pub fn late(&self) -> bool {
+        self.late
     }
 
     /// Whether the agent said goodbye.

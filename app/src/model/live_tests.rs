@@ -49,7 +49,7 @@ fn numbers_rates_and_sparklines_follow_the_agents_clock() {
     assert_eq!((seen(&live, 0), seen(&live, 1)), ((115, Some(200.0)), (1, Some(2.0))));
     live.take_counters(&delta(2_000, &[(0, 50)]), 3);
     assert_eq!((seen(&live, 0), seen(&live, 1)), ((165, Some(100.0)), (1, Some(0.0))));
-    assert_eq!((live.dropped(), live.folds(), live.tick()), (3, 3, 2));
+    assert_eq!((live.late(), live.folds(), live.tick()), (true, 3, 2));
     let series: Vec<f32> =
         live.row(RowId(0)).and_then(|row| row.series.as_ref()).expect("rates").at(2).collect();
     assert_eq!(series[series.len() - 2..], [200.0, 100.0]);

@@ -53,6 +53,13 @@ impl MethodSet {
         self.ranges.get(after).is_some_and(|range| range.start <= method.0)
     }
 
+    /// Methods of a range that are in it.
+    pub fn count_in(&self, wanted: &Range<u32>) -> u32 {
+        let first = self.ranges.partition_point(|range| range.end <= wanted.start);
+        let here = self.ranges.iter().skip(first).take_while(|range| range.start < wanted.end);
+        here.map(|range| range.end.min(wanted.end) - range.start.max(wanted.start)).sum()
+    }
+
     /// Whether some method of a range is in it.
     pub fn touches(&self, wanted: &Range<u32>) -> bool {
         let after = self.ranges.partition_point(|range| range.end <= wanted.start);

@@ -35,6 +35,10 @@ pub struct RuntimeRow {
     pub tested: bool,
 }
 
+/// What there is to say of a process without the agent.
+pub const WITHOUT_AGENT: &str =
+    "it runs without the agent; start it from here, or with `redial run -- COMMAND`";
+
 /// What can be done with a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
@@ -59,11 +63,22 @@ impl AgentState {
     /// One word for a badge.
     pub fn word(&self) -> &'static str {
         match self {
-            AgentState::Unknown => "…",
+            AgentState::Unknown => "looking…",
             AgentState::Loaded(_) => "loaded",
-            AgentState::LaunchOnly(_) => "launch only",
+            AgentState::LaunchOnly(_) => "launch-only",
             AgentState::Refused(_) => "refused",
             AgentState::None(_) => "none",
+        }
+    }
+
+    /// What that word says.
+    pub fn meaning(&self) -> &'static str {
+        match self {
+            AgentState::Unknown => "it was not looked at yet",
+            AgentState::Loaded(_) => "the agent is in it; its methods can be dialled",
+            AgentState::LaunchOnly(_) => WITHOUT_AGENT,
+            AgentState::Refused(_) => "it cannot be looked at",
+            AgentState::None(_) => "it can never be dialled",
         }
     }
 
@@ -116,6 +131,14 @@ impl Processes {
     pub fn answered(&mut self, key: ProcessKey, facts: Box<AgentFacts>) {
         if let Some(row) = self.rows.get_mut(&key) {
             row.agent = AgentState::Loaded(facts);
+            self.arrange();
+        }
+    }
+
+    /// A connection found no agent in a process, whatever was found when the process was looked at last.
+    pub fn has_no_agent(&mut self, key: ProcessKey) {
+        if let Some(row) = self.rows.get_mut(&key).filter(|row| row.agent.can_connect()) {
+            row.agent = AgentState::LaunchOnly(WITHOUT_AGENT.to_owned());
             self.arrange();
         }
     }

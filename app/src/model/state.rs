@@ -1,11 +1,11 @@
 //! The whole of it: processes, connections, log.
 
-use super::connection::Connection;
+use super::connection::{Connection, Status};
 use super::ids::{ConnectionId, Ticket};
 use super::log::{Kind, Log};
 use super::output::Output;
 use super::processes::Processes;
-use super::update::{Launch, Now, Told, Update};
+use super::update::{Launch, Now, Retry, Told, Update};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
 
@@ -57,6 +57,9 @@ impl Model {
                     if let Some(facts) = facts {
                         self.processes.answered(connection.process, facts);
                     }
+                    if connection.status.retry() == Some(Retry::WithAgent) {
+                        self.processes.has_no_agent(connection.process);
+                    }
                 }
             }
             Update::Launch(ticket, launch) => self.launch(ticket, launch, now),
@@ -78,6 +81,19 @@ impl Model {
     /// The connection that is looked at, to be changed.
     pub fn current_mut(&mut self) -> Option<&mut Connection> {
         self.connections.get_mut(&self.current?)
+    }
+
+    /// The connection that is looked at, if it waited for an agent in its process and one is there now: it is to be
+    /// tried again, which is noted.
+    pub fn met_agent(&mut self) -> Option<ConnectionId> {
+        let connection = self.connections.get_mut(&self.current?)?;
+        let waits = connection.status.retry() == Some(Retry::WithAgent);
+        let there = self.processes.get(connection.process).is_some_and(|row| row.agent.can_connect());
+        if !waits || !there {
+            return None;
+        }
+        connection.status = Status::Connecting;
+        Some(connection.id)
     }
 
     /// The connection to a process, if there is one.

@@ -4,9 +4,13 @@
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
+use super::list::Sort;
+use super::live::Live;
 use super::query::fold;
 use super::selection::Rows;
+use super::standing::Standing;
 use std::collections::HashSet;
+use std::time::Duration;
 
 /// With a filter that leaves no more than this, everything is shown expanded: whoever searches wants to see what was
 /// found.
@@ -32,7 +36,8 @@ pub struct Tree {
     /// Groups that were closed though a search would show them open; for this search only.
     closed: HashSet<Node>,
     rows: Vec<TreeRow>,
-    /// The modules of each domain in their order.
+    standing: Standing,
+    /// The modules of each domain by name.
     modules: Vec<Vec<u32>>,
     modules_at: Option<u64>,
     settled_at: Option<(u64, u64, u64)>,
@@ -81,6 +86,26 @@ impl Tree {
     pub fn close_all(&mut self) {
         self.expanded.clear();
         self.edition += 1;
+    }
+
+    /// Puts siblings in order; while `held`, numbers that changed are not heeded. `settle` shows it. `visible` and its
+    /// edition are those that `settle` is given; `at` is a monotonic time.
+    pub fn arrange(
+        &mut self,
+        order: (Sort, bool),
+        visible: (&Bits, u64),
+        catalogue: &Catalogue,
+        live: &Live,
+        at: Duration,
+    ) {
+        if self.standing.settle(order, visible, catalogue, live, at) {
+            self.edition += 1;
+        }
+    }
+
+    /// When `arrange` will heed numbers that have changed; None: none have.
+    pub fn due(&self) -> Option<Duration> {
+        self.standing.due()
     }
 
     /// Brings it up to date with what the filter leaves; whether rows changed. `visible_edition` grows when
@@ -145,7 +170,9 @@ struct Flattening<'a> {
 
 impl Flattening<'_> {
     fn domains(&mut self) {
-        for (domain, modules) in self.tree.modules.iter().enumerate() {
+        let domains = self.tree.modules.iter().enumerate();
+        let standing = &self.tree.standing;
+        for (domain, modules) in standing.in_order(domains, |(domain, _)| Node::Domain(domain as u32)) {
             let node = Node::Domain(domain as u32);
             let methods = modules
                 .iter()
@@ -153,19 +180,30 @@ impl Flattening<'_> {
                 .map(|module| self.visible.count_in(module.methods.clone()))
                 .sum();
             if self.group(node, 0, methods) {
-                for index in modules {
-                    self.module(ModuleIx(*index));
+                for module in self.modules(modules) {
+                    self.module(module);
                 }
             }
         }
+    }
+
+    fn modules(&self, modules: &[u32]) -> Vec<ModuleIx> {
+        let standing = &self.tree.standing;
+        let mut modules = standing.in_order(modules.iter().map(|index| ModuleIx(*index)), Node::Module);
+        if standing.is_by_name() {
+            // Those of frameworks come last, from whichever end the names are read.
+            modules.sort_by_key(|module| self.catalogue.module(*module).is_some_and(|one| one.framework));
+        }
+        modules
     }
 
     fn module(&mut self, module: ModuleIx) {
         let Some(one) = self.catalogue.module(module) else { return };
         let methods = self.visible.count_in(one.methods.clone());
         if self.group(Node::Module(module), 1, methods) {
-            for index in one.namespaces.clone() {
-                self.namespace(NamespaceIx(index));
+            let namespaces = one.namespaces.clone().map(NamespaceIx);
+            for namespace in self.tree.standing.in_order(namespaces, Node::Namespace) {
+                self.namespace(namespace);
             }
         }
     }
@@ -173,8 +211,9 @@ impl Flattening<'_> {
     fn namespace(&mut self, namespace: NamespaceIx) {
         let methods = self.visible.count_in(self.catalogue.methods_of_namespace(namespace));
         if self.group(Node::Namespace(namespace), 2, methods) {
-            for index in self.catalogue.types_of_namespace(namespace) {
-                self.one_type(TypeIx(index));
+            let types = self.catalogue.types_of_namespace(namespace).map(TypeIx);
+            for owner in self.tree.standing.in_order(types, Node::Type) {
+                self.one_type(owner);
             }
         }
     }
@@ -183,13 +222,10 @@ impl Flattening<'_> {
         let range = self.catalogue.methods_of_type(owner);
         let methods = self.visible.count_in(range.clone());
         if self.group(Node::Type(owner), 3, methods) {
-            let rows = self.visible.iter_in(range).map(|method| TreeRow {
-                node: Node::Method(MethodIx(method)),
-                depth: 4,
-                expanded: false,
-                methods: 1,
-            });
-            self.rows.extend(rows);
+            let shown = self.visible.iter_in(range).map(MethodIx);
+            let methods = self.tree.standing.in_order(shown, Node::Method);
+            let row = |method| TreeRow { node: Node::Method(method), depth: 4, expanded: false, methods: 1 };
+            self.rows.extend(methods.into_iter().map(row));
         }
     }
 

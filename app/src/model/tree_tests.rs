@@ -109,3 +109,37 @@ fn everything_open_is_every_method_once_and_places_are_found() {
     let rows = TreeRows { tree: &tree, catalogue: &catalogue };
     assert_eq!(rows.place_near(Node::Method(MethodIx(5))), 0, "its nearest group that is shown");
 }
+
+#[test]
+fn an_order_by_numbers_lasts_a_while_and_as_long_as_it_is_held() {
+    use crate::model::list::Key;
+    let catalogue = small();
+    let (add, clear) =
+        (method(&catalogue, "Shop!Shop.Cart.Add(int)"), method(&catalogue, "Shop!Shop.Cart.Clear()"));
+    let mut live =
+        crate::model::list::tests::live(&catalogue, &[add.0, clear.0], |place| 9 - u64::from(place));
+    let visible = Bits::all(catalogue.len());
+    let mut tree = Tree::default();
+    tree.reveal(Node::Method(add), &catalogue);
+    let sort = Sort { key: Key::Calls, descending: true };
+    let mut first = |live: &Live, held: bool, seconds: u64| {
+        let at = Duration::from_secs(seconds);
+        tree.arrange((sort, held), (&visible, 1), &catalogue, live, at);
+        tree.settle(&catalogue, &visible, 1, "");
+        let first = tree.rows().iter().find_map(|row| match row.node {
+            Node::Method(method) => Some(method),
+            _ => None,
+        });
+        (first, tree.due())
+    };
+    assert_eq!(first(&live, false, 10), (Some(add), None));
+    let delta = redial_protocol::counters::CounterDelta {
+        t_ms: 1_000,
+        rows: vec![redial_protocol::ids::RowId(1)],
+        calls: vec![100],
+    };
+    live.take_counters(&delta, 0);
+    assert_eq!(first(&live, false, 11), (Some(add), Some(Duration::from_secs(12))), "not yet");
+    assert_eq!(first(&live, true, 13), (Some(add), None), "held");
+    assert_eq!(first(&live, false, 13), (Some(clear), None));
+}

@@ -8,7 +8,7 @@ use super::methodset::MethodSet;
 use super::update::Now;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
 use std::ops::Range;
 use std::time::Duration;
@@ -46,30 +46,34 @@ pub struct Pending {
     /// When the agent accepted it.
     pub accepted: Option<Now>,
     wishes: Vec<Wish>,
-    change: Option<Change>,
+    /// What it does again or takes back, if it is no turn of its own.
+    again: Option<Again>,
+}
+
+/// A change that is undone, or done again.
+#[derive(Clone, Debug)]
+struct Again {
+    redo: bool,
+    change: Change,
 }
 
 /// What a turn changed.
 #[derive(Clone, Debug)]
 struct Change {
+    /// The turn that made it first.
+    made: Ticket,
     words: String,
     before: Vec<Wish>,
     after: Vec<Wish>,
-    direction: Direction,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Do,
-    Undo,
-    Redo,
 }
 
 /// Turns under way and turns done.
 #[derive(Debug, Default)]
 pub struct Turns {
     pending: Vec<Pending>,
+    /// Oldest first.
     undo: Vec<Change>,
+    /// Newest first.
     redo: Vec<Change>,
     /// Methods that turns which were accepted asked to be on.
     tried: Bits,
@@ -77,15 +81,19 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Notes a turn and what it will undo. `all_off` has no wishes of its own.
+    /// Notes a turn, and what undoes it: that can be asked for at once.
     pub fn begin(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, live: &Live, now: Now) {
-        let before = before(&wishes, live);
-        let change = Change { words: words.clone(), before, after: wishes.clone(), direction: Direction::Do };
-        self.push(ticket, words, wishes, Some(change), now);
+        let before = self.before(&wishes, live);
+        self.redo.clear();
+        self.undo.push(Change { made: ticket, words: words.clone(), before, after: wishes.clone() });
+        if self.undo.len() > UNDONE {
+            self.undo.remove(0);
+        }
+        self.push(ticket, words, wishes, None, now);
     }
 
-    fn push(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, change: Option<Change>, since: Now) {
-        self.pending.push(Pending { ticket, words, since, accepted: None, wishes, change });
+    fn push(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, again: Option<Again>, since: Now) {
+        self.pending.push(Pending { ticket, words, since, accepted: None, wishes, again });
         self.edition += 1;
     }
 
@@ -101,12 +109,30 @@ impl Turns {
 
     /// Begins to undo the last change (or to redo the one undone last): the wishes to send.
     pub fn begin_undo(&mut self, ticket: Ticket, redo: bool, now: Now) -> Option<(String, Vec<Wish>)> {
-        let mut change = if redo { self.redo.pop() } else { self.undo.pop() }?;
-        change.direction = if redo { Direction::Redo } else { Direction::Undo };
+        let change = if redo { self.redo.pop() } else { self.undo.pop() }?;
         let wishes = if redo { change.after.clone() } else { change.before.clone() };
         let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
-        self.push(ticket, words.clone(), wishes.clone(), Some(change), now);
+        let into = if redo { &mut self.undo } else { &mut self.redo };
+        into.push(change.clone());
+        self.push(ticket, words.clone(), wishes.clone(), Some(Again { redo, change }), now);
         Some((words, wishes))
+    }
+
+    /// What the methods of some wishes want now: what was asked for last, and of the others what the agent said.
+    fn before(&self, wishes: &[Wish], live: &Live) -> Vec<Wish> {
+        let mut all = Bits::default();
+        for range in wishes.iter().flat_map(|(_, set)| set.ranges()) {
+            all.grow(range.end as usize);
+            all.set_range(range, true);
+        }
+        let waiting = self.pending.iter().rev().filter(|pending| pending.accepted.is_none());
+        let mut before: Vec<Wish> = Vec::new();
+        for (level, set) in waiting.flat_map(|pending| &pending.wishes) {
+            before.push((*level, take(&mut all, set)));
+        }
+        before.extend(said(all, live));
+        before.retain(|(_, set)| !set.is_empty());
+        before
     }
 
     /// The turn was accepted.
@@ -118,19 +144,6 @@ impl Turns {
             self.tried.grow(range.end as usize);
             self.tried.set_range(range, true);
         }
-        if let Some(change) = pending.change.take() {
-            match change.direction {
-                Direction::Do => {
-                    self.redo.clear();
-                    self.undo.push(change);
-                }
-                Direction::Redo => self.undo.push(change),
-                Direction::Undo => self.redo.push(change),
-            }
-            if self.undo.len() > UNDONE {
-                self.undo.remove(0);
-            }
-        }
         self.edition += 1;
         Some(pending)
     }
@@ -139,11 +152,22 @@ impl Turns {
     pub fn failed(&mut self, ticket: Ticket) -> Option<Pending> {
         let at = self.pending.iter().position(|pending| pending.ticket == ticket)?;
         let mut pending = self.pending.remove(at);
-        // What could not be undone can be tried again.
-        match pending.change.take() {
-            Some(change) if change.direction == Direction::Undo => self.undo.push(change),
-            Some(change) if change.direction == Direction::Redo => self.redo.push(change),
-            _ => {}
+        match pending.again.take() {
+            // What was not done needs no undoing.
+            None => self.undo.retain(|change| change.made != ticket),
+            // What could not be undone can be tried again.
+            Some(Again { redo, change }) => {
+                self.undo.retain(|one| one.made != change.made);
+                self.redo.retain(|one| one.made != change.made);
+                // Each in its place: others may have been asked for since.
+                if redo {
+                    let at = self.redo.partition_point(|one| one.made > change.made);
+                    self.redo.insert(at, change);
+                } else {
+                    let at = self.undo.partition_point(|one| one.made < change.made);
+                    self.undo.insert(at, change);
+                }
+            }
         }
         self.edition += 1;
         Some(pending)
@@ -208,24 +232,25 @@ impl Turns {
         &self.pending
     }
 
-    /// Whether an answer is still awaited.
-    pub fn is_waiting(&self) -> bool {
-        self.pending.iter().any(|pending| pending.accepted.is_none())
-    }
-
     /// Grows with every change.
     pub fn edition(&self) -> u64 {
         self.edition
     }
 }
 
-/// What the methods of some wishes want now.
-fn before(wishes: &[Wish], live: &Live) -> Vec<Wish> {
-    let mut all = Bits::default();
-    for range in wishes.iter().flat_map(|(_, set)| set.ranges()) {
-        all.grow(range.end as usize);
-        all.set_range(range, true);
+/// Takes out of `all` what is in `set`.
+fn take(all: &mut Bits, set: &MethodSet) -> MethodSet {
+    let mut these = Bits::none(all.len());
+    for range in set.ranges() {
+        these.set_range(range, true);
     }
+    these.intersect(all);
+    all.subtract(&these);
+    MethodSet::from_bits(&these)
+}
+
+/// What methods want, as the agent said.
+fn said(mut all: Bits, live: &Live) -> Vec<Wish> {
     let mut before = Vec::new();
     for level in Level::ALL.into_iter().rev() {
         let mut these = all.clone();
@@ -255,7 +280,7 @@ pub fn orders(catalogue: &Catalogue, wishes: &[Wish]) -> Result<Vec<Order>, Stri
     let mut orders = Vec::new();
     for (level, set) in wishes {
         for pattern in cover(catalogue, set, MAX_STANDING_ORDERS + 1 - orders.len()) {
-            orders.push(Order { pattern, level: *level, domain: None, copy: None });
+            orders.push(Order::new(pattern, *level));
         }
         if orders.len() > MAX_STANDING_ORDERS {
             return Err(format!(
@@ -311,17 +336,14 @@ fn names_assembly(pattern: &str, name: &str) -> bool {
 /// which the token may be another method's.
 pub fn one_method(catalogue: &Catalogue, method: MethodIx) -> String {
     let index = catalogue.module_of(method);
-    let full = catalogue.full_name(method);
-    let Some(module) = catalogue.module(index) else { return full.text };
+    let named = catalogue.pattern(method);
+    let Some(module) = catalogue.module(index) else { return named };
     let by_token = format!("{}!{:#010x}", module.name, catalogue.token(method).0);
     if has_other_build(catalogue, index) || !names_assembly(&by_token, &module.name) {
         // An assembly whose name no pattern can say is left out: the method's name still is its own.
-        let named = Pattern::parse(&full.text).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
-        return if named {
-            full.text
-        } else {
-            full.text.get(full.type_name.start..).unwrap_or_default().to_owned()
-        };
+        let fits = Pattern::parse(&named).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
+        let without_assembly = module.name.len() + 1;
+        return if fits { named } else { named.get(without_assembly..).unwrap_or_default().to_owned() };
     }
     by_token
 }

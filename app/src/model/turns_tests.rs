@@ -86,6 +86,33 @@ fn another_build_of_the_same_assembly_is_told_apart_by_names() {
     assert_eq!(one_method(&catalogue, MethodIx(4)), "Od*d!N.A.M(int)");
 }
 
+/// What is read is not what is sent: a pointer's star is no wildcard.
+#[test]
+fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
+    use crate::model::catalogue::builder::Builder;
+    use crate::model::catalogue::builder::tests::{module, page};
+    let builds = [module(1, "Shop", "a.dll"), module(2, "Shop", "b.dll")];
+    let mut catalogue = Catalogue::default();
+    let mut builder = Builder::default();
+    builder.set_modules(&builds);
+    let mut batches = Vec::new();
+    for build in &builds {
+        let methods = [("Shop.Raw", "Copy", r"(byte\*, int)", 0x0600_0001)];
+        batches.extend(builder.push(&page(build.key, &methods)).expect("whole"));
+    }
+    batches.extend(builder.finish());
+    assert!(batches.into_iter().all(|batch| catalogue.append(batch)));
+    let method = MethodIx(0);
+    assert_eq!(catalogue.full_name(method).text, "Shop!Shop.Raw.Copy(byte*, int)");
+    let pattern = one_method(&catalogue, method);
+    assert_eq!(
+        pattern, r"Shop!Shop.Raw.Copy(byte\*, int)",
+        "another build may have another method at its token"
+    );
+    let parsed = Pattern::parse(&pattern).expect("a pattern");
+    assert!(!parsed.has_wildcard());
+}
+
 #[test]
 fn too_many_orders_are_refused_with_a_sentence() {
     let catalogue = large(10, 10_000);
@@ -131,7 +158,7 @@ fn undo_restores_the_mixture_there_was() {
     let mut turns = Turns::default();
     let all = vec![(Level::Off, MethodSet::range(2..6))];
     turns.begin(Ticket(1), "off".into(), all.clone(), &live, now(0));
-    assert_eq!(turns.undoable(), None, "not before it is done");
+    assert_eq!(turns.undoable(), Some("off"), "at once");
     turns.accepted(Ticket(1), now(0));
     assert_eq!(turns.undoable(), Some("off"));
     let (words, wishes) = turns.begin_undo(Ticket(2), false, now(1)).expect("one to undo");
@@ -150,4 +177,26 @@ fn undo_restores_the_mixture_there_was() {
     assert_eq!((turns.undoable(), turns.redoable()), (Some("off"), None));
     turns.clear();
     assert_eq!(turns.undoable(), None);
+}
+
+/// Two turns and two steps back, none of them answered yet.
+#[test]
+fn what_is_not_answered_yet_can_be_undone_too() {
+    let live = Live::default();
+    let mut turns = Turns::default();
+    let count = |method| vec![(Level::Count, MethodSet::one(MethodIx(method)))];
+    let off = |method| vec![(Level::Off, MethodSet::one(MethodIx(method)))];
+    turns.begin(Ticket(1), "one".into(), count(3), &live, now(0));
+    turns.begin(Ticket(2), "two".into(), count(4), &live, now(0));
+    turns.begin(Ticket(3), "three".into(), off(3), &live, now(0));
+    let mut undone = |ticket| turns.begin_undo(Ticket(ticket), false, now(0)).expect("one to undo");
+    assert_eq!(undone(4), ("undo three".into(), count(3)), "the wish before, not what the agent last said");
+    assert_eq!(undone(5), ("undo two".into(), off(4)));
+    assert_eq!((turns.undoable(), turns.redoable()), (Some("one"), Some("two")));
+    // Both fail: they stand where they stood.
+    turns.failed(Ticket(4));
+    turns.failed(Ticket(5));
+    assert_eq!((turns.undoable(), turns.redoable()), (Some("three"), None));
+    turns.failed(Ticket(3));
+    assert_eq!(turns.undoable(), Some("two"), "what was not done needs no undoing");
 }

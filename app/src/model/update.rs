@@ -6,7 +6,8 @@ use super::processes::ProcessChanges;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, ProcessKey};
-use redial_protocol::message::{AgentStatus, DialReport, Event, Holder};
+use redial_protocol::message::{AgentStatus, Event, Holder};
+use redial_protocol::report::DialReport;
 use std::time::Duration;
 
 /// The time, as whoever holds the model reads it.
@@ -66,6 +67,19 @@ pub struct Written {
     pub text: String,
 }
 
+/// What follows the loss of a connection, or an attempt that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Another attempt after this time.
+    After(Duration),
+    /// The process runs without an agent: another attempt as soon as one is seen in it.
+    WithAgent,
+    /// Another attempt when the user asks for one.
+    Asked,
+    /// Nothing: the process has ended.
+    Never,
+}
+
 /// What one connection tells.
 #[derive(Debug)]
 pub enum Told {
@@ -77,8 +91,8 @@ pub enum Told {
     Lost {
         /// Why, as a sentence.
         why: String,
-        /// Time until the next attempt; absent: there will be none.
-        retry: Option<Duration>,
+        /// What comes next.
+        retry: Retry,
     },
     /// A part of the catalogue.
     Catalogue(CataloguePart),

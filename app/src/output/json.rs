@@ -3,12 +3,20 @@
 #![forbid(unsafe_code)]
 
 use crate::model::dials::Dial;
-use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
+use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{AgentStatus, AuditEntry, Budget, DialReport, Holder, Instance};
+use redial_protocol::message::{Holder, Instance};
 use redial_protocol::state::State;
 use serde::{Serialize, Serializer};
+
+mod agent;
+mod modules;
+mod turns;
+
+pub use agent::{AgentJson, AuditJson};
+pub use modules::ModulesJson;
+pub use turns::{DialledJson, PlanJson, UndoneJson};
 
 /// An opaque id as `0x…`.
 pub fn hex(id: u64) -> String {
@@ -20,7 +28,7 @@ pub fn token(token: u32) -> String {
     format!("{token:#010x}")
 }
 
-/// A ModuleID; a later life of the same address says which.
+/// A ModuleID. The CLR may use it again after an unload; where that matters the generation stands beside it.
 pub fn module_id(key: ModuleKey) -> String {
     hex(key.module_id)
 }
@@ -169,60 +177,6 @@ pub struct WatchJson<'a> {
     pub dropped: u64,
 }
 
-/// `modules`.
-#[derive(Debug, Serialize)]
-pub struct ModulesJson {
-    pid: u32,
-    domains: Vec<DomainJson>,
-    modules: Vec<ModuleJson>,
-}
-
-#[derive(Debug, Serialize)]
-struct DomainJson {
-    pid: u32,
-    id: String,
-    name: String,
-    shared: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct ModuleJson {
-    pid: u32,
-    id: String,
-    name: String,
-    path: Option<String>,
-    mvid: Option<String>,
-    domains: Vec<String>,
-    shared: bool,
-    dynamic: bool,
-    methods: u32,
-}
-
-impl ModulesJson {
-    /// The object for process `pid`.
-    pub fn new(pid: u32, domains: &[DomainRow], modules: &[ModuleRow]) -> Self {
-        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        let domain =
-            |row: &DomainRow| DomainJson { pid, id: hex(row.id), name: row.name.clone(), shared: row.shared };
-        let module = |row: &ModuleRow| ModuleJson {
-            pid,
-            id: module_id(row.key),
-            name: row.name.clone(),
-            path: given(&row.path),
-            mvid: given(&row.mvid),
-            domains: row.domains.iter().copied().map(hex).collect(),
-            shared: row.shared,
-            dynamic: row.dynamic,
-            methods: row.methods,
-        };
-        ModulesJson {
-            pid,
-            domains: domains.iter().map(domain).collect(),
-            modules: modules.iter().map(module).collect(),
-        }
-    }
-}
-
 /// A row of `methods`.
 #[derive(Debug, Serialize)]
 pub struct MethodJson<'a> {
@@ -259,43 +213,6 @@ impl<'a> MethodJson<'a> {
     }
 }
 
-/// `dial`.
-#[derive(Debug, Serialize)]
-pub struct DialledJson<'a> {
-    pid: u32,
-    matched: u64,
-    accepted: u64,
-    bodyless: u64,
-    refused: Vec<RefusedJson<'a>>,
-    warnings: &'a [String],
-}
-
-#[derive(Debug, Serialize)]
-struct RefusedJson<'a> {
-    method: &'a str,
-    reason: String,
-}
-
-impl<'a> DialledJson<'a> {
-    /// The object for process `pid`.
-    pub fn new(pid: u32, report: &'a DialReport) -> Self {
-        let refused = report.refused.iter();
-        DialledJson {
-            pid,
-            matched: report.matched,
-            accepted: report.accepted,
-            bodyless: report.bodyless,
-            refused: refused
-                .map(|one| RefusedJson {
-                    method: &one.method,
-                    reason: super::reason(one.reason, one.hresult),
-                })
-                .collect(),
-            warnings: &report.warnings,
-        }
-    }
-}
-
 /// `off`.
 #[derive(Debug, Serialize)]
 pub struct OffJson {
@@ -305,65 +222,6 @@ pub struct OffJson {
     pub reverted: u64,
     /// Copies that could not be reverted.
     pub remaining: u64,
-}
-
-/// `status --agent`.
-#[derive(Debug, Serialize)]
-pub struct AgentJson<'a> {
-    pid: u32,
-    control: Option<ControlJson>,
-    kept: u64,
-    held: u64,
-    memory: u64,
-    budgets: Vec<BudgetJson<'a>>,
-    clr_kept_bytes: u64,
-    missed_deadlines: u64,
-    guard_trips: u64,
-    audit: Vec<AuditJson<'a>>,
-    remains: &'a [String],
-}
-
-#[derive(Debug, Serialize)]
-struct BudgetJson<'a> {
-    name: &'a str,
-    used: u64,
-    limit: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct AuditJson<'a> {
-    /// Unix time, milliseconds.
-    t: u64,
-    user: &'a str,
-    program: &'a str,
-    order: &'a str,
-}
-
-impl<'a> AgentJson<'a> {
-    /// The object for process `pid`.
-    pub fn new(pid: u32, status: &'a AgentStatus) -> Self {
-        let budget =
-            |budget: &'a Budget| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
-        let entry = |entry: &'a AuditEntry| AuditJson {
-            t: entry.t_unix_ms,
-            user: &entry.user,
-            program: &entry.program,
-            order: &entry.order,
-        };
-        AgentJson {
-            pid,
-            control: status.control.as_ref().map(ControlJson::from),
-            kept: status.kept,
-            held: status.held,
-            memory: status.memory_bytes,
-            budgets: status.budgets.iter().map(budget).collect(),
-            clr_kept_bytes: status.clr_kept_bytes,
-            missed_deadlines: status.missed_deadlines,
-            guard_trips: status.guard_trips,
-            audit: status.audit.iter().map(entry).collect(),
-            remains: &status.remains,
-        }
-    }
 }
 
 /// A row of `doctor`.

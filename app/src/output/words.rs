@@ -1,6 +1,8 @@
 //! Numbers and lists in words.
 #![forbid(unsafe_code)]
 
+use redial_protocol::state::State;
+
 /// A whole number with thousands separated: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -17,6 +19,24 @@ pub fn grouped(number: u64) -> String {
 /// `1 method`, `2 methods`, `1,000 methods`.
 pub fn count(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// `1 method`, `2 methods`: what the agent calls copies. One that several AppDomains load for themselves counts in each.
+pub fn methods(number: u64) -> String {
+    count(number, "method", "methods")
+}
+
+/// What a state means for a method, as a sentence without its beginning.
+pub fn state_means(state: State) -> &'static str {
+    match state {
+        State::Off => "the original code runs",
+        State::Asked => "the runtime accepted it; live from the method's next call",
+        State::Live => "calls run our version of the code",
+        State::Reverting => "off from the next call; some calls are still in our version",
+        State::Refused => "nothing was changed",
+        State::Failed => "the runtime reported an error; the original code runs",
+        State::Lost => "its module or AppDomain was unloaded",
+    }
 }
 
 /// A rate in calls a second, whole from 10 on.
@@ -52,6 +72,35 @@ pub fn either(words: &[String]) -> String {
     }
 }
 
+/// Parameters as people write them: a pointer's star without the backslash that patterns need (`byte\\*` → `byte*`).
+pub fn plain_parameters(signature: &str) -> String {
+    signature.replace(r"\*", "*")
+}
+
+/// Parameters as a pattern says them: the opposite of [`plain_parameters`].
+pub fn pattern_parameters(plain: &str) -> String {
+    plain.replace('*', r"\*")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn all(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A short time given in microseconds: `450 µs`, `12 ms`, `1.2 s`, `90 s`.
+pub fn short_time(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us} µs"),
+        1_000..1_000_000 => format!("{} ms", us / 1_000),
+        1_000_000..10_000_000 => format!("{:.1} s", us as f64 / 1e6),
+        _ => format!("{} s", grouped(us / 1_000_000)),
+    }
+}
+
 /// The text on one line: line breaks become spaces, other control characters are escaped.
 pub fn one_line(text: &str) -> String {
     let joined: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -84,8 +133,8 @@ mod tests {
             [0, 999, 1_000, 12_345, 1_234_567].map(grouped),
             ["0", "999", "1,000", "12,345", "1,234,567"]
         );
-        assert_eq!(count(1, "copy", "copies"), "1 copy");
-        assert_eq!(count(0, "copy", "copies"), "0 copies");
+        assert_eq!(methods(1), "1 method");
+        assert_eq!(methods(0), "0 methods");
     }
 
     #[test]
@@ -98,11 +147,28 @@ mod tests {
     }
 
     #[test]
+    fn short_times_read_well() {
+        assert_eq!(
+            [0, 999, 1_000, 12_900, 1_240_000, 90_000_000].map(short_time),
+            ["0 µs", "999 µs", "1 ms", "12 ms", "1.2 s", "90 s"]
+        );
+    }
+
+    #[test]
     fn lists_and_lines() {
         let words: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
         assert_eq!(either(&words), "a, b or c");
         assert_eq!(either(&words[..1]), "a");
+        assert_eq!((all(&words), all(&words[1..])), ("a, b and c".to_owned(), "b and c".to_owned()));
         assert_eq!(one_line("one\n  two\u{7}\n"), "one two\\u{7}");
+    }
+
+    #[test]
+    fn a_pointer_has_a_backslash_in_patterns_only() {
+        let pattern = r"(byte\*, System.Span<int>, void\*\*)";
+        let plain = plain_parameters(pattern);
+        assert_eq!(plain, "(byte*, System.Span<int>, void**)");
+        assert_eq!(pattern_parameters(&plain), pattern);
     }
 
     #[test]

@@ -206,7 +206,8 @@ impl<'a> Knob<'a> {
         if !self.wheel || !response.hovered() {
             return 0;
         }
-        let delta = ui.input(|input| input.smooth_scroll_delta().y);
+        // What turns the knob scrolls nothing around it.
+        let delta = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
         if delta == 0.0 {
             return 0;
         }

@@ -44,10 +44,16 @@ fn all_off(ui: &mut Ui, on: u64, commands: &mut Vec<Command>) {
         0 => Command::AllOff.name().to_owned(),
         on => format!("{} ({})", Command::AllOff.name(), crate::output::words::grouped(on)),
     };
-    let label = RichText::new(text).strong().color(palette.on_alarm);
-    let button = Button::new(label).fill(palette.alarm).stroke(Stroke::new(1.0, palette.bad));
-    let keys = Command::AllOff.keys(ui.ctx()).unwrap_or_default();
-    let response = ui.add(button.shortcut_text(RichText::new(keys).color(palette.on_alarm)));
+    let keys = RichText::new(Command::AllOff.keys(ui.ctx()).unwrap_or_default());
+    // Always there; red only while there is something to turn off.
+    let button = match on {
+        0 => Button::new(RichText::new(text)).shortcut_text(keys.color(palette.weak)),
+        _ => Button::new(RichText::new(text).strong().color(palette.on_alarm))
+            .fill(palette.alarm)
+            .stroke(Stroke::new(1.0, palette.bad))
+            .shortcut_text(keys.color(palette.on_alarm)),
+    };
+    let response = ui.add(button);
     let response = response.on_hover_text(
         "turns every dial of this process off, whoever set it; the agent confirms when every method runs its original \
          code again",

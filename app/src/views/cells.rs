@@ -56,8 +56,8 @@ impl<'a> Name<'a> {
     }
 
     /// Appends a remark in small letters.
-    pub fn remark(&mut self, text: &str) {
-        self.job.append(text, 0.0, TextFormat::simple(FontId::proportional(12.0), self.palette.weak));
+    pub fn remark(&mut self, text: &str, colour: Color32) {
+        self.job.append(text, 0.0, TextFormat::simple(FontId::proportional(12.0), colour));
     }
 }
 

@@ -27,6 +27,7 @@ pub struct Bulk {
     modules: Vec<String>,
     already: u64,
     known_refused: u64,
+    bodyless: u64,
     unfit: u64,
     shown: bool,
 }
@@ -53,6 +54,7 @@ impl Bulk {
             modules,
             already: group.by_level.get(level as usize).copied().unwrap_or(0).into(),
             known_refused: count(State::Refused) + count(State::Failed),
+            bodyless: group.bodyless.into(),
             unfit,
             shown: false,
         })
@@ -60,7 +62,7 @@ impl Bulk {
 
     /// What there is to know, a sentence each.
     fn sentences(&self) -> Vec<String> {
-        let many = |number: u64| words::count(number, "method", "methods");
+        let many = |number: u64| words::methods(number);
         let mut sentences = vec![format!("{} in {}.", many(self.methods.len()), self.places())];
         if self.already > 0 {
             sentences.push(format!("At {} already: {}.", self.level, many(self.already)));
@@ -73,11 +75,14 @@ impl Bulk {
         if self.known_refused > 0 {
             sentences.push(format!("Refused before: {}; the list says why.", many(self.known_refused)));
         }
-        sentences.push(
-            "Methods without a body (abstract, extern, P/Invoke) are left out; the agent's answer says how many."
+        // The list of methods does not tell them: they are known once the agent was asked for them.
+        sentences.push(match self.bodyless {
+            0 => "Methods without a body (abstract, extern, P/Invoke) are left out; the agent's answer says how many."
                 .to_owned(),
-        );
-        let fresh = self.methods.len().saturating_sub(self.already + self.unfit + self.known_refused);
+            known => format!("Left out, as the agent said before: {} without a body.", many(known)),
+        });
+        let left_out = self.unfit + self.known_refused + self.bodyless;
+        let fresh = self.methods.len().saturating_sub(self.already + left_out);
         sentences.push(format!(
             "Each is recompiled at its next call, and none is inlined any more while it is on. For each the runtime \
              keeps some memory until its AppDomain unloads, also after the dial is off: about {} in all.",

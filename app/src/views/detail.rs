@@ -71,6 +71,9 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         let version = |version| format!("{} (version {version})", dial.state);
         let actual = row.version.map_or(dial.state.to_string(), version);
         pair(ui, if connected { "actual" } else { "last seen" }, &actual);
+        if connected && matches!(dial.state, State::Asked | State::Reverting | State::Failed | State::Lost) {
+            ui.label(RichText::new(words::state_means(dial.state)).small().color(palette.weak));
+        }
         if let Some(note) = &row.note {
             let colour =
                 if matches!(row.state, State::Refused | State::Failed) { palette.bad } else { palette.asked };
@@ -115,7 +118,7 @@ fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut
     let group = connection.group_of_set(&targets);
     let (by_level, sums) = (group.by_level, group.sums);
     let face = Face::of_group(&group);
-    ui.label(RichText::new(words::count(targets.len(), "method", "methods")).size(18.0).strong());
+    ui.label(RichText::new(words::methods(targets.len())).size(18.0).strong());
     ui.weak("turned together");
     knob(ui, connection, &face, targets, commands);
     if sums.known > 0 {
@@ -123,15 +126,22 @@ fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut
         figure(ui, "now", &numbers::rate(sums.rate));
     }
     for level in Level::ALL {
-        let number = by_level[level as usize];
+        // Those that cannot be on are told of by themselves.
+        let left_out = if level == Level::Off { group.bodyless } else { 0 };
+        let number = by_level[level as usize].saturating_sub(left_out);
         if number > 0 {
             pair(ui, &format!("want {level}"), &words::grouped(number.into()));
         }
     }
+    if group.bodyless > 0 {
+        let row = ui.scope(|ui| pair(ui, "without a body", &words::grouped(group.bodyless.into())));
+        row.response.on_hover_text("abstract, extern and P/Invoke methods: there is no code to count in");
+    }
     for state in [State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost] {
         let number = sums.states.get(state as usize).copied().unwrap_or(0);
         if number > 0 {
-            pair(ui, state.word(), &words::grouped(number.into()));
+            let row = ui.scope(|ui| pair(ui, state.word(), &words::grouped(number.into())));
+            row.response.on_hover_text(words::state_means(state));
         }
     }
 }

@@ -12,8 +12,13 @@ pub enum Why<'a> {
         /// Whether there is one that could be.
         any: bool,
     },
-    /// The process cannot be dialled as it is: title, sentence.
+    /// The process runs without the agent.
     NoAgent {
+        /// `dotnet (42)`.
+        process: &'a str,
+    },
+    /// The process cannot be dialled as it is.
+    Unfit {
         /// `dotnet (42)`.
         process: &'a str,
         /// Why, and what to do.
@@ -22,7 +27,12 @@ pub enum Why<'a> {
     /// The connection is being made, or the catalogue read.
     Waiting(&'a str),
     /// The process ended or the agent went away while it was looked at.
-    Gone(&'a str),
+    Gone {
+        /// What happened, as a sentence.
+        what: &'a str,
+        /// Whether the process itself is gone.
+        ended: bool,
+    },
     /// Nothing fits the filter.
     NoMatch {
         /// What was typed.
@@ -54,23 +64,30 @@ pub fn show(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Comm
 fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>) {
     match why {
         Why::NoProcess { any } => first_run(ui, *any, now, commands),
-        Why::NoAgent { process, why } => {
-            title(ui, &format!("{process} cannot be dialled yet"));
-            text(ui, why);
+        Why::NoAgent { process } => {
+            title(ui, &format!("{process} runs without the agent"));
+            text(ui, "Its methods cannot be dialled: so far the agent must be there from a program's start.");
             text(
                 ui,
-                "The agent is loaded when a program starts. Launch it from here, and its methods appear.",
+                "Start the program anew from here, or with `redial run -- COMMAND`; its methods appear then.",
             );
+            buttons(ui, now, &[Command::Launch], commands);
+        }
+        Why::Unfit { process, why } => {
+            title(ui, &format!("{process} cannot be dialled"));
+            text(ui, why);
             buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
         }
         Why::Waiting(what) => {
             title(ui, what);
             text(ui, "This takes a moment.");
         }
-        Why::Gone(what) => {
+        Why::Gone { what, ended } => {
             title(ui, what);
             text(ui, "Pick another process on the left, or start it again.");
-            buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
+            let offered: &[Command] =
+                if *ended { &[Command::Launch] } else { &[Command::Launch, Command::Reconnect] };
+            buttons(ui, now, offered, commands);
         }
         Why::NoMatch { filter, hidden } => {
             if filter.is_empty() {
@@ -79,7 +96,7 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
                 title(ui, &format!("No method has “{filter}” in its name"));
             }
             if *hidden > 0 {
-                let methods = crate::output::words::count(*hidden as u64, "method", "methods");
+                let methods = crate::output::words::methods(*hidden as u64);
                 text(ui, &format!("{methods} of the framework would fit, but those are hidden."));
                 buttons(ui, now, &[Command::HideFramework, Command::ClearFilter], commands);
             } else {
@@ -103,7 +120,6 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
         Why::NoMethods => {
             title(ui, "No methods yet");
             text(ui, "The process has loaded no module. Methods appear here as modules load.");
-            buttons(ui, now, &[Command::Reconnect], commands);
         }
     }
 }

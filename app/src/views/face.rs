@@ -50,7 +50,6 @@ impl Face {
         let says = match (dial.pending, dial.state, version) {
             (true, ..) => "asking…".to_owned(),
             (_, State::Off, _) if dial.row.is_none() => String::new(),
-            (_, State::Asked, _) => "waits for a call".to_owned(),
             (_, State::Live, Some(version)) => format!("live v{version}"),
             (_, state, _) => state.word().to_owned(),
         };
@@ -119,7 +118,7 @@ mod tests {
     fn group(wanted: Option<Level>, states: [u32; 7], on: u32) -> Face {
         let sums = Sums { known: states.iter().sum(), states, ..Sums::default() };
         let by_level = [0, on, 0, 0];
-        Face::of_group(&GroupDial { methods: 9, wanted, pending: false, by_level, sums })
+        Face::of_group(&GroupDial { methods: 9, wanted, pending: false, bodyless: 0, by_level, sums })
     }
 
     #[test]

@@ -6,6 +6,7 @@ use eframe::egui::{self, Align2, Grid, RichText, vec2};
 /// What is no command of its own.
 const OTHERS: &[(&str, &str)] = &[
     ("Up Down Home End", "Move through the methods; Page Up and Down, too"),
+    ("Right Left", "On a group of the tree: open or close it, go in or out"),
     ("Shift+Up Shift+Down", "Select several; Ctrl+click, too"),
     ("Esc", "Close what is open, else clear the filter"),
     ("Tab", "Next control; a knob takes arrows, Space, 0–3"),

@@ -5,7 +5,7 @@ use crate::persist::Launch;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Grid, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
 use std::path::PathBuf;
 
@@ -161,7 +161,7 @@ fn order(line: &str) -> Result<Order, String> {
     let level = Level::from_word(level.trim())
         .ok_or(format!("'{}' is no level (off, count, time or trace)", level.trim()))?;
     Pattern::parse(pattern.trim()).map_err(|error| error.to_string())?;
-    Ok(Order { pattern: pattern.trim().to_owned(), level, domain: None, copy: None })
+    Ok(Order::new(pattern.trim(), level))
 }
 
 /// Splits at spaces; double quotes hold an argument together, and `\"` is a quote.

@@ -168,7 +168,7 @@ pub fn time(at: Now) -> String {
 
 fn word(kind: Kind) -> &'static str {
     match kind {
-        Kind::Request => "asked",
+        Kind::Request => "request",
         Kind::Answer => "answer",
         Kind::AllOff => "all off",
         Kind::Refusal => "refused",

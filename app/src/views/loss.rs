@@ -3,6 +3,7 @@
 
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
+use crate::model::update::Retry;
 use crate::ui::theme::Palette;
 use eframe::egui::{Frame, Margin, RichText, Ui};
 use std::time::Duration;
@@ -40,12 +41,12 @@ pub fn show(
 /// What happens next; None: nothing, the process is gone for good.
 fn next(status: &Status, mono: Duration) -> Option<String> {
     match status {
-        Status::Lost { retry_at: Some(at), .. } => {
-            let seconds = at.saturating_sub(mono).as_secs_f32().ceil();
+        Status::Lost { retry: Retry::After(wait), since, .. } => {
+            let seconds = (*since + *wait).saturating_sub(mono).as_secs_f32().ceil();
             Some(format!("Trying again in {seconds:.0} s."))
         }
         Status::Connecting => Some("Trying again now…".to_owned()),
-        Status::Lost { retry_at: None, .. } | Status::Live => None,
+        Status::Lost { .. } | Status::Live => None,
     }
 }
 
@@ -55,10 +56,13 @@ mod tests {
 
     #[test]
     fn what_comes_next_is_said_where_something_does() {
-        let lost = |retry_at| Status::Lost { why: String::new(), retry_at };
+        let lost = |retry| Status::Lost { why: String::new(), retry, since: Duration::from_secs(1) };
         let now = Duration::from_millis(1_200);
-        assert_eq!(next(&lost(Some(Duration::from_secs(3))), now).as_deref(), Some("Trying again in 2 s."));
+        assert_eq!(
+            next(&lost(Retry::After(Duration::from_secs(2))), now).as_deref(),
+            Some("Trying again in 2 s.")
+        );
         assert_eq!(next(&Status::Connecting, now).as_deref(), Some("Trying again now…"));
-        assert_eq!((next(&lost(None), now), next(&Status::Live, now)), (None, None));
+        assert_eq!((next(&lost(Retry::Never), now), next(&Status::Live, now)), (None, None));
     }
 }

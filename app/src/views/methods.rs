@@ -90,7 +90,7 @@ pub fn toolbar(
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let (shown, all) = (connection.list.len() as u64, connection.catalogue.len() as u64);
             let text = if shown == all {
-                words::count(all, "method", "methods")
+                words::methods(all)
             } else {
                 format!("{} of {}", words::grouped(shown), words::grouped(all))
             };
@@ -131,7 +131,18 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     if std::mem::take(&mut state.to_top) {
         state.scroll.bring_into_view(0);
     }
+    // The wheel on the dial of the focused row turns that, and scrolls nothing.
+    let turning = connection.obstacle().is_none()
+        && connection.selection.focus().is_some_and(|node| {
+            let dial = ui.ctx().read_response(rows::dial_id(ui, node));
+            dial.is_some_and(|dial| dial.hovered())
+        });
+    let mut wheel = 0.0;
+    if turning {
+        wheel = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
+    }
     let window = state.scroll.show(ui, "methods", count, ROW);
+    ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
     let columns = Columns::of(window.rect);
     state.note_pointer(ui, Rect::from_x_y_ranges(columns.knob, window.rect.y_range()));
@@ -150,7 +161,7 @@ fn keep_focus(state: &mut State, connection: &Connection) {
         .focus()
         .filter(|_| one || state.follow || state.find_again)
         .zip(connection.focus_place());
-    let by_number = connection.shape == Shape::List && connection.list.sort().key != Key::Name;
+    let by_number = connection.list.sort().key != Key::Name;
     let first = by_number && state.scroll.is_at_top(ROW);
     if let (Some((before, from)), Some((node, to))) = (state.focus, now)
         && !first
@@ -183,7 +194,7 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
         }
         let rect = Rect::from_x_y_ranges(range, head.y_range());
         let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click());
-        let chosen = sort.key == key && connection.shape == Shape::List;
+        let chosen = sort.key == key;
         response.widget_info(|| {
             egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, format!("sort by {text}"))
         });
@@ -203,7 +214,12 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
             let stroke = egui::Stroke::new(1.5, palette.accent);
             painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
         }
-        if response.clicked() {
+        let clicked = response.clicked();
+        response.on_hover_text(match connection.shape {
+            Shape::List => format!("sorts the methods by {text}"),
+            Shape::Tree => format!("sorts what is in each group by {text}"),
+        });
+        if clicked {
             // Numbers are looked at for the largest, names from A on.
             let descending = if chosen { !sort.descending } else { key != Key::Name };
             commands.push(Command::Sort(Sort { key, descending }));

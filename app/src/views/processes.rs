@@ -138,7 +138,7 @@ fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool) -> b
         pid.left() - left - 8.0,
         &[(&title(row), 14.5, palette.text)],
     );
-    let word = format!("{}  ", agent(&row.agent));
+    let word = format!("{}  ", row.agent.word());
     let second = [(word.as_str(), 12.0, colour), (&runtime(row), 12.0, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
     let picked = response.clicked();
@@ -162,16 +162,6 @@ fn dot(agent: &AgentState, palette: &Palette) -> (Color32, bool) {
         AgentState::LaunchOnly(_) => (palette.weak, false),
         AgentState::Unknown | AgentState::None(_) => (palette.weak, false),
         AgentState::Refused(_) => (palette.bad, false),
-    }
-}
-
-fn agent(agent: &AgentState) -> &'static str {
-    match agent {
-        AgentState::Loaded(_) => "ready",
-        AgentState::LaunchOnly(_) => "no agent",
-        AgentState::Unknown => "asking…",
-        AgentState::Refused(_) => "refused",
-        AgentState::None(_) => "not .NET",
     }
 }
 
@@ -202,11 +192,9 @@ fn explain(ui: &mut Ui, row: &ProcessRow) {
         let version = runtime.version.as_deref().unwrap_or("of this version");
         ui.weak(format!("{} {version} is newer or older than what Redial is tested on", runtime.kind));
     }
-    if let Some(reason) = row.agent.reason() {
-        ui.label(reason);
-    }
+    ui.label(format!("{}: {}", row.agent.word(), row.agent.reason().unwrap_or(row.agent.meaning())));
     if let AgentState::Loaded(facts) = &row.agent {
-        let live = crate::output::words::count(facts.live, "copy", "copies");
+        let live = crate::output::words::methods(facts.live);
         ui.weak(format!("agent {}, {live} live", facts.agent_version));
         if let Some(holder) = &facts.holder {
             ui.weak(format!("controlled by {} (pid {})", holder.program, holder.pid));

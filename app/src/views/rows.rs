@@ -36,6 +36,8 @@ struct Row<'a> {
     response: Response,
     /// Selected itself, or by a group that has no row here.
     selected: bool,
+    /// In the tree, every method selected.
+    inside: &'a MethodSet,
 }
 
 /// Draws the rows in view and takes clicks in.
@@ -47,9 +49,9 @@ pub fn show(
     connection: &Connection,
     commands: &mut Vec<Command>,
 ) {
-    let below = match connection.shape {
-        Shape::List => connection.selection.below_groups(&connection.catalogue),
-        Shape::Tree => MethodSet::default(),
+    let (below, inside) = match connection.shape {
+        Shape::List => (connection.selection.below_groups(&connection.catalogue), MethodSet::default()),
+        Shape::Tree => (MethodSet::default(), connection.targets()),
     };
     for place in window.rows.clone() {
         let Some(node) = connection.row_at(place) else { continue };
@@ -70,6 +72,7 @@ pub fn show(
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
             selected: connection.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
+            inside: &inside,
         };
         row.ground();
         let (face, name) = match node {
@@ -139,6 +142,9 @@ impl Row<'_> {
             self.response.clone().on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(560.0);
                 ui.label(&full.text);
+                if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
+                    ui.weak(format!("{state}: {}", words::state_means(state)));
+                }
                 if let Some(note) = note {
                     ui.colored_label(palette.asked, note);
                 }
@@ -163,7 +169,8 @@ impl Row<'_> {
         let Some(row) = connection.tree.rows().get(self.place) else { return (face, said) };
         self.tell(ui, &said, |node| node.set_expanded(row.expanded));
         let arrow = Rect::from_center_size(pos2(self.left + 6.0, rect.center().y), vec2(16.0, rect.height()));
-        let open = ui.interact(arrow.intersect(self.clip), self.id(ui, "arrow"), Sense::click());
+        let open =
+            ui.interact(arrow.intersect(self.clip), ui.scope_id().with(("arrow", self.node)), Sense::click());
         open.widget_info(|| {
             egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("expand {said}"))
         });
@@ -175,8 +182,14 @@ impl Row<'_> {
         }
         let mut name = Name::new(label, connection, paint.palette);
         name.part(0..label.len(), paint.palette.text);
-        let count = words::count(row.methods.into(), "method", "methods");
-        name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)));
+        let count = words::methods(row.methods.into());
+        name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);
+        let hidden = self.selected_inside(row.expanded);
+        if hidden > 0 {
+            let hidden = format!("{} selected inside", words::grouped(hidden));
+            ui.ctx().accesskit_node_builder(self.response.id, |node| node.set_value(hidden.clone()));
+            name.remark(&format!(", {hidden}"), paint.palette.accent);
+        }
         paint.name(*rect, self.left + 18.0, name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
@@ -185,8 +198,13 @@ impl Row<'_> {
         (face, said)
     }
 
-    fn id(&self, ui: &Ui, part: &str) -> egui::Id {
-        ui.scope_id().with((part, self.node))
+    /// Methods selected that a closed group hides; none where the group itself is selected.
+    fn selected_inside(&self, expanded: bool) -> u64 {
+        if expanded || self.selected {
+            return 0;
+        }
+        let below = self.connection.catalogue.methods_below(self.node);
+        below.iter().map(|range| u64::from(self.inside.count_in(range))).sum()
     }
 
     fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {
@@ -199,7 +217,7 @@ impl Row<'_> {
         let wheel = self.connection.selection.focus() == Some(self.node);
         let enabled = self.connection.obstacle().map_or(Ok(()), Err);
         let knob = Knob::new(face.knob(self.connection, &label), KNOB).wheel(wheel).enabled(enabled);
-        let turned = knob.show_at(ui, self.id(ui, "dial"), place);
+        let turned = knob.show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
             if !self.selected {
                 commands.push(Command::Pick(self.node, Mode::Replace));
@@ -235,7 +253,7 @@ impl Row<'_> {
     }
 
     fn menu(&self, ui: &mut Ui, face: &Face, name: &str, methods: MethodSet, commands: &mut Vec<Command>) {
-        let many = words::count(methods.len(), "method", "methods");
+        let many = words::methods(methods.len());
         let title = if methods.len() == 1 { name } else { &many };
         ui.add(egui::Label::new(egui::RichText::new(title).small()).truncate());
         match self.connection.obstacle() {
@@ -254,6 +272,11 @@ impl Row<'_> {
             ui.close();
         }
     }
+}
+
+/// The id of the knob of a row that stands in `ui`.
+pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
+    ui.scope_id().with(("dial", node))
 }
 
 /// Whether a row that counts has a note: then some calls are not counted.

@@ -3,6 +3,7 @@
 
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
+use crate::model::update::Retry;
 use crate::output::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
@@ -28,6 +29,8 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
         let (text, colour) = match &connection.status {
             Status::Live => ("connected", palette.live),
             Status::Connecting => ("connecting…", palette.asked),
+            Status::Lost { retry: Retry::Never, .. } => ("ended", palette.weak),
+            Status::Lost { retry: Retry::WithAgent, .. } => ("no agent", palette.weak),
             Status::Lost { .. } => ("not connected", palette.bad),
         };
         let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
@@ -38,7 +41,9 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
         ui.label(RichText::new(text).color(colour));
         name(ui, connection);
         match &connection.status {
-            Status::Lost { why, retry_at } => lost(ui, why, *retry_at, mono, commands),
+            Status::Lost { why, retry, .. } => {
+                lost(ui, why, *retry, connection.status.retry_at(), mono, commands);
+            }
             Status::Connecting => {}
             Status::Live => show_items(ui, items(connection)),
         }
@@ -57,9 +62,18 @@ fn width(ui: &Ui, text: &str) -> f32 {
     ui.painter().layout_no_wrap(text.to_owned(), font, Palette::of(ui).text).size().x + 1.0
 }
 
-fn lost(ui: &mut Ui, why: &str, retry_at: Option<Duration>, mono: Duration, commands: &mut Vec<Command>) {
+fn lost(
+    ui: &mut Ui,
+    why: &str,
+    retry: Retry,
+    retry_at: Option<Duration>,
+    mono: Duration,
+    commands: &mut Vec<Command>,
+) {
     ui.separator();
-    if ui.small_button(Command::Reconnect.name()).clicked() {
+    // What has ended, or never had an agent, is not reached by trying again.
+    if matches!(retry, Retry::After(_) | Retry::Asked) && ui.small_button(Command::Reconnect.name()).clicked()
+    {
         commands.push(Command::Reconnect);
     }
     if let Some(at) = retry_at {
@@ -84,11 +98,10 @@ fn items(connection: &Connection) -> Vec<Item> {
         ),
         None => item("control: free".to_owned(), "turning a dial takes control"),
     }
-    if connection.live.dropped() > 0 {
-        let dropped = words::count(connection.live.dropped(), "update", "updates");
+    if connection.live.late() {
         item(
-            format!("{dropped} dropped"),
-            "updates the agent left out because this window was slow; counts are exact",
+            "numbers are late".to_owned(),
+            "this window is slow, so the agent sends less often; nothing is lost, counts are exact",
         );
     }
     if let Some(latency) = connection.latency {

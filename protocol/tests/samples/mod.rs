@@ -7,11 +7,13 @@ use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey, ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
-    AgentStatus, AuditEntry, Budget, Command, DialReport, Event, Holder, Instance, Order, Refusal,
-    RefusedMethod, Reply, Request, StatusRow, Transition,
+    AgentStatus, AuditEntry, Budget, Command, Event, Holder, Instance, Refusal, Reply, Request, StatusRow,
+    Transition,
 };
+use redial_protocol::order::{Order, Stand, StandingOrder};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::State;
 
 /// A closed enum's variant names: as the compiler makes sure, all of them.
@@ -36,6 +38,10 @@ variants!(
         Methods,
         RequestReJit,
         RequestRevert,
+        Plan,
+        Undo,
+        Cancel,
+        Orders,
         Status,
         AgentStatus,
         Subscribe,
@@ -44,12 +50,29 @@ variants!(
         Ping,
     }
 );
-variants!(EVENTS, event_name, Event { Reply, Methods, Rows, Transition, Counters, Control, Goodbye });
-variants!(REPLIES, reply_name, Reply { Done, Modules, Methods, Dialled, Status, AgentStatus, Refused });
+variants!(
+    EVENTS,
+    event_name,
+    Event { Reply, Methods, Rows, Transition, Counters, Control, Progress, Catalogue, Goodbye }
+);
+variants!(
+    REPLIES,
+    reply_name,
+    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused }
+);
 variants!(
     REFUSALS,
     refusal_name,
-    Refusal { BadPattern, ControlHeld, NothingMatched, OverLimit, AgentOff, Unsupported }
+    Refusal {
+        BadPattern,
+        ControlHeld,
+        NothingMatched,
+        OverLimit,
+        NothingToUndo,
+        Cancelled,
+        AgentOff,
+        Unsupported
+    }
 );
 variants!(STATES, state_name, State { Off, Asked, Live, Reverting, Refused, Failed, Lost });
 
@@ -102,9 +125,14 @@ fn method_page() -> MethodPage {
 }
 
 pub fn orders() -> Vec<Order> {
-    let order = |level, domain, copy| Order { pattern: "Shop!Shop.Cart.*".into(), level, domain, copy };
-    let mut orders: Vec<Order> = Level::ALL.into_iter().map(|level| order(level, None, None)).collect();
-    orders.push(order(Level::Count, Some("/LM/W3SVC/1".into()), Some(0x7f31_c0a8_4000)));
+    let mut orders: Vec<Order> =
+        Level::ALL.into_iter().map(|level| Order::new("Shop!Shop.Cart.*", level)).collect();
+    orders.push(Order {
+        domain: Some("/LM/W3SVC/1".into()),
+        copy: Some(0x7f31_c0a8_4000),
+        all_domains: true,
+        ..Order::new("Shop!*", Level::Count)
+    });
     orders
 }
 
@@ -145,14 +173,58 @@ fn counters() -> CounterDelta {
     CounterDelta { t_ms: 1250, rows: vec![RowId(0), RowId(300)], calls: vec![1, u64::MAX] }
 }
 
+fn dial_report() -> DialReport {
+    DialReport {
+        matched: 20,
+        accepted: 4,
+        bodyless: 1,
+        refused_by_reason: Reason::ALL.into_iter().map(|reason| (reason, 1)).collect(),
+        refused: vec![RefusedMethod {
+            method: "Shop!Shop.Cart.Add(Item)".into(),
+            reason: Reason::Hresult,
+            hresult: 0x8013_1354,
+        }],
+        shared: vec![shared()],
+        warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+    }
+}
+
+fn shared() -> SharedModule {
+    SharedModule {
+        module: "System.Private.CoreLib".into(),
+        methods: 2,
+        domains: vec!["First".into(), "Second".into()],
+        more_domains: 3,
+        accepted: true,
+    }
+}
+
+fn audit_entry() -> AuditEntry {
+    AuditEntry {
+        t_unix_ms: 1_763_600_000_000,
+        user: "1000".into(),
+        program: "redial dial".into(),
+        order: "Shop.Cart.* = count".into(),
+    }
+}
+
 /// Every command, one of each variant.
 pub fn commands() -> Vec<Command> {
     let pattern = || Some("Shop.*.*".to_owned());
     vec![
         Command::Modules,
         Command::Methods { pattern: pattern(), limit: 1000 },
-        Command::RequestReJit { orders: orders(), later: true, take: false, held: true },
+        Command::RequestReJit {
+            orders: orders(),
+            later: true,
+            take: false,
+            stand: Stand::KeptFor { ms: 60_000 },
+        },
         Command::RequestRevert { patterns: vec!["*".into(), "Shop!*".into()], take: true },
+        Command::Plan { orders: orders() },
+        Command::Undo { take: true },
+        Command::Cancel { request: 0x0a0b },
+        Command::Orders,
         Command::Status { pattern: None },
         Command::AgentStatus,
         Command::Subscribe { pattern: pattern(), interval_ms: 100 },
@@ -169,6 +241,8 @@ pub fn refusals() -> Vec<Refusal> {
         Refusal::ControlHeld(holder()),
         Refusal::NothingMatched { suggestions: vec!["*.Add".into()] },
         Refusal::OverLimit("1025 orders; the limit is 1024".into()),
+        Refusal::NothingToUndo,
+        Refusal::Cancelled,
         Refusal::AgentOff("REDIAL_DISABLE is set".into()),
         Refusal::Unsupported("the level trace".into()),
     ]
@@ -185,25 +259,41 @@ pub fn replies() -> Vec<Reply> {
                 name: "Shop".into(),
                 path: "/srv/shop/Shop.dll".into(),
                 mvid: "5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C".into(),
+                assembly: 0x7f31_c0a8_2000,
                 domains: vec![0x7f31_c0a8_3000],
                 shared: true,
                 dynamic: false,
+                collectible: true,
                 methods: 321,
             }],
         },
         Reply::Methods { matched: 2, suggestions: vec![] },
-        Reply::Dialled(DialReport {
-            matched: 20,
-            accepted: 4,
-            bodyless: 1,
-            refused_by_reason: Reason::ALL.into_iter().map(|reason| (reason, 1)).collect(),
-            refused: vec![RefusedMethod {
-                method: "Shop!Shop.Cart.Add(Item)".into(),
-                reason: Reason::Hresult,
-                hresult: 0x8013_1354,
-            }],
-            warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+        Reply::Dialled(dial_report()),
+        Reply::Plan(PlanReport {
+            per_order: vec![12, 300],
+            matched: 11,
+            to_request: 5,
+            to_revert: 2,
+            unchanged: 1,
+            bodyless: 3,
+            refused_by_reason: vec![(Reason::Shared, 4)],
+            refused: dial_report().refused,
+            shared: vec![shared()],
+            generic: 6,
+            expected_us: 7,
+            expected_clr_bytes: 8,
+            expected_agent_bytes: 9,
+            warnings: vec!["Shop.Cart.* matches nothing yet".into()],
         }),
+        Reply::Undone { what: audit_entry(), report: dial_report() },
+        Reply::Orders {
+            orders: [Stand::Held, Stand::Kept, Stand::KeptFor { ms: 1_000 }]
+                .into_iter()
+                .zip(orders())
+                .map(|(stand, order)| StandingOrder { order, stand, user: "1000".into(), by: holder() })
+                .collect(),
+            undoable: 2,
+        },
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
@@ -214,12 +304,7 @@ pub fn replies() -> Vec<Reply> {
             clr_kept_bytes: 6,
             missed_deadlines: 7,
             guard_trips: 8,
-            audit: vec![AuditEntry {
-                t_unix_ms: 1_763_600_000_000,
-                user: "1000".into(),
-                program: "redial dial".into(),
-                order: "Shop.Cart.* = count".into(),
-            }],
+            audit: vec![audit_entry()],
             remains: vec!["Shop.Till.Ring keeps its call of Shop.Cart.Add".into()],
         }),
     ]
@@ -236,6 +321,8 @@ pub fn events() -> Vec<Event> {
         Event::Transition(transition()),
         Event::Counters { delta: counters(), dropped: 9 },
         Event::Control(Some(holder())),
+        Event::Progress { id: 10, done: 11, total: 12 },
+        Event::Catalogue { revision: 13 },
         Event::Goodbye { missed_deadlines: 2 },
     ]
 }

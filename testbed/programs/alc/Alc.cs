@@ -1,8 +1,8 @@
 // Copies of one file, each in a load context of its own and with its own statics.
 //
 // alc, then commands, one a line:
-//   load     -> loaded K MVID      one more copy of Copied.dll, the K-th, K from 0
-//   call K N -> called K TOTAL     Copied.Counter.Add(int) of copy K, N times with 1; TOTAL is that copy's static
+//   load [FILE] -> loaded K MVID   one more copy of Copied.dll (or of FILE), the K-th, K from 0
+//   call K N    -> called K TOTAL  Copied.Counter.Add(int) of copy K, N times with 1; TOTAL is that copy's static
 // It says "ready PID" first and ends with "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
@@ -25,12 +25,12 @@ static class Alc
         string line;
         while ((line = Console.In.ReadLine()) != null && line != "exit")
         {
-            string[] words = line.Split(' ');
+            string[] words = line.Split(new[] { ' ' }, line.StartsWith("load ") ? 2 : 3);
             switch (words[0])
             {
                 case "load":
-                    Assembly copy = new Context().LoadFromAssemblyPath(
-                        Path.Combine(AppContext.BaseDirectory, "plugins", "Copied.dll"));
+                    Assembly copy = new Context().LoadFromAssemblyPath(words.Length > 1
+                        ? words[1] : Path.Combine(AppContext.BaseDirectory, "plugins", "Copied.dll"));
                     copies.Add((Func<int, int>)copy.GetType("Copied.Counter", true).GetMethod("Add")
                         .CreateDelegate(typeof(Func<int, int>)));
                     Say("loaded " + (copies.Count - 1) + " " + copy.ManifestModule.ModuleVersionId);

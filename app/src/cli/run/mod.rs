@@ -4,6 +4,7 @@ mod collect;
 mod report;
 
 use super::arguments;
+use super::whole_file::WholeFile;
 use crate::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
@@ -12,9 +13,9 @@ use crate::signals::Forwarding;
 use collect::{Collected, Collector};
 use redial_protocol::dialset::DialProblem;
 use redial_protocol::level::Level;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::{dialset, process};
-use report::{Report, ReportFile};
+use report::Report;
 use std::io;
 use std::process::{Command, ExitStatus};
 
@@ -47,7 +48,7 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
     };
     let agent = library::find_here().map_err(|error| Failed::own(error.to_string()))?;
     library::check(&agent).map_err(Failed::own)?;
-    let report = arguments.report.as_deref().map(ReportFile::create).transpose();
+    let report = arguments.report.as_deref().map(WholeFile::create).transpose();
     let report = report.map_err(|error| Failed::own(format!("the report cannot be written: {error}")))?;
     let files = Files::create(&wishes)
         .map_err(|error| Failed::own(format!("the dial set cannot be written for the agent: {error}")))?;
@@ -82,9 +83,8 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
     if let (Some(report), Some(processes)) = (report, processes) {
         let name = report.path().display().to_string();
         let content = Report::new(child.id(), &arguments.command, code, &processes);
-        report
-            .write(&content)
-            .map_err(|error| Failed::own(format!("the report {name} cannot be written: {error}")))?;
+        let written = content.text().and_then(|text| report.write(&text));
+        written.map_err(|error| Failed::own(format!("the report {name} cannot be written: {error}")))?;
     }
     Ok(code)
 }
@@ -100,9 +100,12 @@ fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
                 Level::OFFERED
             )));
         }
-        match (&order.domain, order.copy) {
-            (None, None) => Ok(order),
-            _ => Err(bad("a dial cannot be limited to a domain or a copy yet".to_owned())),
+        match order.copy {
+            None => Ok(order),
+            Some(_) => Err(bad(
+                "a module has its id only once it is loaded; `redial dial PID … --copy MODULE` takes it then"
+                    .to_owned(),
+            )),
         }
     };
     dials.iter().map(order).collect()
@@ -166,14 +169,19 @@ mod tests {
         let Ok(parsed) = dials(&["Shop!Shop.Cart.*=count", "Shop.op_Equality.X = off"]) else {
             panic!("two orders")
         };
-        assert_eq!(parsed[0], arguments::order("Shop!Shop.Cart.*", Level::Count));
+        assert_eq!(parsed[0], Order::new("Shop!Shop.Cart.*", Level::Count));
         assert_eq!(parsed[1].level, Level::Off);
+        let Ok(limited) = dials(&["Shop.Cart.*=count domain=\"My App\" all-domains"]) else {
+            panic!("an order for a domain")
+        };
+        assert_eq!((limited[0].domain.as_deref(), limited[0].all_domains), (Some("My App"), true));
         for bad in [
             "Shop.Cart.*",
             "=count",
             "Shop.Cart.Add=loud",
             "Shop.Cart.Add=time",
-            "A.B=count domain=x",
+            "A.B=count copy=0x7f10",
+            "A.B=count domain=",
             "Shop.Cart.Add(=count",
         ] {
             let Err(Failed(code, text)) = dials(&[bad]) else { panic!("{bad} is no order") };

@@ -1,12 +1,10 @@
-//! The report of `run --report`: the final status as JSON, there in whole or not at all.
+//! The report of `run --report`: the final status as JSON.
 
 use super::collect::Collected;
 use crate::output::json::DialJson;
 use serde::Serialize;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
 
 /// What is written.
 #[derive(Debug, Serialize)]
@@ -40,65 +38,12 @@ impl<'a> Report<'a> {
             status: processes.iter().flat_map(rows).collect(),
         }
     }
-}
 
-/// Where the report goes: a new file beside the one named, which takes its place when it is whole. What is no
-/// regular file (a pipe, /dev/stdout) is written to directly.
-pub struct ReportFile {
-    path: PathBuf,
-    temporary: Option<PathBuf>,
-    file: File,
-}
-
-impl ReportFile {
-    /// Opens it before the program starts, so that a wrong path costs nothing.
-    pub fn create(path: &Path) -> io::Result<ReportFile> {
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        match std::fs::metadata(path) {
-            Ok(facts) if facts.is_dir() => return Err(named(io::Error::other("it is a folder"))),
-            Ok(facts) if !facts.is_file() => {
-                let file = OpenOptions::new().write(true).open(path).map_err(named)?;
-                return Ok(ReportFile { path: path.to_owned(), temporary: None, file });
-            }
-            _ => {}
-        }
-        // A link is followed, so that it stays one.
-        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let name = path.file_name().ok_or_else(|| named(io::Error::other("it names no file")))?;
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}.part", std::process::id()));
-        let temporary = path.with_file_name(hidden);
-        // A file of that name is the leaving of a run that was killed and had the same pid.
-        let _ = std::fs::remove_file(&temporary);
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(named)?;
-        Ok(ReportFile { path, temporary: Some(temporary), file })
-    }
-
-    /// The file named.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Writes it.
-    pub fn write(mut self, report: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(report).map_err(io::Error::other)?;
+    /// As it stands in the file.
+    pub fn text(&self) -> io::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
-        self.file.write_all(&text)?;
-        if let Some(temporary) = &self.temporary {
-            self.file.sync_all()?;
-            std::fs::rename(temporary, &self.path)?;
-            self.temporary = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for ReportFile {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = std::fs::remove_file(temporary);
-        }
+        Ok(text)
     }
 }
 
@@ -130,6 +75,8 @@ mod tests {
             (&json!(true), &json!(null), &json!(3))
         );
         assert_eq!(whole["command"], json!(["dotnet", "x.dll"]));
+        let text = Report::new(5, &[], 3, &[]).text().expect("JSON");
+        assert!(text.ends_with(b"}\n") && serde_json::from_slice::<Value>(&text).is_ok());
         assert_eq!((&whole["status"][0]["calls"], &whole["status"][0]["pid"]), (&json!(12), &json!(5)));
     }
 
@@ -141,29 +88,5 @@ mod tests {
         assert_eq!(cut["status"].as_array().map(Vec::len), Some(2));
         let none = value(&[]);
         assert_eq!((&none["complete"], &none["note"]), (&json!(false), &json!("no agent was reached")));
-    }
-
-    #[test]
-    fn the_file_appears_whole_or_not_at_all() {
-        let folder = std::env::temp_dir().join(format!("redial-report-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("folder");
-        let path = folder.join("report.json");
-        std::fs::write(&path, "before").expect("an old report");
-        drop(ReportFile::create(&path).expect("created"));
-        assert_eq!(std::fs::read_to_string(&path).expect("there"), "before");
-        ReportFile::create(&path).expect("created").write(&json!({"a": 1})).expect("written");
-        let text = std::fs::read_to_string(&path).expect("there");
-        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), json!({"a": 1}));
-        assert_eq!(std::fs::read_dir(&folder).expect("folder").count(), 1, "nothing else is left");
-        assert!(ReportFile::create(&folder).is_err(), "a folder");
-        assert!(ReportFile::create(&folder.join("none/report.json")).is_err(), "in no folder");
-        std::fs::remove_dir_all(&folder).expect("cleaned");
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn a_device_is_written_to_and_stays_one() {
-        ReportFile::create(Path::new("/dev/null")).expect("opened").write(&json!([])).expect("written");
-        assert!(!std::fs::metadata("/dev/null").expect("there").is_file());
     }
 }

@@ -1,6 +1,7 @@
 //! What `redial watch` shows: a table drawn over itself on a terminal, else lines of what changed, or JSON.
 
 use super::super::order::ByRate;
+use super::super::places::Places;
 use super::super::{arguments, status};
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
@@ -51,8 +52,9 @@ impl Screen {
             return self.out.flush();
         }
         let ordered = self.order.order(dials);
+        let places = Places::of(dials);
         if let Some((columns, rows)) = terminal() {
-            let lines = table(self.pid, dials.dropped(), &ordered, columns, rows);
+            let lines = table(self.pid, dials.late(), &ordered, places, columns, rows);
             // Up to the first line of the old table, and clear from there (ECMA-48 CUU, ED).
             if self.drawn > 0 {
                 self.out.text(&format!("\x1b[{}A\x1b[J", self.drawn))?;
@@ -62,7 +64,7 @@ impl Screen {
                 self.out.line(&line)?;
             }
         } else {
-            for line in self.plain.lines(t_ms, &ordered) {
+            for line in self.plain.lines(t_ms, &ordered, places) {
                 self.out.line(&line)?;
             }
         }
@@ -71,17 +73,30 @@ impl Screen {
 }
 
 /// The table for a terminal, never larger than it.
-fn table(pid: u32, dropped: u64, ordered: &[&Dial], columns: usize, rows: usize) -> Vec<String> {
+fn table(
+    pid: u32,
+    late: bool,
+    ordered: &[&Dial],
+    places: Places,
+    columns: usize,
+    rows: usize,
+) -> Vec<String> {
     let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
     let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
     let mut head = format!("process {pid}: {}", words::count(ordered.len() as u64, "dial", "dials"));
-    if dropped > 0 {
-        head.push_str(&format!(", {} dropped", words::count(dropped, "update", "updates")));
+    if late {
+        head.push_str(", numbers are late");
     }
     let mut lines = vec![head];
-    let mut table = Table::new(&[number("CALLS"), number("PER SECOND"), text("STATE"), wide("METHOD")]);
+    let mut headings = vec![number("CALLS"), number("PER SECOND"), text("STATE")];
+    headings.extend(places.headings());
+    headings.push(wide("METHOD"));
+    let mut table = Table::new(&headings);
     for dial in ordered.iter().take(most) {
-        table.row(vec![calls(dial), rate(dial), status::state(dial), status::name(dial)]);
+        let mut cells = vec![calls(dial), rate(dial), status::state(dial)];
+        cells.extend(places.cells(dial));
+        cells.push(status::name(dial));
+        table.row(cells);
     }
     lines.extend(table.lines(Some(columns)));
     if ordered.len() > most {
@@ -122,7 +137,7 @@ impl Said {
 }
 
 impl Plain {
-    fn lines(&mut self, t_ms: u64, ordered: &[&Dial]) -> Vec<String> {
+    fn lines(&mut self, t_ms: u64, ordered: &[&Dial], places: Places) -> Vec<String> {
         let time = format!("{:.3} s", t_ms as f64 / 1000.0);
         let columns = |time: &str, calls: &str, rate: &str, state: &str, method: &str| {
             format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<9}  {method}")
@@ -142,7 +157,8 @@ impl Plain {
         for dial in ordered {
             let now = Said::of(dial);
             if self.said.get(&dial.row.row) != Some(&now) {
-                let (state, name) = (status::state(dial), printable(&status::name(dial)));
+                let name = printable(&(status::name(dial) + &places.suffix(dial)));
+                let state = status::state(dial);
                 lines.push(columns(&time, &calls(dial), &rate(dial), &state, &name));
                 self.said.insert(dial.row.row, now);
             }
@@ -186,7 +202,7 @@ mod tests {
     }
 
     fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
-        table(42, 0, &ByRate::default().order(dials), columns, rows)
+        table(42, false, &ByRate::default().order(dials), Places::of(dials), columns, rows)
     }
 
     #[test]
@@ -215,39 +231,42 @@ mod tests {
         assert_eq!(lines.iter().filter(|line| line.contains("≥1,500")).count(), 1, "{lines:#?}");
         assert_eq!(lines[lines.len() - 1], EXPLAINED);
         let mut plain = Plain::default();
-        let lines = plain.lines(0, &ByRate::default().order(&dials));
+        let lines = plain.lines(0, &ByRate::default().order(&dials), Places::of(&dials));
         assert_eq!(lines.iter().filter(|line| **line == EXPLAINED).count(), 1, "{lines:#?}");
-        assert_eq!(plain.lines(0, &ByRate::default().order(&dials)), Vec::<String>::new());
+        assert_eq!(
+            plain.lines(0, &ByRate::default().order(&dials), Places::of(&dials)),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn a_file_gets_headings_once_and_then_what_changed() {
         let mut plain = Plain::default();
-        let lines = plain.lines(1500, &[]);
+        let lines = plain.lines(1500, &[], Places::default());
         assert_eq!(lines.len(), 2);
         assert!(
             lines[0].ends_with("METHOD") && lines[1] == "    1.500 s  no method is dialled",
             "{lines:#?}"
         );
-        assert!(plain.lines(2500, &[]).is_empty());
+        assert!(plain.lines(2500, &[], Places::default()).is_empty());
 
         let mut dials = dials(100);
         let (mut plain, mut order) = (Plain::default(), ByRate::default());
-        assert_eq!(plain.lines(0, &order.order(&dials)).len(), 101);
-        assert!(plain.lines(1_000, &order.order(&dials)).is_empty(), "nothing changed");
+        assert_eq!(plain.lines(0, &order.order(&dials), Places::of(&dials)).len(), 101);
+        assert!(plain.lines(1_000, &order.order(&dials), Places::of(&dials)).is_empty(), "nothing changed");
         dials.first_fold_covers(1_000);
         dials.apply(counters(1_000, &[(7, 2)]));
-        let lines = plain.lines(61_000, &order.order(&dials));
+        let lines = plain.lines(61_000, &order.order(&dials), Places::of(&dials));
         assert_eq!(
             lines,
             ["   61.000 s                9           2.0  asked      Shop!Shop.Cart.Method007()"]
         );
         dials.apply(counters(2_000, &[]));
-        let lines = plain.lines(62_000, &order.order(&dials));
+        let lines = plain.lines(62_000, &order.order(&dials), Places::of(&dials));
         assert_eq!(lines.len(), 1, "that it came to rest is told, once: {lines:#?}");
         assert!(lines[0].contains(" 0.0 "), "{lines:#?}");
         dials.apply(counters(3_000, &[]));
-        assert!(plain.lines(63_000, &order.order(&dials)).is_empty());
+        assert!(plain.lines(63_000, &order.order(&dials), Places::of(&dials)).is_empty());
     }
 
     #[test]

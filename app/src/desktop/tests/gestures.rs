@@ -4,7 +4,7 @@ use super::stage::{CONNECTION, act, crowd, feed, minute, row, rows, second, tell
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
-use crate::model::update::{Launch, Refused, Told, Update, Written};
+use crate::model::update::{Launch, Refused, Retry, Told, Update, Written};
 use eframe::egui::accesskit::{self, Role};
 use eframe::egui::{self, Key, Modifiers, Theme};
 use egui_kittest::Harness;
@@ -146,19 +146,6 @@ fn the_selected_row_stays_selected_while_numbers_reorder_the_table() {
     harness.key_press_modifiers(Modifiers::NONE, Key::Space);
     harness.run_steps(3);
     assert_eq!(said(&harness, Kind::Request), format!("off on {ADD}"));
-}
-
-#[test]
-fn sorting_in_the_tree_shows_the_table_sorted() {
-    let mut harness = with_shop(Theme::Dark);
-    tell(&mut harness, vec![rows()]);
-    tell(&mut harness, minute());
-    act(&mut harness, Command::Tree);
-    harness.get_by_label("sort by per second").click();
-    harness.run_steps(3);
-    let shop = harness.state().model.current().expect("Shop");
-    let first = shop.list.at(0).map(|method| shop.catalogue.full_name(method).text);
-    assert_eq!((shop.shape, first.as_deref()), (crate::model::connection::Shape::List, Some(ADD)));
 }
 
 #[test]
@@ -313,7 +300,7 @@ fn a_launched_program_that_ended_says_how_and_what_it_wrote() {
         ],
     );
     tell(&mut harness, vec![Told::Connected(Box::new(crate::model::connection::tests::facts())), rows()]);
-    tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: None }]);
+    tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
     feed(&mut harness, vec![launch(Launch::Ended { how: "with code 2".into() })]);
     for part in ["shop --exact ended with code 2", "cannot use --exact", "99 calls  Shop!Shop.Catalog.Find"] {
         assert!(harness.query_all_by_label_contains(part).next().is_some(), "{part}");

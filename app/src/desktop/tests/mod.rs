@@ -3,6 +3,9 @@
 pub mod stage;
 
 mod gestures;
+mod keys;
 mod order;
+mod reach;
 mod settings;
 mod snapshots;
+mod tree;

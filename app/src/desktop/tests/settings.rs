@@ -1,6 +1,6 @@
 //! What the window remembers from one opening to the next.
 
-use super::stage::act;
+use super::stage::{act, still};
 use crate::commands::Command;
 use crate::desktop::{App, Options};
 use crate::persist::ThemeChoice;
@@ -25,7 +25,7 @@ impl Drop for Folder {
 }
 
 fn opened(file: &Path) -> Harness<'static, App> {
-    let options = Options { settings: Some(file.to_owned()), ..Options::default() };
+    let options = Options { settings: Some(file.to_owned()), ..still() };
     let mut harness = Harness::builder()
         .with_size([1280.0, 800.0])
         .with_max_steps(20)
@@ -50,7 +50,7 @@ fn what_was_set_is_there_when_it_opens_again() {
         act(&mut harness, command);
     }
     // The edge between the processes and the rest is dragged by 70 points of the screen.
-    let width = harness.state().settings.processes_width.expect("it is shown");
+    let width = crate::desktop::layout::PROCESSES;
     let edge = eframe::egui::pos2(width, 300.0);
     harness.drag_at(edge);
     harness.run_steps(2);
@@ -60,7 +60,7 @@ fn what_was_set_is_there_when_it_opens_again() {
     harness.run_steps(2);
     eframe::App::on_exit(harness.state_mut(), None);
     let before = harness.state().settings.clone();
-    let wider = before.processes_width.expect("it is shown");
+    let wider = before.processes_width.expect("dragged");
     assert!((wider - width - 70.0).abs() < 2.0, "{width} became {wider}");
     drop(harness);
 
@@ -70,7 +70,7 @@ fn what_was_set_is_there_when_it_opens_again() {
     assert!(!after.log_open && harness.query_by_label_contains("requests, transitions").is_none());
     assert_eq!(harness.ctx.zoom_factor(), before.zoom);
     assert!((before.zoom - 1.2).abs() < 1e-4);
-    let shown = after.processes_width.expect("it is shown");
+    let shown = after.processes_width.expect("kept");
     assert!((shown - wider).abs() < 2.0, "{wider} became {shown}");
 }
 
@@ -83,4 +83,32 @@ fn a_corrupt_file_is_set_aside_and_the_window_says_so() {
     assert!(harness.query_by_label_contains("the saved layout could not be used").is_some());
     assert!(harness.query_by_label_contains("window.json.bad1").is_some());
     assert_eq!(std::fs::read_to_string(folder.0.join("window.json.bad1")).expect("kept"), "{\"zoom\": ");
+}
+
+/// What the user gave it is only put aside while there is no room.
+#[test]
+fn a_panel_is_as_wide_again_once_the_window_is() {
+    let mut harness = super::stage::with_shop(eframe::egui::Theme::Dark);
+    let field = |harness: &Harness<'static, App>| harness.get_by_label("find a process").rect().width();
+    let before = field(&harness);
+    let edge = eframe::egui::pos2(crate::desktop::layout::PROCESSES, 300.0);
+    for step in [0.0, 60.0] {
+        let at = edge + eframe::egui::vec2(step, 0.0);
+        if step == 0.0 {
+            harness.drag_at(at)
+        } else {
+            harness.hover_at(at)
+        }
+        harness.run_steps(2);
+    }
+    harness.drop_at(edge + eframe::egui::vec2(60.0, 0.0));
+    harness.run_steps(2);
+    let wide = field(&harness);
+    assert!((wide - before - 60.0).abs() < 2.0, "{before} became {wide}");
+    for (size, expected) in [(600.0, 0.35 * 600.0), (1180.0, 310.0)] {
+        harness.set_size(eframe::egui::vec2(size, 720.0));
+        harness.run_steps(4);
+        let now = field(&harness) + 310.0 - wide;
+        assert!((now - expected).abs() < 2.0, "at {size}: {now}, not {expected}");
+    }
 }

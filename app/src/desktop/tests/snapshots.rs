@@ -7,7 +7,7 @@ use super::stage::{
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::list::{Filter, Key, Sort};
-use crate::model::update::{Launch, Told, Update, Written};
+use crate::model::update::{Launch, Retry, Told, Update, Written};
 use eframe::egui::{Key as Button, Modifiers, Theme};
 use egui_kittest::kittest::Queryable;
 use egui_kittest::{Harness, SnapshotOptions, SnapshotResults};
@@ -104,7 +104,7 @@ fn a_tree_with_mixed_groups() {
 fn the_process_is_gone() {
     both("gone", |theme| {
         let mut harness = counting(theme);
-        tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: None }]);
+        tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
         harness
     });
 }
@@ -124,7 +124,7 @@ fn a_launched_program_has_ended() {
             Launch::Ended { how: "with code 2".into() },
         ];
         feed(&mut harness, news.map(|one| Update::Launch(ticket, one)).into());
-        let lost = Told::Lost { why: "process 4242 has ended".into(), retry: None };
+        let lost = Told::Lost { why: "process 4242 has ended".into(), retry: Retry::Never };
         tell(&mut harness, vec![rows(), second(1, [40_000, 300]), lost]);
         harness
     });
@@ -238,7 +238,7 @@ fn the_agent_is_out_of_reach() {
     let lost = |theme, size| {
         let mut harness = counting_in(look_at_shop(window_of(theme, size)));
         let why = "the agent in process 4242 did not answer within 10 s".into();
-        tell(&mut harness, vec![Told::Lost { why, retry: None }, Told::Connecting]);
+        tell(&mut harness, vec![Told::Lost { why, retry: Retry::Asked }, Told::Connecting]);
         harness
     };
     both("out_of_reach", |theme| lost(theme, ZOOMED));

@@ -1,12 +1,12 @@
 //! A window with a made-up program in it: Shop, some framework, an agent that said what it says.
 
-use crate::desktop::{App, Options};
+use crate::desktop::{App, Clock, Options};
 use crate::model::catalogue::builder::Builder;
 use crate::model::catalogue::builder::tests::{module, page};
 use crate::model::connection::tests::facts;
 use crate::model::ids::ConnectionId;
 use crate::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
-use crate::model::update::{CataloguePart, Told, Update};
+use crate::model::update::{CataloguePart, Now, Told, Update};
 use crate::persist::ThemeChoice;
 use eframe::egui::{self, Theme};
 use egui_kittest::Harness;
@@ -19,7 +19,7 @@ use redial_protocol::state::State;
 use std::time::Duration;
 
 /// The time in every test.
-pub const UNIX_MS: u64 = 1_763_622_000_000;
+const UNIX_MS: u64 = 1_763_622_000_000;
 /// Shop's process.
 pub const SHOP: ProcessKey = ProcessKey { pid: 4242, start: 7 };
 /// Shop's connection.
@@ -42,6 +42,12 @@ const FRAMEWORK: [(&str, &str, &str, u32); 3] = [
     ("System.Int32", "ToString", "()", 0x0600_0103),
 ];
 
+/// What a window is opened with in tests: its time stands, for a slow machine must not change a picture.
+pub fn still() -> Options {
+    let now = Now { mono: Duration::from_secs(60), unix_ms: UNIX_MS };
+    Options { clock: Clock::Stands(now), ..Options::default() }
+}
+
 /// A window of that theme, after its first frames.
 pub fn window(theme: Theme) -> Harness<'static, App> {
     window_of(theme, [1180.0, 720.0])
@@ -53,7 +59,7 @@ pub fn window_of(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
         .with_size(size)
         .with_theme(theme)
         .with_max_steps(20)
-        .build_eframe(|creation| App::new(&creation.egui_ctx, Options::default()));
+        .build_eframe(|creation| App::new(&creation.egui_ctx, still()));
     let choice = if theme == Theme::Dark { ThemeChoice::Dark } else { ThemeChoice::Light };
     harness.state_mut().settings.theme = choice;
     // Whether there is one depends on the machine.

@@ -11,14 +11,14 @@ use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
-use crate::model::update::{Refused, Told};
+use crate::model::update::{Refused, Retry, Told};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::Event;
 use redial_protocol::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Events told at once, and rows in them: the window takes an update in as a whole, within a frame.
 const BATCH: usize = 256;
@@ -60,12 +60,13 @@ impl Agent {
             loaded,
             loader: None,
             met: false,
+            served: false,
             all_is_off: Arc::default(),
         };
         let outlet = link.outlet.clone();
         if let Err(error) = std::thread::Builder::new().name("agent".into()).spawn(move || link.run()) {
             let why = format!("no thread could be started: {error}");
-            drop(outlet.tell(connection, vec![Told::Lost { why, retry: None }]));
+            drop(outlet.tell(connection, vec![Told::Lost { why, retry: Retry::Asked }]));
         }
         Agent { orders: Some(orders), waker }
     }
@@ -103,6 +104,8 @@ struct Link {
     loader: Option<Loader>,
     /// Whether the agent answered before: then it is in the process, whatever hides it now.
     met: bool,
+    /// Whether the session did more than say hello.
+    served: bool,
     /// Set when "all off" was answered, so that this session may hold nothing any more.
     all_is_off: Arc<AtomicBool>,
 }
@@ -135,15 +138,19 @@ impl Link {
             }
             let ended = match self.open() {
                 Ok(session) => {
-                    backoff.worked();
-                    self.serve(session)
+                    let ended = self.serve(session);
+                    // An agent that has no room for one more says hello all the same.
+                    if std::mem::take(&mut self.served) {
+                        backoff.worked();
+                    }
+                    ended
                 }
                 Err(error) => End::Lost(error),
             };
             *lock(&self.waker) = None;
             self.loader = None;
             let End::Lost(error) = ended else { return };
-            let retry = worth_retrying(&error).then(|| backoff.failed());
+            let retry = self.retry(&error, &mut backoff);
             let why = self.sentence(&error);
             let lost = Told::Lost { why: why.clone(), retry };
             if self.tell(vec![lost]).is_err() || !self.pause(retry, &why) {
@@ -163,7 +170,24 @@ impl Link {
                 "process {pid} runs, but its agent cannot be found any more: its socket was moved or deleted, or the \
                  agent has shut down"
             ),
+            LinkError::NoProcess(pid) => LinkError::Ended(*pid).to_string(),
             error => error.to_string(),
+        }
+    }
+
+    /// What follows a connection that ended so.
+    fn retry(&self, error: &LinkError, backoff: &mut Backoff) -> Retry {
+        match error {
+            LinkError::NoProcess(_) | LinkError::Ended(_) => Retry::Never,
+            LinkError::NotAllowed { .. } | LinkError::Version { .. } | LinkError::Interrupted => Retry::Asked,
+            LinkError::Unsuitable { .. } | LinkError::NoAgent { .. } if !self.met => Retry::WithAgent,
+            LinkError::Unsuitable { .. } => Retry::Asked,
+            LinkError::NoAgent { .. }
+            | LinkError::Connect { .. }
+            | LinkError::Refused(_)
+            | LinkError::Closed { .. }
+            | LinkError::Silent { .. }
+            | LinkError::Garbled { .. } => Retry::After(backoff.failed()),
         }
     }
 
@@ -178,8 +202,11 @@ impl Link {
     }
 
     /// Waits for the next attempt, or for somebody to ask for it; false when the connection is to end.
-    fn pause(&mut self, wait: Option<Duration>, why: &str) -> bool {
-        let until = wait.map(|wait| Instant::now() + wait);
+    fn pause(&mut self, retry: Retry, why: &str) -> bool {
+        let until = match retry {
+            Retry::After(wait) => Some(Instant::now() + wait),
+            Retry::WithAgent | Retry::Asked | Retry::Never => None,
+        };
         loop {
             let order = match until {
                 Some(until) => {
@@ -266,6 +293,7 @@ impl Link {
             // What was heard before the end counts.
             self.tell(told)?;
             heard?;
+            self.served = true;
             talk.silent(session.pid(), Instant::now())?;
         }
     }
@@ -308,24 +336,6 @@ impl Link {
             Order::Turn(turn) => talk.turn(turn, session)?,
         }
         Ok(())
-    }
-}
-
-/// Whether a connection that ended so can come back.
-fn worth_retrying(error: &LinkError) -> bool {
-    match error {
-        LinkError::NoProcess(_)
-        | LinkError::Ended(_)
-        | LinkError::Unsuitable { .. }
-        | LinkError::NotAllowed { .. }
-        | LinkError::Version { .. }
-        | LinkError::Interrupted => false,
-        LinkError::NoAgent { .. }
-        | LinkError::Connect { .. }
-        | LinkError::Refused(_)
-        | LinkError::Closed { .. }
-        | LinkError::Silent { .. }
-        | LinkError::Garbled { .. } => true,
     }
 }
 

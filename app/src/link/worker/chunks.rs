@@ -2,7 +2,9 @@
 
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS};
-use redial_protocol::message::{Command, DialReport, Order};
+use redial_protocol::message::Command;
+use redial_protocol::order::{Order, Stand};
+use redial_protocol::report::DialReport;
 use std::collections::VecDeque;
 
 /// Bytes of patterns in one request: far enough below a frame for everything else in it.
@@ -14,7 +16,7 @@ pub fn requests(orders: Vec<Order>, take: bool) -> VecDeque<Command> {
     let (off, on): (Vec<Order>, Vec<Order>) = orders.into_iter().partition(|order| order.level == Level::Off);
     let mut requests = VecDeque::new();
     for orders in chunks(on) {
-        requests.push_back(Command::RequestReJit { orders, later: false, take, held: true });
+        requests.push_back(Command::RequestReJit { orders, later: false, take, stand: Stand::Held });
     }
     for orders in chunks(off) {
         let patterns = orders.into_iter().map(|order| order.pattern).collect();
@@ -54,6 +56,7 @@ pub fn add(total: &mut DialReport, report: DialReport) {
         }
     }
     total.refused.extend(report.refused);
+    total.shared.extend(report.shared);
     for warning in report.warnings {
         if !total.warnings.contains(&warning) {
             total.warnings.push(warning);
@@ -69,7 +72,7 @@ mod tests {
     use redial_protocol::reason::Reason;
 
     fn order(pattern: String, level: Level) -> Order {
-        Order { pattern, level, domain: None, copy: None }
+        Order::new(pattern, level)
     }
 
     #[test]
@@ -81,7 +84,7 @@ mod tests {
         let mut sent = Vec::new();
         for request in &requests {
             match request {
-                Command::RequestReJit { orders, later: false, take: true, held: true } => {
+                Command::RequestReJit { orders, later: false, take: true, stand: Stand::Held } => {
                     assert!(orders.len() <= MAX_ORDERS);
                     sent.extend(orders.iter().map(|order| order.pattern.clone()));
                 }
@@ -110,8 +113,8 @@ mod tests {
             accepted: 3,
             bodyless: 1,
             refused_by_reason: vec![(reason, number)],
-            refused: vec![],
             warnings: vec!["shared".into()],
+            ..DialReport::default()
         };
         let mut total = DialReport::default();
         for report in [one(Reason::Dynamic, 1), one(Reason::Dynamic, 2), one(Reason::NoBody, 4)] {

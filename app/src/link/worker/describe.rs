@@ -3,7 +3,7 @@
 use crate::link::discover::runtime::{self, Runtime};
 use crate::link::discover::{Found, Process};
 use crate::link::error::LinkError;
-use crate::model::processes::{AgentState, ProcessRow, RuntimeRow};
+use crate::model::processes::{AgentState, ProcessRow, RuntimeRow, WITHOUT_AGENT};
 use crate::model::update::Refused;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
@@ -28,9 +28,7 @@ pub fn row(key: ProcessKey, process: Process, facts: Option<Result<AgentFacts, L
             Some(why) => AgentState::None(why.to_owned()),
             None => AgentState::Unknown,
         },
-        (_, Some(Err(LinkError::NoAgent { .. }))) => AgentState::LaunchOnly(
-            "it runs without the agent; start it from here, or with `redial run -- COMMAND`".to_owned(),
-        ),
+        (_, Some(Err(LinkError::NoAgent { .. }))) => AgentState::LaunchOnly(WITHOUT_AGENT.to_owned()),
         (_, Some(Err(error))) => AgentState::Refused(error.to_string()),
         // Nothing speaks for .NET in it: not a row to look at.
         (Found::Unknown { why, .. }, None) => AgentState::None(why.clone()),
@@ -98,9 +96,9 @@ mod tests {
         let facts = crate::model::connection::tests::facts;
         for (found, answer, word, part) in [
             (coreclr(), Some(Ok(facts())), "loaded", ""),
-            (coreclr(), Some(Err(no_agent())), "launch only", "redial run"),
+            (coreclr(), Some(Err(no_agent())), "launch-only", "redial run"),
             (coreclr(), Some(Err(denied())), "refused", "another user's"),
-            (coreclr(), None, "…", ""),
+            (coreclr(), None, "looking…", ""),
             (Found::None, None, "none", "not a .NET"),
             (aot, None, "none", "ahead of time"),
             (hidden(true), Some(Err(denied())), "refused", "another user's"),

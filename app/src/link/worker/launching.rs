@@ -6,7 +6,7 @@ use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
 use crate::model::ids::Ticket;
 use crate::model::update::{Launch, Update};
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 use redial_protocol::process;
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -6,7 +6,8 @@ use crate::link::session::Session;
 use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::Told;
-use redial_protocol::message::{AgentStatus, Command, DialReport, Event, Reply};
+use redial_protocol::message::{AgentStatus, Command, Event, Reply};
+use redial_protocol::report::DialReport;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

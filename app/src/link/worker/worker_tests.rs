@@ -6,12 +6,13 @@ use crate::model::catalogue::builder::tests::{module, page};
 use crate::model::connection::Status;
 use crate::model::ids::MethodIx;
 use crate::model::log::Kind;
-use crate::model::update::Now;
+use crate::model::update::{Now, Retry};
 use crate::model::{Model, methodset::MethodSet};
 use redial_protocol::level::Level;
-use redial_protocol::message::{AgentStatus, Command as Wire, DialReport, Event, Holder, Refusal, Reply};
+use redial_protocol::message::{AgentStatus, Command as Wire, Event, Holder, Refusal, Reply};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::process;
+use redial_protocol::report::DialReport;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -166,10 +167,13 @@ fn a_closed_connection_is_tried_again_and_the_catalogue_is_not_loaded_twice() {
             assert_eq!(count(&seen, loaded), 1);
             window.turn(&MethodSet::one(MethodIx(0)), true);
             let retry = window.until("the loss", |model| match &model.current()?.status {
-                Status::Lost { why, retry_at } => Some((why.clone(), *retry_at)),
+                Status::Lost { why, retry, .. } => Some((why.clone(), *retry)),
                 _ => None,
             });
-            assert!(retry.0.contains("closed the connection") && retry.1.is_some(), "{retry:?}");
+            assert!(
+                retry.0.contains("closed the connection") && matches!(retry.1, Retry::After(_)),
+                "{retry:?}"
+            );
             assert!(
                 window
                     .model
@@ -261,7 +265,7 @@ fn another_process_of_that_pid_is_not_the_one_meant() {
     while !matches!(model.current().map(|one| &one.status), Some(Status::Lost { .. })) {
         model.apply(updates.recv_timeout(PATIENCE).expect("an update"), Now::default());
     }
-    let Some(Status::Lost { why, retry_at: None }) = model.current().map(|one| &one.status) else {
+    let Some(Status::Lost { why, retry: Retry::Never, .. }) = model.current().map(|one| &one.status) else {
         panic!("{:?}", model.current().map(|one| &one.status))
     };
     assert!(why.contains("has ended"), "{why}");

@@ -4,6 +4,7 @@
 use super::arena::Arena;
 use super::framework::is_framework;
 use crate::model::query::fold;
+use crate::output::words;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::{HashMap, HashSet};
@@ -104,7 +105,8 @@ impl Builder {
                 self.open = Some(Open { key, types: HashMap::new() });
             }
             let Some(open) = &mut self.open else { continue };
-            let method = Method { name: name.to_owned(), signature: signature.to_owned(), token };
+            let method =
+                Method { name: name.to_owned(), signature: words::plain_parameters(signature), token };
             match open.types.get_mut(type_name) {
                 Some(methods) => methods.push(method),
                 None => drop(open.types.insert(type_name.to_owned(), vec![method])),

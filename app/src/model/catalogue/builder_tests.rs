@@ -12,6 +12,8 @@ pub fn module(index: u64, name: &str, path: &str) -> ModuleRow {
         domains: vec![1],
         shared: false,
         dynamic: false,
+        collectible: false,
+        assembly: 0,
         methods: 0,
     }
 }

@@ -10,6 +10,7 @@ pub mod search;
 pub mod synthetic;
 
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
+use crate::output::words;
 use arena::Arena;
 use builder::{Batch, NameOrder};
 use redial_protocol::catalogue::DomainRow;
@@ -161,7 +162,7 @@ impl Catalogue {
             domain: shared.or(home).unwrap_or(0) as u32,
             domains: module.domains.clone(),
             shared: module.shared,
-            dynamic: module.dynamic,
+            dynamic: module.dynamic || module.collectible,
             framework: *framework,
             unloaded: false,
             namespaces: first_namespace..self.namespaces.len() as u32,
@@ -380,7 +381,7 @@ impl Catalogue {
         place.map_or("", |place| self.names.get(*place as usize))
     }
 
-    /// A method's `(PARAMS)`.
+    /// A method's `(PARAMS)` as people read them.
     pub fn signature(&self, method: MethodIx) -> &str {
         let place = self.signature_of.get(method.0 as usize);
         place.map_or("", |place| self.signatures.get(*place as usize))
@@ -404,6 +405,13 @@ impl Catalogue {
             method: owner.len()..name_end,
             signature: name_end..name_end + signature.len(),
         }
+    }
+
+    /// The pattern of a method by its full name.
+    pub fn pattern(&self, method: MethodIx) -> String {
+        let full = self.full_name(method);
+        let name = full.text.get(..full.signature.start).unwrap_or_default();
+        format!("{name}{}", words::pattern_parameters(full.part(&full.signature)))
     }
 
     /// The copy a method is, in the agent's words.
@@ -445,7 +453,8 @@ fn batch_type_start(ends: &[u32], index: u32) -> u32 {
     index.checked_sub(1).and_then(|before| ends.get(before as usize)).copied().unwrap_or(0)
 }
 
-/// `Module!Namespace.Type.Method(PARAMS)`: the pattern that names a method, and where its parts stand in it.
+/// `Module!Namespace.Type.Method(PARAMS)` as people read it, and where its parts stand in it. [`Catalogue::pattern`] is
+/// the pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FullName {
     /// The text.

@@ -89,6 +89,8 @@ impl Iterator for Modules {
             domains: vec![1],
             shared: false,
             dynamic: false,
+            collectible: false,
+            assembly: 0,
             methods: mine as u32,
         };
         let mut pages = Vec::new();

@@ -4,11 +4,12 @@ use super::{Connection, Status};
 use crate::model::ids::Ticket;
 use crate::model::live::Live;
 use crate::model::log::{Kind, Log};
-use crate::model::update::{CataloguePart, Now, Told};
+use crate::model::update::{CataloguePart, Now, Retry, Told};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{DialReport, Event};
+use redial_protocol::message::Event;
+use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
 use std::time::Duration;
 
@@ -74,7 +75,7 @@ impl Connection {
         self.facts = Some(facts);
     }
 
-    fn lost(&mut self, why: String, retry: Option<Duration>, log: &mut Log, now: Now) {
+    fn lost(&mut self, why: String, retry: Retry, log: &mut Log, now: Now) {
         for pending in self.turns.clear() {
             if pending.accepted.is_none() {
                 let text = format!("{} was not answered: {why}", pending.words);
@@ -88,7 +89,7 @@ impl Connection {
         self.loss = Some(why.clone());
         self.latency = None;
         self.holder = None;
-        self.status = Status::Lost { why, retry_at: retry.map(|wait| now.mono + wait) };
+        self.status = Status::Lost { why, retry, since: now.mono };
     }
 
     fn grow(&mut self, part: CataloguePart, log: &mut Log, now: Now) {
@@ -142,7 +143,10 @@ impl Connection {
                 let text = "the process is ending; these are its last numbers";
                 log.add(now, Some(self.id), Kind::Connection, text);
             }
-            Event::Reply { .. } | Event::Methods { .. } => {}
+            Event::Reply { .. }
+            | Event::Methods { .. }
+            | Event::Progress { .. }
+            | Event::Catalogue { .. } => {}
         }
     }
 
@@ -158,7 +162,7 @@ impl Connection {
         log.add(now, Some(self.id), kind, text);
         for (reason, number) in &report.refused_by_reason {
             let named = report.refused.iter().filter(|one| one.reason == *reason);
-            let first: Vec<&str> = named.take(3).map(|one| one.method.as_str()).collect();
+            let first: Vec<String> = named.take(3).map(|one| words::plain_parameters(&one.method)).collect();
             let rest = number.saturating_sub(first.len() as u64);
             let more = if rest > 0 { format!(" and {} more", words::grouped(rest)) } else { String::new() };
             let text = format!("refused: {}{more}: {}", first.join(", "), reason.sentence());

@@ -7,7 +7,7 @@ use crate::model::methodset::MethodSet;
 use crate::model::turns::{self, Turn};
 use crate::model::update::Now;
 use redial_protocol::level::Level;
-use redial_protocol::message::Order;
+use redial_protocol::order::Order;
 
 impl Connection {
     /// Turns methods to a level: marks them pending, and answers what to send.

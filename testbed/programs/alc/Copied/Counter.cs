@@ -6,7 +6,16 @@ namespace Copied
     {
         static int total;
 
+#if NEWER
+        // Has the token that Add has without it.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Twice(int n) => n * 2;
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int Add(int n) => total += Twice(n) / 2;
+#else
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static int Add(int n) => total += n;
+#endif
     }
 }

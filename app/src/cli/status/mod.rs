@@ -1,11 +1,14 @@
 //! `redial status`: every copy that is or was dialled, and with `--agent` the agent's account of itself.
 
+mod agent;
+
+use super::places::Places;
 use super::{arguments, order};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::session::{Page, Session};
 use crate::model::dials::{Dial, Dials};
-use crate::output::json::{AgentJson, DialJson};
+use crate::output::json::DialJson;
 use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns, words};
 use redial_protocol::message::{AgentStatus, Command, Reply};
@@ -18,23 +21,11 @@ pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
     let mut session = connect::open(arguments.pid, "redial status")?;
     let mut out = Out::new();
     let exit = match arguments.agent {
-        true => agent(&mut session, arguments, &mut out)?,
+        true => agent::show(&mut session, arguments, &mut out)?,
         false => copies(&mut session, arguments, &mut out)?,
     };
     out.flush()?;
     Ok(exit)
-}
-
-fn agent(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
-    let status = ask_agent(session)?;
-    if arguments.json {
-        out.json(&AgentJson::new(arguments.pid, &status))?;
-    } else {
-        for line in agent_lines(&status, session.facts().live) {
-            out.line(&line)?;
-        }
-    }
-    Ok(Exit::Done)
 }
 
 fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
@@ -89,18 +80,18 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> 
     let mut lines = Vec::new();
     if !dials.is_empty() {
         let noted = dials.iter().any(|dial| dial.row.note.is_some());
-        let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE"), wide("METHOD")];
+        let places = Places::of(dials);
+        let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
+        headings.extend(places.headings());
+        headings.push(wide("METHOD"));
         headings.extend(noted.then(|| wide("REASON")));
         let mut table = Table::new(&headings);
         for dial in order::by_calls(dials) {
             let row = &dial.row;
-            table.row(vec![
-                words::grouped(row.calls),
-                row.wanted.to_string(),
-                state(dial),
-                name(dial),
-                row.note.clone().unwrap_or_default(),
-            ]);
+            let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
+            cells.extend(places.cells(dial));
+            cells.extend([name(dial), row.note.clone().unwrap_or_default()]);
+            table.row(cells);
         }
         lines.extend(table.lines(columns));
         lines.push(String::new());
@@ -121,9 +112,9 @@ pub fn state(dial: &Dial) -> String {
     }
 }
 
-/// The pattern that names the method.
+/// What the method is called: a pattern for it too, but for pointers' stars, which a pattern has as `\\*`.
 pub fn name(dial: &Dial) -> String {
-    format!("{}!{}{}", dial.row.module, dial.row.method, dial.row.signature)
+    format!("{}!{}{}", dial.row.module, dial.row.method, words::plain_parameters(&dial.row.signature))
 }
 
 fn control_line(status: &AgentStatus) -> String {
@@ -139,65 +130,15 @@ fn kept_line(status: &AgentStatus) -> String {
     format!("dialled: {} kept, {} held", words::grouped(status.kept), words::grouped(status.held))
 }
 
-fn agent_lines(status: &AgentStatus, live: u64) -> Vec<String> {
-    let mut lines = vec![
-        control_line(status),
-        kept_line(status),
-        format!("live: {}", words::count(live, "copy", "copies")),
-        format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
-        format!("kept by the runtime for recompilations: about {}", words::bytes(status.clr_kept_bytes)),
-    ];
-    for budget in &status.budgets {
-        let name = words::one_line(&budget.name);
-        lines.push(format!(
-            "budget {name}: {} of {}",
-            words::grouped(budget.used),
-            words::grouped(budget.limit)
-        ));
-    }
-    lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
-    lines.push(format!("faults caught: {}", words::grouped(status.guard_trips)));
-    lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
-    if !status.audit.is_empty() {
-        lines.push(String::new());
-        let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), text("ORDER")]);
-        for entry in &status.audit {
-            let who = if entry.user.is_empty() { "(launcher)".to_owned() } else { entry.user.clone() };
-            table.row(vec![words::utc(entry.t_unix_ms), who, entry.program.clone(), entry.order.clone()]);
-        }
-        lines.extend(table.lines(None));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
+    use super::agent::tests::agent_status;
     use super::*;
     use crate::model::dials::tests::row;
     use redial_protocol::ids::InstanceId;
-    use redial_protocol::message::{AuditEntry, Budget, Holder, Instance};
+    use redial_protocol::message::Instance;
     use redial_protocol::state::State;
     use serde_json::json;
-
-    fn agent_status() -> AgentStatus {
-        AgentStatus {
-            control: Some(Holder { pid: 7, program: "redial app".into() }),
-            held: 0,
-            kept: 2,
-            memory_bytes: 3 << 20,
-            budgets: vec![Budget { name: "slots".into(), used: 2, limit: 65_536 }],
-            clr_kept_bytes: 2_500,
-            missed_deadlines: 0,
-            guard_trips: 0,
-            audit: vec![AuditEntry {
-                t_unix_ms: 0,
-                user: String::new(),
-                program: "redial run".into(),
-                order: "Shop.Cart.* = count".into(),
-            }],
-            remains: vec!["1 caller was inlined".into()],
-        }
-    }
 
     fn dials() -> Dials {
         let mut live = row(0, "Shop.Cart.Add", 1234);
@@ -252,19 +193,20 @@ mod tests {
     }
 
     #[test]
+    fn copies_in_several_domains_are_told_apart() {
+        let mut dials = dials();
+        let mut other = row(2, "Shop.Cart.Add", 7);
+        other.domain = "Shop-2".into();
+        dials.rows(vec![other]);
+        let lines = copies_lines(&dials, &agent_status(), None);
+        assert_eq!(lines[0], "CALLS  WANTED  STATE    DOMAIN   METHOD                   REASON");
+        assert_eq!(lines[2], "    7  count   asked    Shop-2   Shop!Shop.Cart.Add()");
+    }
+
+    #[test]
     fn a_pattern_without_a_match_hears_of_how_many() {
         assert_eq!(unmatched("Nope.*", 1_174), "none of the 1,174 dialled methods matches 'Nope.*'");
         assert_eq!(unmatched("Nope.*", 1), "the one dialled method does not match 'Nope.*'");
         assert_eq!(unmatched("Nope.*", 0), "no dialled method matches 'Nope.*': none is or was dialled");
-    }
-
-    #[test]
-    fn the_agents_account_has_the_documented_fields() {
-        let value = serde_json::to_value(AgentJson::new(9, &agent_status())).expect("JSON");
-        for field in ["control", "kept", "held", "memory", "budgets", "clr_kept_bytes", "audit", "pid"] {
-            assert!(value.get(field).is_some(), "{field} is missing in {value}");
-        }
-        assert_eq!(value["audit"][0]["order"], "Shop.Cart.* = count");
-        assert!(agent_lines(&agent_status(), 2).iter().any(|line| line.contains("(launcher)")));
     }
 }

@@ -1,0 +1,13 @@
+//! What standing orders mean for the copies of a catalogue: pure, no CLR. (catalogue, orders) → (requests, reverts,
+//! refusals, warnings).
+#![forbid(unsafe_code)]
+
+pub mod history;
+pub mod matcher;
+pub mod orders;
+pub mod plan;
+pub mod scope;
+#[cfg(test)]
+mod tests;
+
+pub use orders::{Added, NewOrder, OrderSeq, Orders, Owner, SessionId, SetBy, Standing};

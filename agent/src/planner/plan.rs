@@ -1,0 +1,127 @@
+//! What orders would do to copies, added up.
+#![forbid(unsafe_code)]
+
+use super::orders::{OrderSeq, Orders, Standing};
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_REFUSALS;
+use redial_protocol::reason::Reason;
+use redial_protocol::report::{PlanReport, RefusedMethod};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What has to be asked of the CLR for a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// `RequestReJIT`.
+    Request,
+    /// `RequestRevert`.
+    Revert,
+    /// It is where it should be, or cannot be brought there.
+    Nothing,
+}
+
+/// What is due for a copy of which `wanted` is wanted. `on`: a request of ours stands with the CLR.
+pub fn due(wanted: Level, dialable: bool, on: bool) -> Due {
+    match (wanted > Level::Off && dialable, on) {
+        (true, false) => Due::Request,
+        (false, true) => Due::Revert,
+        _ => Due::Nothing,
+    }
+}
+
+/// A copy as planning sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyFacts<'a> {
+    /// Numbers of the orders that match it already.
+    pub orders: &'a [OrderSeq],
+    /// Whether a request of ours stands with the CLR.
+    pub on: bool,
+    /// Why it cannot be dialled, if so.
+    pub refusal: Option<Reason>,
+    /// Whether it is only counted where a wildcard matched it: it has no body.
+    pub bodyless: bool,
+    /// Whether it or its type is generic.
+    pub generic: bool,
+}
+
+/// Adds up a plan.
+#[derive(Debug)]
+pub struct Tally {
+    /// The sums so far; reasons apart.
+    pub report: PlanReport,
+    reasons: BTreeMap<Reason, u64>,
+    /// Matches of each order, ascending by number.
+    matches: Vec<(OrderSeq, u64)>,
+    /// The list that was given.
+    seqs: Vec<OrderSeq>,
+}
+
+impl Tally {
+    /// A plan for these orders, in the order given; one may be there several times.
+    pub fn new(seqs: &[OrderSeq]) -> Tally {
+        let numbers: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
+        Tally {
+            report: PlanReport::default(),
+            reasons: BTreeMap::new(),
+            matches: numbers.into_iter().map(|seq| (seq, 0)).collect(),
+            seqs: seqs.to_vec(),
+        }
+    }
+
+    /// Adds a copy that these orders match: `here` mean it, `refused` name some of the domains that share it.
+    pub fn add(
+        &mut self,
+        orders: &Orders,
+        copy: CopyFacts,
+        (here, refused): (&[&Standing], &[&Standing]),
+        name: impl FnOnce() -> String,
+    ) {
+        for standing in here.iter().chain(refused) {
+            if let Ok(at) = self.matches.binary_search_by_key(&standing.seq, |(seq, _)| *seq)
+                && let Some((_, sum)) = self.matches.get_mut(at)
+            {
+                *sum += 1;
+            }
+        }
+        self.report.matched += 1;
+        let by_name = here.iter().chain(refused).any(|standing| !standing.pattern.has_wildcard());
+        if copy.bodyless && !by_name {
+            self.report.bodyless += 1;
+            return;
+        }
+        if here.is_empty() {
+            return self.refuse(Reason::Shared, name);
+        }
+        let before = orders.latest(copy.orders);
+        let latest = before.into_iter().chain(here.iter().copied()).max_by_key(|standing| standing.seq);
+        let wanted = latest.map_or(Level::Off, |standing| standing.order.level);
+        match (due(wanted, copy.refusal.is_none(), copy.on), copy.refusal) {
+            (Due::Request, _) => {
+                self.report.to_request += 1;
+                self.report.generic += u64::from(copy.generic);
+            }
+            (Due::Revert, _) => self.report.to_revert += 1,
+            (Due::Nothing, Some(reason)) if wanted > Level::Off => self.refuse(reason, name),
+            (Due::Nothing, _) => self.report.unchanged += 1,
+        }
+    }
+
+    fn refuse(&mut self, reason: Reason, name: impl FnOnce() -> String) {
+        *self.reasons.entry(reason).or_default() += 1;
+        if self.report.refused.len() < MAX_REFUSALS {
+            self.report.refused.push(RefusedMethod { method: name(), reason, hresult: 0 });
+        }
+    }
+
+    /// The plan, its estimates of time and memory apart.
+    pub fn finish(self) -> PlanReport {
+        let matches = |seq: &OrderSeq| {
+            let found = self.matches.iter().find(|(one, _)| one == seq);
+            found.map_or(0, |(_, sum)| *sum)
+        };
+        PlanReport {
+            per_order: self.seqs.iter().map(matches).collect(),
+            refused_by_reason: self.reasons.into_iter().collect(),
+            ..self.report
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The planner against a reference that looks at every order for every copy, newest first.
+
+use super::matcher::Matcher;
+use super::orders::{NewOrder, OrderSeq, Orders, Owner, SessionId, Standing};
+use super::plan::{CopyFacts, Tally};
+use super::scope::{Aimed, Place};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use redial_protocol::ids::ModuleKey;
+use redial_protocol::level::Level;
+use redial_protocol::order::Order;
+use redial_protocol::pattern::Pattern;
+use redial_protocol::reason::Reason;
+use std::sync::Arc;
+use std::time::Instant;
+
+const ASSEMBLIES: [&str; 3] = ["Shop", "Shop.Core", "Till"];
+const TYPES: [&str; 5] = ["Shop.Cart", "Shop.Cart+Line", "Shop.Till.Roll", "Roll", "Globals"];
+const METHODS: [&str; 5] = ["Add", ".ctor", "get_Total", "Shop.ICart.Add", "Ad"];
+const DOMAINS: [&str; 4] = ["/LM/W3SVC/1/ROOT-1", "/LM/W3SVC/1/ROOT-2", "/LM/W3SVC/2/ROOT-1", "Main"];
+
+/// A module of which every type has every method. Shared user modules are among them, which no runtime that tests run
+/// on can show.
+#[derive(Clone, Debug)]
+struct Module {
+    assembly: &'static str,
+    place: Place,
+}
+
+fn module() -> impl Strategy<Value = Module> {
+    let domains = proptest::sample::subsequence(DOMAINS.to_vec(), 1..=DOMAINS.len());
+    (select(&ASSEMBLIES[..]), domains, any::<bool>(), 0..4u64).prop_map(
+        |(assembly, mut domains, shared, id)| {
+            if !shared {
+                domains.truncate(1);
+            }
+            let domains = domains.into_iter().map(str::to_owned).collect();
+            let key = ModuleKey { module_id: id, generation: 1 };
+            Module { assembly, place: Place { key, domains, shared } }
+        },
+    )
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    pattern: String,
+    level: Level,
+    domain: Option<&'static str>,
+    copy: Option<u64>,
+    all_domains: bool,
+    owner: Owner,
+}
+
+/// A name with some of it replaced by stars.
+fn glob(names: &'static [&'static str]) -> impl Strategy<Value = String> {
+    (select(names), any::<Index>(), any::<Index>(), 0..4u8).prop_map(|(name, from, to, form)| {
+        let (from, to) = (from.index(name.len() + 1), to.index(name.len() + 1));
+        let (from, to) = (from.min(to), from.max(to));
+        match form {
+            0 => name.to_owned(),
+            1 => format!("{}*", &name[..from]),
+            2 => format!("*{}", &name[from..]),
+            _ => format!("{}*{}", &name[..from], &name[to..]),
+        }
+    })
+}
+
+fn line() -> impl Strategy<Value = Line> {
+    let body = prop_oneof![
+        1 => Just("*".to_owned()),
+        5 => (glob(&TYPES), glob(&METHODS)).prop_map(|(name, method)| format!("{name}.{method}")),
+    ];
+    let assembly = prop_oneof![Just(None), glob(&ASSEMBLIES).prop_map(Some)];
+    let domain =
+        select(vec![None, None, Some("/LM"), Some("/LM/W3SVC/1"), Some("/LM/W3SVC/2"), Some("Main")]);
+    let copy = prop_oneof![3 => Just(None), 1 => (0..4u64).prop_map(Some)];
+    let owner = select(vec![Owner::Kept, Owner::Held(SessionId(1)), Owner::Held(SessionId(2))]);
+    let level = select(vec![Level::Off, Level::Count, Level::Count]);
+    (assembly, body, level, domain, copy, any::<bool>(), owner).prop_map(
+        |(assembly, body, level, domain, copy, all_domains, owner)| {
+            let pattern = assembly.map_or(body.clone(), |assembly| format!("{assembly}!{body}"));
+            Line { pattern, level, domain, copy, all_domains, owner }
+        },
+    )
+}
+
+/// Stars are runs; written to be read, not to be fast.
+fn runs(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern.split_first() {
+        None => name.is_empty(),
+        Some((b'*', rest)) => (0..=name.len()).any(|skip| runs(rest, &name[skip..])),
+        Some((first, rest)) => name.first() == Some(first) && runs(rest, &name[1..]),
+    }
+}
+
+fn reference_matches(pattern: &str, assembly: &str, type_name: &str, method: &str) -> bool {
+    let is = |pattern: &str, name: &str| runs(pattern.as_bytes(), name.as_bytes());
+    let (of_assembly, body) = pattern.split_once('!').unwrap_or(("*", pattern));
+    let split = |dot: usize| is(&body[..dot], type_name) && is(&body[dot + 1..], method);
+    is(of_assembly, assembly) && (body == "*" || body.match_indices('.').any(|(dot, _)| split(dot)))
+}
+
+/// What is wanted of a copy, and whether an order that names a part of its domains was refused, no other meaning it.
+fn reference(lines: &[Line], module: &Module, type_name: &str, method: &str) -> (Level, bool) {
+    let mut refused = false;
+    for line in lines.iter().rev() {
+        let Module { assembly, place } = module;
+        if !reference_matches(&line.pattern, assembly, type_name, method)
+            || line.copy.is_some_and(|copy| copy != place.key.module_id)
+        {
+            continue;
+        }
+        let Some(prefix) = line.domain else { return (line.level, false) };
+        let inside = place.domains.iter().filter(|domain| domain.starts_with(prefix)).count();
+        if inside == place.domains.len() || (inside > 0 && line.all_domains) {
+            return (line.level, false);
+        }
+        refused |= inside > 0;
+    }
+    (Level::Off, refused)
+}
+
+fn entered(lines: &[Line]) -> (Orders, Vec<OrderSeq>) {
+    let mut orders = Orders::default();
+    let seqs = lines.iter().map(|line| {
+        let order = Order {
+            domain: line.domain.map(str::to_owned),
+            copy: line.copy,
+            all_domains: line.all_domains,
+            ..Order::new(line.pattern.clone(), line.level)
+        };
+        let new = NewOrder {
+            pattern: Arc::new(Pattern::parse(&line.pattern).unwrap()),
+            order,
+            copy: line.copy.map(|module_id| ModuleKey { module_id, generation: 1 }),
+            owner: line.owner,
+            by: Arc::default(),
+        };
+        orders.add(new).unwrap().seq
+    });
+    let seqs = seqs.collect();
+    (orders, seqs)
+}
+
+/// Visits every copy that orders match, as the agent does.
+fn each_match(
+    orders: &Orders,
+    modules: &[Module],
+    mut visit: impl FnMut(usize, &str, &str, &[&Standing], &[&Standing]),
+) {
+    for (index, module) in modules.iter().enumerate() {
+        let aimed = Aimed::at(orders.for_assembly(module.assembly), || module.place.clone());
+        let all: Vec<&Standing> = aimed.here.iter().chain(&aimed.refused).copied().collect();
+        let mut matcher = Matcher::new(all.iter().map(|standing| &*standing.pattern).collect());
+        for type_name in TYPES {
+            if !matcher.enter_type(type_name) {
+                continue;
+            }
+            for (token, method) in METHODS.into_iter().enumerate() {
+                let hits = matcher.hits(token as u32, method, 0, || "()".to_owned());
+                if hits.is_empty() {
+                    continue;
+                }
+                let (here, refused): (Vec<usize>, Vec<usize>) =
+                    hits.iter().partition(|hit| **hit < aimed.here.len());
+                let named = |hits: Vec<usize>| hits.into_iter().map(|hit| all[hit]).collect::<Vec<_>>();
+                visit(index, type_name, method, &named(here), &named(refused));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn fifty_overlapping_lines_mean_what_the_reference_says(
+        lines in proptest::collection::vec(line(), 1..=50),
+        modules in proptest::collection::vec(module(), 1..=6),
+    ) {
+        let (orders, _) = entered(&lines);
+        let mut found = std::collections::HashMap::new();
+        each_match(&orders, &modules, |index, type_name, method, here, refused| {
+            let seqs: Vec<OrderSeq> = here.iter().map(|standing| standing.seq).collect();
+            let result = (orders.wanted(&seqs).0, here.is_empty() && !refused.is_empty());
+            found.insert((index, type_name.to_owned(), method.to_owned()), result);
+        });
+        for (index, module) in modules.iter().enumerate() {
+            for (type_name, method) in TYPES.iter().flat_map(|one| METHODS.iter().map(move |m| (one, m))) {
+                let key = (index, type_name.to_string(), method.to_string());
+                let fast = found.get(&key).copied().unwrap_or((Level::Off, false));
+                let slow = reference(&lines, module, type_name, method);
+                prop_assert_eq!(fast, slow, "{:?} in {:?}", key, module);
+            }
+        }
+    }
+
+    #[test]
+    fn plans_add_up(
+        lines in proptest::collection::vec(line(), 1..=20),
+        modules in proptest::collection::vec(module(), 1..=6),
+        on in any::<u64>(),
+        broken in any::<u64>(),
+    ) {
+        let (orders, seqs) = entered(&lines);
+        let mut tally = Tally::new(&seqs);
+        let (mut expected, mut number) = ([0u64; 4], 0u32);
+        each_match(&orders, &modules, |index, type_name, method, here, refused| {
+            number += 1;
+            let bit = |bits: u64| bits & 1 << (number % 64) != 0;
+            let refusal = bit(broken).then_some(Reason::BadIl);
+            let on = bit(on) && refusal.is_none();
+            let copy = CopyFacts { orders: &[], on, refusal, bodyless: false, generic: false };
+            tally.add(&orders, copy, (here, refused), || format!("{type_name}.{method}"));
+            let (wanted, shared) = reference(&lines, &modules[index], type_name, method);
+            let which = match (wanted > Level::Off, on, refusal) {
+                _ if shared => 3,
+                (true, _, Some(_)) => 3,
+                (true, false, None) => 0,
+                (false, true, _) => 1,
+                _ => 2,
+            };
+            expected[which] += 1;
+        });
+        let plan = tally.finish();
+        let refused: u64 = plan.refused_by_reason.iter().map(|(_, number)| number).sum();
+        prop_assert_eq!([plan.to_request, plan.to_revert, plan.unchanged, refused], expected);
+        prop_assert_eq!(plan.matched, expected.iter().sum::<u64>());
+    }
+
+    #[test]
+    fn taking_back_is_exact(
+        before in proptest::collection::vec(line(), 0..10),
+        change in proptest::collection::vec(line(), 1..10),
+    ) {
+        let (mut orders, _) = entered(&before);
+        let told = |orders: &Orders| {
+            let now = Instant::now();
+            orders.all().iter().map(|one| (one.seq, one.told(now))).collect::<Vec<_>>()
+        };
+        let was = told(&orders);
+        let (mut seqs, mut replaced) = (Vec::new(), Vec::new());
+        let (other, _) = entered(&change);
+        for standing in other.all() {
+            let Standing { pattern, order, copy, owner, by, .. } = Standing::clone(standing);
+            let added = orders.add(NewOrder { pattern, order, copy, owner, by }).unwrap();
+            seqs.push(added.seq);
+            replaced.extend(added.replaced.into_iter().filter(|one| !seqs.contains(&one.seq)));
+        }
+        orders.take_back(&seqs, &replaced);
+        prop_assert_eq!(told(&orders), was);
+    }
+}

@@ -1,0 +1,375 @@
+//! Turns on the ReJIT thread: taking in, carrying out, taking back.
+#![forbid(unsafe_code)]
+
+use super::foresee;
+use super::inbox::{Answer, Progress, Turn, Wish};
+use super::report::{report, shortened};
+use super::request::Applied;
+use super::row::Row;
+use super::scan::Scan;
+use super::thread::Worker;
+use crate::planner::history::{Change, ChangeId};
+use crate::planner::{Added, NewOrder, OrderSeq, Owner, SetBy, Standing};
+use crate::server::audit;
+use crate::server::control::Lease;
+use redial_protocol::dialset::print_order;
+use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::message::{Refusal, Reply};
+use redial_protocol::order::Order;
+use redial_protocol::pattern::Pattern;
+use redial_protocol::report::PlanReport;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Turns of a copy closer together than this are merged: each recompilation costs memory the CLR keeps.
+const MERGE: Duration = Duration::from_millis(50);
+/// Lines of one turn that the audit ring keeps.
+const AUDITED: usize = 16;
+/// Copies from which on a turn tells how fast turns are here.
+const TELLING: usize = 256;
+/// Bytes the agent uses for a dialled copy (row, names, counters; measured).
+const AGENT_BYTES_PER_COPY: u64 = 1300;
+
+/// A turn whose copies were turned a moment ago.
+pub(super) struct Deferred {
+    pub(super) due: Instant,
+    pub(super) finish: Finish,
+    pub(super) answer: Answer,
+}
+
+/// A turn that was taken in: what its answer is made from, and what takes it back.
+pub(super) struct Finish {
+    pub(super) found: Scan,
+    warnings: Vec<String>,
+    lease: Lease,
+    /// Its session keeps control.
+    held: bool,
+    pub(super) progress: Progress,
+    begun: Instant,
+    /// Orders it added, or that came back.
+    seqs: Vec<OrderSeq>,
+    /// Orders it replaced, or that went.
+    replaced: Vec<Arc<Standing>>,
+    change: Recorded,
+    by: Arc<SetBy>,
+    /// For the audit ring.
+    lines: Vec<String>,
+}
+
+/// What stands in the history for a turn.
+enum Recorded {
+    /// It is a change.
+    Made(ChangeId),
+    /// It undid one.
+    Undone(Box<Change>),
+    /// All of it was refused: the orders are as before.
+    Nothing,
+}
+
+/// Orders as a turn changed them.
+struct Entered {
+    found: Scan,
+    warnings: Vec<String>,
+    seqs: Vec<OrderSeq>,
+    replaced: Vec<Arc<Standing>>,
+    undone: Option<Box<Change>>,
+    lines: Vec<String>,
+    held: bool,
+}
+
+impl Worker {
+    /// Enters a turn's orders, finds what they match, and takes control for it.
+    pub(super) fn take_in(&mut self, turn: Turn) -> (Result<Finish, Refusal>, Answer) {
+        let Turn { change, claim, user, progress, answer } = turn;
+        let begun = Instant::now();
+        let before = self.orders.clone();
+        let by = Arc::new(SetBy { user, program: claim.who.program.clone(), pid: claim.who.pid });
+        let control = &self.agent.server.control;
+        // Taken away only for something that is done: a turn that fails leaves control where it is.
+        let early = if claim.take { Ok(None) } else { control.acquire(&claim).map(Some) };
+        let taken = early.map_err(Refusal::ControlHeld).and_then(|lease| {
+            let entered = match change {
+                Wish::Add { orders, stand, later } => {
+                    self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
+                }
+                Wish::Undo => self.undo(begun),
+            }?;
+            let lease = lease.map_or_else(|| control.acquire(&claim), Ok);
+            lease.map(|lease| (entered, lease)).map_err(Refusal::ControlHeld)
+        });
+        let taken = match taken {
+            Ok((entered, lease)) => {
+                let Entered { found, warnings, seqs, replaced, undone, lines, held } = entered;
+                let change = match undone {
+                    Some(change) => Recorded::Undone(change),
+                    None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
+                        Recorded::Nothing
+                    }
+                    None => {
+                        let what = audit::entry(&by.user, &by.program, summary(&lines));
+                        Recorded::Made(self.history.push(before, what))
+                    }
+                };
+                Ok(Finish {
+                    found,
+                    warnings,
+                    lease,
+                    held,
+                    progress,
+                    begun,
+                    seqs,
+                    replaced,
+                    change,
+                    by,
+                    lines,
+                })
+            }
+            Err(refusal) => {
+                self.orders.replace_by(before);
+                Err(refusal)
+            }
+        };
+        self.agent.ledger.wake();
+        (taken, answer)
+    }
+
+    /// Adds orders and finds what they match; what it says of those that match nothing. After an error some may have
+    /// been added.
+    fn add(
+        &mut self,
+        orders: Vec<Order>,
+        owner: Owner,
+        later: bool,
+        by: &Arc<SetBy>,
+    ) -> Result<Entered, Refusal> {
+        let lines = orders.iter().map(print_order).collect();
+        let mut seqs = Vec::with_capacity(orders.len());
+        let (mut replacing, mut replaced) = (BTreeSet::new(), Vec::new());
+        for new in self.parse(orders, owner, by)? {
+            let added = self.orders.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+            let Added { seq, replaced: void } = added;
+            seqs.push(seq);
+            if !void.is_empty() {
+                replacing.insert(seq);
+            }
+            // Not those that it added itself.
+            replaced.extend(void.into_iter().filter(|standing| !seqs.contains(&standing.seq)));
+        }
+        // Not tidied yet: an `off` that takes the place of its forerunner masks nothing, but must still find its rows.
+        self.agent.publish_patterns(&self.orders);
+        let found = self.scan_all(&seqs);
+        let mut warnings = Vec::new();
+        if !later {
+            // What takes the place of a standing order changes something even where nothing is loaded yet.
+            let stands = |seq: &OrderSeq| found.per_order.contains_key(seq) || replacing.contains(seq);
+            if !seqs.iter().any(stands) && found.shared.is_empty() {
+                return Err(Refusal::NothingMatched { suggestions: self.suggestions(&seqs) });
+            }
+            for seq in seqs.iter().filter(|seq| !stands(seq)) {
+                if let Some(standing) = self.orders.get(*seq).filter(|_| found.shared.is_empty()) {
+                    warnings.push(format!("{}; it was not set", matches_nothing(&standing.order)));
+                }
+                self.orders.remove(*seq);
+            }
+        }
+        let held = matches!(owner, Owner::Held(_));
+        Ok(Entered { found, warnings: shortened(warnings), seqs, replaced, undone: None, lines, held })
+    }
+
+    /// Puts back the orders that stood before the last change.
+    fn undo(&mut self, now: Instant) -> Result<Entered, Refusal> {
+        let change = self.history.pop(now).ok_or(Refusal::NothingToUndo)?;
+        let present = self.orders.clone();
+        self.orders.replace_by(change.before.clone());
+        let seqs = self.orders.not_in(&present);
+        let replaced: Vec<Arc<Standing>> =
+            present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
+        self.agent.publish_patterns(&self.orders);
+        let mut found = self.scan_all(&seqs);
+        found.rows.extend(self.bereft());
+        let lines = vec![format!("undo of {}", change.what.order)];
+        let undone = Some(Box::new(change));
+        Ok(Entered { found, warnings: Vec::new(), seqs, replaced, undone, lines, held: false })
+    }
+
+    /// Rows that an order matched which stands no longer.
+    pub(super) fn bereft(&self) -> BTreeSet<RowId> {
+        let book = self.agent.ledger.book();
+        let bereft = |row: &&Row| row.orders.iter().any(|seq| !self.orders.stands(*seq));
+        book.rows().iter().filter(bereft).map(|row| row.id).collect()
+    }
+
+    fn parse(&self, orders: Vec<Order>, owner: Owner, by: &Arc<SetBy>) -> Result<Vec<NewOrder>, Refusal> {
+        let most = self.agent.max_level();
+        let parse = |order: Order| {
+            if order.level > most {
+                let sentence =
+                    format!("level {} is not offered by this agent, which offers up to {most}", order.level);
+                return Err(Refusal::Unsupported(sentence));
+            }
+            let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+            let copy = order.copy.map(|id| self.module_key(id));
+            Ok(NewOrder { pattern: Arc::new(pattern), order, copy, owner, by: Arc::clone(by) })
+        };
+        orders.into_iter().map(parse).collect()
+    }
+
+    /// The present life of a module; of one that is not loaded a life that none ever has.
+    fn module_key(&self, id: u64) -> ModuleKey {
+        let module = usize::try_from(id).ok().and_then(|id| self.agent.modules.get(id));
+        module.map_or(ModuleKey { module_id: id, generation: 0 }, |module| module.key)
+    }
+
+    fn suggestions(&self, seqs: &[OrderSeq]) -> Vec<String> {
+        let first = seqs.first().and_then(|seq| self.orders.get(*seq));
+        // A pattern can be mended; the id of a module cannot.
+        first
+            .filter(|standing| standing.order.copy.is_none())
+            .map(|standing| crate::catalogue::suggest::nearest(self.agent, &standing.pattern))
+            .unwrap_or_default()
+    }
+
+    /// Turns what a turn found, at once or, where its copies were turned a moment ago, a moment later.
+    pub(super) fn carry_out(&mut self, finish: Finish, answer: Answer) {
+        let latest = {
+            let book = self.agent.ledger.book();
+            let wants = |row: &&Row| row.turned.is_some() && self.orders.wanted(&row.orders).0 != row.wanted;
+            let rows = finish.found.rows.iter().filter_map(|id| book.row(*id));
+            rows.filter(wants).filter_map(|row| row.turned).max()
+        };
+        match latest.map(|turned| turned + MERGE) {
+            _ if finish.progress.is_cancelled() => self.take_back(finish, answer),
+            Some(due) if due > Instant::now() => self.deferred.push(Deferred { due, finish, answer }),
+            _ => {
+                let applied = self.apply(&finish.found.rows, &finish.progress);
+                self.learn_pace(applied, finish.begun);
+                if applied.complete { self.finish(finish, answer) } else { self.take_back(finish, answer) }
+            }
+        }
+    }
+
+    /// Turns what was put off and is due now, together.
+    pub(super) fn resume_deferred(&mut self) {
+        let now = Instant::now();
+        let (due, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.deferred).into_iter().partition(|deferred| deferred.due <= now);
+        self.deferred = later;
+        let (cancelled, due): (Vec<_>, Vec<_>) =
+            due.into_iter().partition(|deferred| deferred.finish.progress.is_cancelled());
+        for deferred in cancelled {
+            self.take_back(deferred.finish, deferred.answer);
+        }
+        let rows = due.iter().flat_map(|deferred| deferred.finish.found.rows.iter().copied()).collect();
+        self.apply(&rows, &Progress::silent());
+        for deferred in due {
+            self.finish(deferred.finish, deferred.answer);
+        }
+    }
+
+    /// Answers a turn that was carried out, control given back before anyone learns of it.
+    pub(super) fn finish(&self, finish: Finish, answer: Answer) {
+        let Finish { found, warnings, mut lease, held, change, by, lines, .. } = finish;
+        let report = report(&self.agent.ledger.book(), &self.orders, &found, warnings);
+        let refused = if matches!(change, Recorded::Nothing) { "refused: " } else { "" };
+        // A large set must not push everything else out of the ring.
+        let (told, rest) = lines.split_at(lines.len().min(AUDITED));
+        for line in told {
+            self.agent.server.audit.note_text(&by.user, &by.program, format!("{refused}{line}"));
+        }
+        if !rest.is_empty() {
+            let more = format!("and {} more lines of the same set", rest.len());
+            self.agent.server.audit.note_text(&by.user, &by.program, more);
+        }
+        lease.keeps = held;
+        drop(lease);
+        self.agent.ledger.wake();
+        answer.give(Ok(match change {
+            Recorded::Made(_) | Recorded::Nothing => Reply::Dialled(report),
+            Recorded::Undone(change) => Reply::Undone { what: change.what, report },
+        }));
+    }
+
+    /// Undoes what was done of a turn that nobody wants any more.
+    fn take_back(&mut self, finish: Finish, answer: Answer) {
+        let Finish { mut found, lease, progress, seqs, replaced, change, by, lines, .. } = finish;
+        self.orders.take_back(&seqs, &replaced);
+        match change {
+            Recorded::Made(id) => self.history.forget(id, &seqs, &replaced),
+            Recorded::Undone(change) => self.history.put_back(*change),
+            Recorded::Nothing => {}
+        }
+        let returned: Vec<OrderSeq> = replaced.iter().map(|standing| standing.seq).collect();
+        found.rows.extend(self.scan_all(&returned).rows);
+        self.apply(&found.rows, &Progress::silent());
+        self.agent.server.audit.note_text(&by.user, &by.program, format!("cancelled: {}", summary(&lines)));
+        drop(lease);
+        self.agent.ledger.wake();
+        answer.give(Err(if progress.is_cancelled() { Refusal::Cancelled } else { outdated() }));
+    }
+
+    /// What a turn with these orders would do.
+    pub(super) fn plan(&self, orders: Vec<Order>) -> Result<Reply, Refusal> {
+        let mut then = self.orders.clone();
+        let mut seqs: Vec<OrderSeq> = Vec::with_capacity(orders.len());
+        for new in self.parse(orders.clone(), Owner::Kept, &Arc::default())? {
+            let Added { seq, replaced } = then.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+            // A line that a later one of the set repeats matches what that one does.
+            let repeated = |one: &OrderSeq| replaced.iter().any(|standing| standing.seq == *one);
+            seqs.iter_mut().filter(|one| repeated(one)).for_each(|one| *one = seq);
+            seqs.push(seq);
+        }
+        let mut plan = foresee::foresee(self.agent, &then, &seqs);
+        let nothing = plan.per_order.iter().zip(&orders).filter(|(matches, _)| **matches == 0);
+        plan.warnings = shortened(nothing.map(|(_, order)| matches_nothing(order)).collect());
+        if self.agent.runtime.suspends_to_rejit() && plan.to_request + plan.to_revert > 0 {
+            plan.warnings.push("this runtime stops the program while it takes a request".into());
+        }
+        let turned = plan.to_request + plan.to_revert;
+        Ok(Reply::Plan(PlanReport {
+            expected_us: turned * self.pace_ns / 1000,
+            expected_clr_bytes: plan.to_request * super::CLR_BYTES_PER_COMPILATION,
+            expected_agent_bytes: plan.to_request * AGENT_BYTES_PER_COPY,
+            ..plan
+        }))
+    }
+
+    /// Remembers how long a copy takes here, of turns that are large enough to tell.
+    fn learn_pace(&mut self, applied: Applied, begun: Instant) {
+        if applied.asked >= TELLING {
+            self.pace_ns = (begun.elapsed().as_nanos() / applied.asked as u128) as u64;
+        }
+    }
+}
+
+/// The sentence about an order that matches nothing.
+fn matches_nothing(order: &Order) -> String {
+    match order.copy {
+        Some(copy) => format!("nothing in a module with the id {copy:#x} matches {}", order.pattern),
+        None => format!("nothing matches {} yet", order.pattern),
+    }
+}
+
+/// The answer to what "all off" came after.
+pub(super) fn outdated() -> Refusal {
+    Refusal::AgentOff("everything was turned off before this turn was done".into())
+}
+
+/// A change of several lines as one.
+fn summary(lines: &[String]) -> String {
+    match lines {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+    }
+}
+
+/// How long a copy takes before any turn told, nanoseconds (measured: `docs/benchmarks.md`).
+pub(super) fn usual_pace_ns(suspends: bool) -> u64 {
+    if suspends { 12_000 } else { 3_000 }
+}
+
+/// Whether an order is for less than everything everywhere.
+pub(super) fn is_scoped(standing: &Standing) -> bool {
+    standing.order.domain.is_some()
+}

@@ -1,0 +1,112 @@
+//! `redial apply`: a dial set, turned in one change, so that one `undo` takes it back whole.
+
+use super::arguments;
+use super::turn::{self, Wanted};
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::output::table::printable;
+use crate::output::{sentence, words};
+use redial_protocol::dialset;
+use redial_protocol::limits::{MAX_ORDERS, MAX_PATTERN};
+use redial_protocol::order::Order;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+const PROGRAM: &str = "redial apply";
+/// The largest dial set, bytes: every order at its longest, and as much again for comments.
+const MAX_FILE: u64 = 2 * (MAX_ORDERS * MAX_PATTERN) as u64;
+
+/// Applies a dial set.
+pub fn run(arguments: &arguments::Apply) -> Result<Exit, Failure> {
+    let usage = |why: String| Failure::new(Exit::Usage, why);
+    let name = name_of(&arguments.file);
+    let text = read(&arguments.file).map_err(|error| usage(format!("{name} cannot be read: {error}")))?;
+    let orders =
+        dialset::parse(&text).map_err(|error| usage(format!("{name}, {error}; nothing was changed")))?;
+    if orders.is_empty() {
+        // Whether the process is there is told all the same.
+        connect::open(arguments.pid, PROGRAM)?;
+        sentence(format!("{name} has no orders; nothing was changed"));
+        return Ok(Exit::Done);
+    }
+    turn::run(&Wanted {
+        pid: arguments.pid,
+        program: PROGRAM,
+        lines: lines(&text, &orders),
+        name: words::count(orders.len() as u64, "dial", "dials") + &format!(" of {name}"),
+        orders,
+        options: &arguments.turn,
+    })
+}
+
+/// What the file is called in a sentence.
+fn name_of(file: &Path) -> String {
+    if file.as_os_str() == "-" { "standard input".to_owned() } else { printable(&file.display().to_string()) }
+}
+
+fn read(file: &Path) -> io::Result<String> {
+    if file.as_os_str() == "-" { text_of(io::stdin().lock()) } else { text_of(File::open(file)?) }
+}
+
+fn text_of(from: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    if from.take(MAX_FILE + 1).read_to_end(&mut bytes)? as u64 > MAX_FILE {
+        return Err(io::Error::other(format!("a dial set has at most {}", words::bytes(MAX_FILE))));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
+}
+
+/// The line of each order, from 1.
+fn lines(text: &str, orders: &[Order]) -> Vec<usize> {
+    let is_order = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
+    let lines: Vec<usize> = text
+        .lines()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, line)| is_order(line))
+        .map(|(index, _)| index + 1)
+        .collect();
+    debug_assert_eq!(lines.len(), orders.len());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_keep_the_numbers_of_their_lines() {
+        let text = "# redial dials 1\n\n  # all of it\nA.B = count\n \t\nC.D = off domain=x\n";
+        let orders = dialset::parse(text).expect("a dial set");
+        assert_eq!(lines(text, &orders), [4, 6]);
+    }
+
+    #[test]
+    fn what_is_no_text_or_too_long_is_refused() {
+        assert_eq!(text_of(&b"# redial dials 1\n"[..]).expect("text"), "# redial dials 1\n");
+        assert!(text_of(&b"\xff\xfe"[..]).is_err_and(|error| error.to_string().contains("UTF-8")));
+        let endless = io::repeat(b'#');
+        assert!(text_of(endless).is_err_and(|error| error.to_string().contains("at most 8.00 MiB")));
+        assert_eq!(name_of(Path::new("-")), "standard input");
+        assert_eq!(name_of(Path::new("a\u{1b}b")), "a\\u{1b}b");
+    }
+
+    #[test]
+    fn a_wrong_line_is_told_with_its_file_before_anything_is_asked() {
+        let path = std::env::temp_dir().join(format!("redial-apply-{}.dials", std::process::id()));
+        let apply = |text: &str| {
+            std::fs::write(&path, text).expect("written");
+            let arguments =
+                arguments::Apply { pid: u32::MAX, file: path.clone(), turn: arguments::Turn::default() };
+            run(&arguments).expect_err("it cannot be done")
+        };
+        let wrong = apply("# redial dials 1\nA.B = count\nA.B = loud\n");
+        assert_eq!(wrong.exit(), Exit::Usage);
+        assert!(wrong.to_string().contains(".dials, line 3: 'loud' is no level"), "{wrong}");
+        assert_eq!(apply("# redial dials 1\n").exit(), Exit::NoProcess, "an empty one needs a process too");
+        std::fs::remove_file(&path).expect("cleaned");
+        let gone = arguments::Apply { pid: u32::MAX, file: path, turn: arguments::Turn::default() };
+        assert_eq!(run(&gone).expect_err("it is gone").exit(), Exit::Usage);
+    }
+}

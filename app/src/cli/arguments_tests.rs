@@ -1,0 +1,125 @@
+//! What is understood, and what is refused with a sentence.
+
+use super::*;
+use clap::CommandFactory;
+
+fn parse(line: &str) -> Result<Command, clap::error::ErrorKind> {
+    let words = std::iter::once("redial").chain(line.split_whitespace());
+    Arguments::try_parse_from(words).map_err(|error| error.kind()).map(|all| all.command.expect("a command"))
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn run_leaves_its_commands_options_alone() {
+    let Ok(Command::Run(run)) = parse("run --dial A.B=count --dial C.*=off -- dotnet --dial x.dll -- y")
+    else {
+        panic!("a run");
+    };
+    assert_eq!(run.dials, ["A.B=count", "C.*=off"]);
+    assert_eq!(run.command, ["dotnet", "--dial", "x.dll", "--", "y"]);
+    assert!(parse("run").is_err() && parse("run --").is_err() && parse("run dotnet").is_err());
+}
+
+#[test]
+fn dial_takes_known_levels_only() {
+    let Ok(Command::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else { panic!("a dial") };
+    assert_eq!(
+        (dial.pid, dial.level, dial.turn.hold, dial.turn.later, dial.turn.take),
+        (42, Level::Count, true, false, true)
+    );
+    for line in ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off", "dial 42 A.B"] {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn numbers_have_bounds() {
+    for line in ["watch 1 --interval 9", "watch 1 --count 0", "methods 1 --limit 0", "modules 99999999999"] {
+        assert_eq!(parse(line).err(), Some(clap::error::ErrorKind::ValueValidation), "{line}");
+    }
+    assert!(parse("status 1 A.B --agent").is_err(), "the agent's account has no pattern");
+}
+
+#[test]
+fn a_process_id_is_a_number() {
+    for (word, good) in
+        [("1", true), ("4294967295", true), ("abc", false), ("0", false), ("4294967296", false)]
+    {
+        let parsed = Arguments::try_parse_from(["redial", "dial", word, "A.B", "off"]);
+        match parsed {
+            Ok(_) => assert!(good, "{word}"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(!good && text.contains("a process id is a number"), "{word}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_of_later_do_not_exist() {
+    for line in ["attach 1", "env", "il 1 A.B", "events 1"] {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+fn dial(line: &str) -> Result<Dial, String> {
+    let words = ["redial", "dial", "42", "Shop.Cart.*"].into_iter().chain(line.split_whitespace());
+    match Arguments::try_parse_from(words).map(|all| all.command) {
+        Ok(Some(Command::Dial(dial))) => Ok(dial),
+        Ok(other) => panic!("not a dial: {other:?}"),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn a_dial_may_be_limited_to_a_domain_or_a_copy() {
+    let limited = dial("count --domain /LM/W3SVC/1/ROOT- --all-domains").expect("a dial").order();
+    assert_eq!(
+        redial_protocol::dialset::print_order(&limited),
+        "Shop.Cart.* = count domain=/LM/W3SVC/1/ROOT- all-domains"
+    );
+    assert_eq!(dial("off --copy 0x7f10").expect("a dial").order().copy, Some(0x7f10));
+    for (line, part) in [
+        ("count --all-domains", "--domain"),
+        ("count --domain=", "--domain"),
+        ("count --copy 7f10", "as `redial modules` lists it"),
+        ("count --copy 0x", "as `redial modules` lists it"),
+        ("count --copy 0x1 --later", "--later"),
+    ] {
+        let error = dial(line).expect_err(line);
+        assert!(error.contains(part), "{line}: {error}");
+    }
+}
+
+#[test]
+fn dials_are_kept_held_or_kept_for_a_time() {
+    let stand = |line: &str| dial(line).map(|dial| dial.turn.stand());
+    assert_eq!(stand("count"), Ok(Stand::Kept));
+    assert_eq!(stand("count --hold"), Ok(Stand::Held));
+    assert_eq!(stand("count --for 10m"), Ok(Stand::KeptFor { ms: 600_000 }));
+    assert!(stand("count --for 10m --hold").is_err_and(|error| error.contains("--hold")));
+    assert!(stand("count --for soon").is_err_and(|error| error.contains("90s, 10m, 2h or 1d")));
+}
+
+#[test]
+fn dial_sets_are_applied_saved_and_undone() {
+    let Ok(Command::Apply(apply)) = parse("apply 7 - --plan --for 90s --take --later --json") else {
+        panic!("an apply")
+    };
+    assert_eq!((apply.pid, apply.file.to_str()), (7, Some("-")));
+    assert_eq!(
+        (apply.turn.plan, apply.turn.take, apply.turn.later, apply.turn.stand()),
+        (true, true, true, Stand::KeptFor { ms: 90_000 })
+    );
+    assert!(matches!(parse("save 7"), Ok(Command::Save(save)) if save.file.is_none()));
+    assert!(matches!(parse("save 7 shop.dials --force"), Ok(Command::Save(save)) if save.force));
+    assert!(matches!(parse("undo 7 --take"), Ok(Command::Undo(undo)) if undo.take));
+    for line in ["apply 7", "save 7 --force", "undo", "undo 7 2", "apply 7 a b"] {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}

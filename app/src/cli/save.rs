@@ -1,0 +1,160 @@
+//! `redial save`: the orders that stand, as a dial set that `apply` reads.
+
+use super::whole_file::WholeFile;
+use super::{arguments, duration};
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::link::error::LinkError;
+use crate::link::session::Session;
+use crate::output::{Out, sentence, words};
+use redial_protocol::dialset;
+use redial_protocol::limits::MAX_ORDERS;
+use redial_protocol::message::{Command, Reply};
+use redial_protocol::order::{Stand, StandingOrder};
+use std::io;
+use std::path::Path;
+
+/// Saves the standing orders.
+pub fn run(arguments: &arguments::Save) -> Result<Exit, Failure> {
+    let mut session = connect::open(arguments.pid, "redial save")?;
+    let (orders, _) = ask(&mut session)?;
+    if orders.len() > MAX_ORDERS {
+        let (number, most) = (words::grouped(orders.len() as u64), words::grouped(MAX_ORDERS as u64));
+        return Err(Failure::new(
+            Exit::Failed,
+            format!(
+                "{number} orders stand, and a dial set has at most {most}; `redial status PID --agent` lists them"
+            ),
+        ));
+    }
+    let text = text(&orders);
+    match arguments.file.as_deref().filter(|file| file.as_os_str() != "-") {
+        None => {
+            let mut out = Out::new();
+            out.text(&text)?;
+            out.flush()?;
+        }
+        Some(file) => {
+            write(file, &text, arguments.force)?;
+            sentence(format!("{} saved", words::count(orders.len() as u64, "order", "orders")));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Asks an agent for the orders that stand, oldest first, and for the number of changes that can be undone.
+pub fn ask(session: &mut Session) -> Result<(Vec<StandingOrder>, u32), LinkError> {
+    match session.ask(Command::Orders, &mut |_| {})? {
+        Reply::Orders { orders, undoable } => Ok((orders, undoable)),
+        _ => Err(session.wrong_reply()),
+    }
+}
+
+fn write(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
+    let written = WholeFile::create(file).and_then(|whole| match force {
+        true => whole.write(text.as_bytes()),
+        false => whole.write_new(text.as_bytes()),
+    });
+    written.map_err(|error| {
+        let advice = if error.kind() == io::ErrorKind::AlreadyExists { " (--force replaces it)" } else { "" };
+        Failure::new(Exit::Failed, format!("the dial set cannot be written: {error}{advice}"))
+    })
+}
+
+/// The dial set, with a comment wherever how long orders stand or who set them changes.
+fn text(orders: &[StandingOrder]) -> String {
+    let mut text = dialset::print(&[]);
+    let mut said = String::new();
+    for standing in orders {
+        let comment = format!("# {}, set by {}", stands(standing.stand), who(standing));
+        if comment != said {
+            text.push_str(&comment);
+            text.push('\n');
+            said = comment;
+        }
+        text.push_str(&dialset::print_order(&standing.order));
+        text.push('\n');
+    }
+    text
+}
+
+/// How long an order stands, in words.
+pub fn stands(stand: Stand) -> String {
+    match stand {
+        Stand::Held => "held".to_owned(),
+        Stand::Kept => "kept".to_owned(),
+        Stand::KeptFor { ms } => format!("kept for another {}", duration::words(ms)),
+    }
+}
+
+/// Who set an order, on one line.
+pub fn who(standing: &StandingOrder) -> String {
+    let program = words::one_line(&standing.by.program);
+    match standing.user.as_str() {
+        "" => format!("{program} at the start"),
+        user => format!("{program} (pid {}, user {})", standing.by.pid, words::one_line(user)),
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use redial_protocol::level::Level;
+    use redial_protocol::message::Holder;
+    use redial_protocol::order::Order;
+
+    /// Orders that stand in every way.
+    pub fn standing() -> Vec<StandingOrder> {
+        let one = |pattern: &str, stand, user: &str| StandingOrder {
+            order: Order::new(pattern, Level::Count),
+            stand,
+            user: user.to_owned(),
+            by: Holder { pid: 7, program: "redial\napp".into() },
+        };
+        let mut orders = vec![
+            one("Shop.Cart.*", Stand::Kept, ""),
+            one("Shop.Order.*", Stand::KeptFor { ms: 90_000 }, "www"),
+            one("Shop.Money.*", Stand::Held, "www"),
+            one("*.Add(int\\*)", Stand::Held, "www"),
+        ];
+        orders[3].order.domain = Some("My App".into());
+        orders[3].order.all_domains = true;
+        orders
+    }
+
+    #[test]
+    fn what_is_saved_is_read_back_and_says_who_set_it() {
+        let orders = standing();
+        let text = text(&orders);
+        assert_eq!(
+            text,
+            "# redial dials 1\n\
+             # kept, set by redial app at the start\n\
+             Shop.Cart.* = count\n\
+             # kept for another 1m 30s, set by redial app (pid 7, user www)\n\
+             Shop.Order.* = count\n\
+             # held, set by redial app (pid 7, user www)\n\
+             Shop.Money.* = count\n\
+             *.Add(int\\*) = count domain=\"My App\" all-domains\n"
+        );
+        let read = dialset::parse(&text).expect("a dial set");
+        assert_eq!(read, orders.into_iter().map(|standing| standing.order).collect::<Vec<_>>());
+        assert_eq!(super::text(&[]), "# redial dials 1\n");
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_when_told_to() {
+        let path = std::env::temp_dir().join(format!("redial-save-{}.dials", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        write(&path, "a", false).expect("there was none");
+        let error = write(&path, "b", false).expect_err("there is one");
+        assert!(
+            error.exit() == Exit::Failed && error.to_string().ends_with("(--force replaces it)"),
+            "{error}"
+        );
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "a");
+        write(&path, "c", true).expect("forced");
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "c");
+        std::fs::remove_file(&path).expect("cleaned");
+    }
+}

@@ -1,0 +1,143 @@
+//! `redial status --agent`: the agent's account of itself, the orders that stand, and who turned what.
+
+use super::{ask_agent, control_line, kept_line};
+use crate::cli::{arguments, save};
+use crate::exit::{Exit, Failure};
+use crate::link::session::Session;
+use crate::output::json::AgentJson;
+use crate::output::table::{Table, text, wide};
+use crate::output::{Out, terminal_columns, words};
+use redial_protocol::dialset::print_order;
+use redial_protocol::message::AgentStatus;
+use redial_protocol::order::StandingOrder;
+
+/// Shows it.
+pub fn show(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
+    let status = ask_agent(session)?;
+    let (orders, undoable) = save::ask(session)?;
+    if arguments.json {
+        out.json(&AgentJson::new(arguments.pid, &status, &orders, undoable))?;
+    } else {
+        let live = session.facts().live;
+        for line in lines(&status, &orders, undoable, live, terminal_columns()) {
+            out.line(&line)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn lines(
+    status: &AgentStatus,
+    orders: &[StandingOrder],
+    undoable: u32,
+    live: u64,
+    columns: Option<usize>,
+) -> Vec<String> {
+    let mut lines = vec![
+        control_line(status),
+        kept_line(status),
+        format!("live: {}", words::methods(live)),
+        format!("changes that `undo` takes back: {undoable}"),
+        format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
+        format!("kept by the runtime for recompilations: about {}", words::bytes(status.clr_kept_bytes)),
+    ];
+    for budget in &status.budgets {
+        let name = words::one_line(&budget.name);
+        lines.push(format!(
+            "budget {name}: {} of {}",
+            words::grouped(budget.used),
+            words::grouped(budget.limit)
+        ));
+    }
+    lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
+    lines.push(format!("faults caught: {}", words::grouped(status.guard_trips)));
+    lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
+    if !orders.is_empty() {
+        lines.push(String::new());
+        let mut table = Table::new(&[wide("ORDER"), text("STANDS"), wide("SET BY")]);
+        for standing in orders {
+            table.row(vec![print_order(&standing.order), save::stands(standing.stand), save::who(standing)]);
+        }
+        lines.extend(table.lines(columns));
+    }
+    if !status.audit.is_empty() {
+        lines.push(String::new());
+        lines.extend(audit(status).lines(columns));
+    }
+    lines
+}
+
+/// Who turned what, oldest first.
+fn audit(status: &AgentStatus) -> Table {
+    let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), wide("ORDER")]);
+    for entry in &status.audit {
+        let who = if entry.user.is_empty() { "(launcher)".to_owned() } else { entry.user.clone() };
+        table.row(vec![words::utc(entry.t_unix_ms), who, entry.program.clone(), entry.order.clone()]);
+    }
+    table
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::cli::save::tests::standing;
+    use redial_protocol::message::{AuditEntry, Budget, Holder};
+    use serde_json::json;
+
+    /// An account of some of everything.
+    pub fn agent_status() -> AgentStatus {
+        AgentStatus {
+            control: Some(Holder { pid: 7, program: "redial app".into() }),
+            held: 0,
+            kept: 2,
+            memory_bytes: 3 << 20,
+            budgets: vec![Budget { name: "slots".into(), used: 2, limit: 65_536 }],
+            clr_kept_bytes: 2_500,
+            missed_deadlines: 0,
+            guard_trips: 0,
+            audit: vec![AuditEntry {
+                t_unix_ms: 0,
+                user: String::new(),
+                program: "redial run".into(),
+                order: "Shop.Cart.* = count".into(),
+            }],
+            remains: vec!["1 caller was inlined".into()],
+        }
+    }
+
+    #[test]
+    fn the_account_has_the_documented_fields() {
+        let (status, orders) = (agent_status(), standing());
+        let value = serde_json::to_value(AgentJson::new(9, &status, &orders, 3)).expect("JSON");
+        for field in
+            ["control", "kept", "held", "memory", "budgets", "clr_kept_bytes", "audit", "pid", "undoable"]
+        {
+            assert!(value.get(field).is_some(), "{field} is missing in {value}");
+        }
+        assert_eq!(value["audit"][0]["order"], "Shop.Cart.* = count");
+        assert_eq!(
+            value["orders"][1],
+            json!({
+                "pattern": "Shop.Order.*", "level": "count", "domain": null, "copy": null, "all_domains": false,
+                "stand": "kept", "remaining_ms": 90_000, "user": "www", "by": {"pid": 7, "program": "redial\napp"},
+            })
+        );
+        assert_eq!(
+            (&value["orders"][2]["stand"], &value["orders"][2]["remaining_ms"]),
+            (&json!("held"), &json!(null))
+        );
+    }
+
+    #[test]
+    fn orders_and_turns_are_told_with_who_made_them() {
+        let lines = lines(&agent_status(), &standing(), 3, 2, None);
+        let has = |part: &str| lines.iter().any(|line| line.contains(part));
+        assert!(has("(launcher)") && has("changes that `undo` takes back: 3"), "{lines:#?}");
+        let order = lines.iter().find(|line| line.starts_with("Shop.Order.*")).expect("a row");
+        let cells: Vec<&str> = order.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(
+            cells,
+            ["Shop.Order.* = count", "kept for another 1m 30s", "redial app (pid 7, user www)"]
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! A turn of some orders: planned, or carried out and said, and held where that was asked for. `dial` and `apply` are
+//! two ways to name the orders.
+
+mod explain;
+mod hold;
+mod wait;
+
+use super::{arguments, duration};
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::link::error::LinkError;
+use crate::link::session::Session;
+use crate::output::json::{DialledJson, PlanJson};
+use crate::output::{Out, sentence, terminal_columns, turns};
+use crate::signals::Interrupts;
+use redial_protocol::dialset::print_order;
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command, Holder, Refusal, Reply};
+use redial_protocol::order::{Order, Stand};
+use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, PlanReport};
+
+pub use wait::wait;
+
+/// What is to be turned.
+pub struct Wanted<'a> {
+    /// The process.
+    pub pid: u32,
+    /// What this program calls itself.
+    pub program: &'static str,
+    /// What is asked for, in one change.
+    pub orders: Vec<Order>,
+    /// The lines of a dial set that `orders` stand on; empty on the command line.
+    pub lines: Vec<usize>,
+    /// What the orders are called in a sentence: a pattern in quotes, a number of orders.
+    pub name: String,
+    /// How.
+    pub options: &'a arguments::Turn,
+}
+
+/// Catches Ctrl-C. To be called before anything is done.
+pub fn catch_interrupts() -> Result<Interrupts, Failure> {
+    Interrupts::catch().map_err(|error| Failure::new(Exit::Failed, error.to_string()))
+}
+
+/// Plans it, or does it.
+pub fn run(wanted: &Wanted<'_>) -> Result<Exit, Failure> {
+    if let Some(why) = wanted.pointless() {
+        return Err(Failure::new(Exit::Usage, why));
+    }
+    let interrupts = catch_interrupts()?;
+    let mut session = connect::open(wanted.pid, wanted.program)?;
+    interrupts.deliver_to(session.interrupter());
+    match wanted.options.plan {
+        true => wanted.plan(&mut session),
+        false => wanted.turn(session),
+    }
+}
+
+impl Wanted<'_> {
+    /// Why it is no use to carry this out, if so.
+    fn pointless(&self) -> Option<String> {
+        let all_off = self.orders.iter().all(|order| order.level == Level::Off);
+        let option = match self.options.stand() {
+            Stand::Held => "--hold keeps dials on while it runs",
+            Stand::KeptFor { .. } => "--for keeps dials on for a time",
+            Stand::Kept => return None,
+        };
+        all_off.then(|| format!("{option}; it has no use with off"))
+    }
+
+    fn turn(&self, mut session: Session) -> Result<Exit, Failure> {
+        let waited = wait(&mut session, self.command()).map_err(|error| self.explain(&mut session, error))?;
+        let Reply::Dialled(report) = waited.reply else { return Err(session.wrong_reply().into()) };
+        let exit = outcome(report.accepted, &report.refused_by_reason, self.options.later);
+        let mut out = Out::new();
+        if self.options.json {
+            out.json(&DialledJson::new(self.pid, &report))?;
+        } else {
+            for line in turns::done(&report, self.level()) {
+                out.line(&line)?;
+            }
+            if exit != Exit::Failed {
+                out.line(&self.standing(&report))?;
+            }
+        }
+        out.flush()?;
+        if waited.interrupted {
+            let pid = self.pid;
+            sentence(match self.options.hold {
+                true => "it was done before it could be stopped; what it turned on goes off now".to_owned(),
+                false => {
+                    format!("it was done before it could be stopped; `redial undo {pid}` takes it back")
+                }
+            });
+        } else if self.options.hold && exit != Exit::Failed {
+            return hold::hold(session, self, exit);
+        }
+        release(session)?;
+        Ok(exit)
+    }
+
+    fn plan(&self, session: &mut Session) -> Result<Exit, Failure> {
+        let plan = match session.ask(Command::Plan { orders: self.orders.clone() }, &mut |_| {}) {
+            Ok(Reply::Plan(plan)) => plan,
+            Ok(_) => return Err(session.wrong_reply().into()),
+            Err(LinkError::Interrupted) => {
+                return Err(Failure::new(Exit::Failed, "interrupted; nothing was changed"));
+            }
+            Err(error) => return Err(self.explain(session, error)),
+        };
+        let orders: Vec<String> = self.orders.iter().map(print_order).collect();
+        let mut out = Out::new();
+        if self.options.json {
+            let lines = self.lines.iter().copied().map(Some).chain(std::iter::repeat(None));
+            let orders: Vec<_> = lines.zip(orders).collect();
+            out.json(&PlanJson::new(self.pid, &orders, &plan))?;
+        } else {
+            let orders: Vec<String> =
+                orders.into_iter().enumerate().map(|(at, order)| self.numbered(at, order)).collect();
+            for line in turns::planned(&plan, &orders, self.options.later, terminal_columns()) {
+                out.line(&line)?;
+            }
+        }
+        out.flush()?;
+        let suggestions = if plan.matched == 0 { self.suggestions(session) } else { vec![] };
+        let verdict = self.verdict(&plan, session.facts().holder.clone(), suggestions);
+        verdict.map_err(|refusal| self.explain(session, LinkError::Refused(refusal)))
+    }
+
+    /// How the real thing would end, with `holder` in control.
+    fn verdict(
+        &self,
+        plan: &PlanReport,
+        holder: Option<Holder>,
+        suggestions: Vec<String>,
+    ) -> Result<Exit, Refusal> {
+        if let Some(holder) = holder.filter(|_| !self.options.take) {
+            return Err(Refusal::ControlHeld(holder));
+        }
+        if plan.matched == 0 && !self.options.later {
+            return Err(Refusal::NothingMatched { suggestions });
+        }
+        let accepted = plan.to_request + plan.to_revert + plan.unchanged;
+        Ok(outcome(accepted, &plan.refused_by_reason, self.options.later))
+    }
+
+    fn numbered(&self, at: usize, order: String) -> String {
+        match self.lines.get(at) {
+            Some(line) => format!("{line}: {order}"),
+            None => order,
+        }
+    }
+
+    fn command(&self) -> Command {
+        let options = self.options;
+        match self.orders.as_slice() {
+            [Order { pattern, level: Level::Off, domain: None, copy: None, .. }] if !options.later => {
+                Command::RequestRevert { patterns: vec![pattern.clone()], take: options.take }
+            }
+            orders => Command::RequestReJit {
+                orders: orders.to_vec(),
+                later: options.later,
+                take: options.take,
+                stand: options.stand(),
+            },
+        }
+    }
+
+    /// The one level all orders are about.
+    fn level(&self) -> Option<Level> {
+        let first = self.orders.first()?.level;
+        self.orders.iter().all(|order| order.level == first).then_some(first)
+    }
+
+    /// How long the dials stand.
+    fn standing(&self, report: &DialReport) -> String {
+        let pid = self.pid;
+        match (self.level(), self.options.stand()) {
+            (Some(Level::Off), _) => "off: the original IL runs again".to_owned(),
+            (_, Stand::Held) => format!("held while this command runs; Ctrl-C turns {} off", self.name),
+            (_, Stand::KeptFor { ms }) => {
+                let time = duration::words(ms);
+                format!("kept for {time}, then it ends by itself; `redial off {pid}` turns it off before")
+            }
+            (_, Stand::Kept) if report.matched == 0 => {
+                format!("kept for what loads later; `redial off {pid}` turns it off")
+            }
+            (_, Stand::Kept) => format!("kept until it is turned off, by `redial off {pid}` for example"),
+        }
+    }
+}
+
+/// Gives control back at once, and not when the agent notices the end of the session: the next command may be waiting.
+pub fn release(mut session: Session) -> Result<(), LinkError> {
+    match session.tell(Command::ReleaseControl) {
+        // All is done and said; the end of the session does the rest.
+        Err(LinkError::Interrupted) => Ok(()),
+        told => told,
+    }
+}
+
+/// What a turn amounts to. Copies without a body are nobody's fault, but a dial that turned nothing failed.
+pub fn outcome(accepted: u64, refused_by_reason: &[(Reason, u64)], later: bool) -> Exit {
+    let refused = refused_by_reason.iter().any(|(_, number)| *number > 0);
+    match (accepted, refused) {
+        (0, false) if later => Exit::Done,
+        (0, _) => Exit::Failed,
+        (_, false) => Exit::Done,
+        (_, true) => Exit::Partly,
+    }
+}
+
+#[cfg(test)]
+#[path = "turn/tests.rs"]
+mod tests;

@@ -1,0 +1,105 @@
+//! Why nothing matched: an order was limited to AppDomains that do not exist, or what would have matched.
+
+use super::Wanted;
+use crate::cli::modules;
+use crate::exit::{Exit, Failure};
+use crate::link::error::LinkError;
+use crate::link::session::Session;
+use crate::output::table::printable;
+use crate::output::words;
+use redial_protocol::catalogue::{DomainRow, ModuleRow};
+use redial_protocol::message::{Command, Refusal, Reply};
+use redial_protocol::order::Order;
+
+/// AppDomains named in a sentence.
+const NAMED: usize = 10;
+
+impl Wanted<'_> {
+    /// The failure for an error; where one order matched nothing, with what its domain has to do with it.
+    pub(super) fn explain(&self, session: &mut Session, error: LinkError) -> Failure {
+        if let (LinkError::Refused(Refusal::NothingMatched { .. }), [order]) =
+            (&error, self.orders.as_slice())
+            && order.domain.is_some()
+            && let Ok((domains, modules)) = modules::ask(session)
+            && let Some(why) = limited_to_nothing(order, &domains, &modules)
+        {
+            return Failure::new(Exit::NothingMatched, format!("nothing matched: {why}"));
+        }
+        error.into()
+    }
+
+    /// Patterns near the first one, which a plan does not have.
+    pub(super) fn suggestions(&self, session: &mut Session) -> Vec<String> {
+        let pattern = self.orders.first().map(|order| order.pattern.clone());
+        match session.ask(Command::Methods { pattern, limit: 1 }, &mut |_| {}) {
+            Ok(Reply::Methods { suggestions, .. }) => suggestions,
+            _ => vec![],
+        }
+    }
+}
+
+fn limited_to_nothing(order: &Order, domains: &[DomainRow], modules: &[ModuleRow]) -> Option<String> {
+    let prefix = order.domain.as_deref()?;
+    if domains.iter().any(|domain| domain.name.starts_with(prefix)) {
+        return None;
+    }
+    let mut names: Vec<String> = domains
+        .iter()
+        .filter(|domain| !domain.shared && modules.iter().any(|module| module.domains.contains(&domain.id)))
+        .map(|domain| format!("'{}'", printable(&domain.name)))
+        .collect();
+    let more = names.len().saturating_sub(NAMED);
+    if more > 0 {
+        names.truncate(NAMED);
+        names.push(format!("{} more", words::grouped(more as u64)));
+    }
+    let there = if names.is_empty() {
+        "there is none".to_owned()
+    } else {
+        format!("there are {}", words::all(&names))
+    };
+    Some(format!("no AppDomain's name begins with '{}'; {there}", printable(prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_protocol::ids::ModuleKey;
+    use redial_protocol::level::Level;
+
+    fn domains(number: u64) -> Vec<DomainRow> {
+        let row = |id| DomainRow { id, name: format!("Shop-{id}"), shared: id == 0 };
+        (0..=number).map(row).collect()
+    }
+
+    #[test]
+    fn domains_that_do_not_exist_are_told() {
+        let module = ModuleRow {
+            key: ModuleKey { module_id: 0x7f10, generation: 1 },
+            name: "Shop".into(),
+            path: String::new(),
+            mvid: String::new(),
+            assembly: 0,
+            domains: (0..12).collect(),
+            shared: false,
+            dynamic: false,
+            collectible: false,
+            methods: 1,
+        };
+        let order =
+            |domain: &str| Order { domain: Some(domain.to_owned()), ..Order::new("A.B", Level::Count) };
+        let why = |domain: &str, number| {
+            limited_to_nothing(&order(domain), &domains(number), std::slice::from_ref(&module))
+        };
+        assert_eq!(why("Shop-1", 2), None, "that domain exists: the pattern is what is wrong");
+        assert_eq!(
+            why("Store", 2).as_deref(),
+            Some("no AppDomain's name begins with 'Store'; there are 'Shop-1' and 'Shop-2'")
+        );
+        assert!(
+            why("Store", 13).is_some_and(|why| why.ends_with("'Shop-10' and 1 more")),
+            "those without a module are left out"
+        );
+        assert!(why("Store", 0).is_some_and(|why| why.ends_with("there is none")));
+    }
+}

@@ -1,0 +1,161 @@
+//! Holding what was turned: staying until Ctrl-C, and saying what others do meanwhile.
+
+use super::Wanted;
+use crate::exit::{Exit, Failure};
+use crate::link::error::LinkError;
+use crate::link::session::{PING_EVERY, Session};
+use crate::model::dials::{Change, Dials};
+use crate::output::sentence;
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command, Event, StatusRow};
+use redial_protocol::order::Order;
+use redial_protocol::state::State;
+use std::time::Instant;
+
+/// Milliseconds between folds that nobody looks at.
+const HOLD_INTERVAL_MS: u32 = 60_000;
+
+/// Stays until Ctrl-C; the dials are reverted by the agent when the session ends.
+pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exit, Failure> {
+    session.keep_alive(PING_EVERY)?;
+    // Only for the words about control and the end of the process: the numbers are `watch`'s.
+    let only = match wanted.orders.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    };
+    let pattern = only.map(|order| order.pattern.clone());
+    match session.tell(Command::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS }) {
+        Err(LinkError::Interrupted) => return Ok(exit),
+        told => told?,
+    }
+    let mut held = Held { only, dials: Dials::default(), on: true, news: true };
+    loop {
+        // Judged when all is heard for now: turning many dials off takes many events.
+        match session.next(held.news.then(Instant::now)) {
+            Ok(Some(Event::Control(Some(holder)))) => {
+                sentence(format!(
+                    "{} (pid {}) took control; the dials stay held until this command ends",
+                    holder.program, holder.pid
+                ));
+            }
+            Ok(Some(Event::Goodbye { .. })) => {
+                held.judge(&wanted.name);
+                return Err(LinkError::Ended(session.pid()).into());
+            }
+            Ok(Some(event)) => held.apply(event),
+            Ok(None) => held.judge(&wanted.name),
+            Err(LinkError::Interrupted) => return Ok(exit),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The rows of what is held, to notice when others turn all of it off. Of several orders: all that is dialled, because
+/// a subscription has one pattern.
+struct Held<'a> {
+    only: Option<&'a Order>,
+    dials: Dials,
+    /// Whether any was on when it was judged last.
+    on: bool,
+    news: bool,
+}
+
+impl Held<'_> {
+    fn apply(&mut self, event: Event) {
+        self.news |= self.dials.apply(event) == Change::Rows;
+    }
+
+    /// Whether all of it was turned off since this was asked last.
+    fn went_off(&mut self) -> bool {
+        self.news = false;
+        // What was unloaded was turned off by nobody.
+        let mut loaded = self
+            .dials
+            .iter()
+            .filter(|dial| dial.row.state != State::Lost && self.concerns(&dial.row))
+            .peekable();
+        if loaded.peek().is_none() {
+            return false;
+        }
+        let on = loaded.any(|dial| dial.row.wanted > Level::Off);
+        std::mem::replace(&mut self.on, on) && !on
+    }
+
+    fn concerns(&self, row: &StatusRow) -> bool {
+        self.only.is_none_or(|order| {
+            order.copy.is_none_or(|copy| row.copy.module.module_id == copy)
+                && (order.all_domains
+                    || order.domain.as_ref().is_none_or(|prefix| row.domain.starts_with(prefix)))
+        })
+    }
+
+    fn judge(&mut self, name: &str) {
+        if self.went_off() {
+            sentence(format!(
+                "someone else turned {name} off: nothing is held any more, and Ctrl-C ends this command"
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_dial_that_others_turn_off_is_noticed_once() {
+        use redial_protocol::ids::RowId;
+        use redial_protocol::message::Transition;
+        let turn = |row, wanted, state| {
+            let (version, instances, note) = (None, vec![], None);
+            Event::Transition(Transition {
+                row: RowId(row),
+                t_ms: 1,
+                wanted,
+                state,
+                version,
+                instances,
+                note,
+            })
+        };
+        let rows = || Event::Rows {
+            id: None,
+            rows: [0, 1].map(|index| crate::model::dials::tests::row(index, "Shop.Cart.Add", 0)).to_vec(),
+        };
+        let held = || Held { only: None, dials: Dials::default(), on: true, news: true };
+        let gone = |held: &mut Held<'_>, events: Vec<Event>| {
+            events.into_iter().for_each(|event| held.apply(event));
+            held.went_off()
+        };
+        let (off, lost) = (State::Off, State::Lost);
+        let mut all = held();
+        assert!(!gone(&mut all, vec![]), "nothing is known yet");
+        assert!(!gone(&mut all, vec![rows()]));
+        assert!(!gone(&mut all, vec![turn(0, Level::Off, off)]), "one is left");
+        assert!(gone(&mut all, vec![turn(1, Level::Off, off)]));
+        assert!(!gone(&mut all, vec![turn(1, Level::Off, off)]), "it is said once");
+        assert!(!gone(&mut all, vec![turn(1, Level::Count, State::Asked)]));
+        assert!(gone(&mut all, vec![turn(1, Level::Off, off)]), "and again after another turn");
+        let first = vec![rows(), turn(0, Level::Off, off), turn(1, Level::Off, off)];
+        assert!(gone(&mut held(), first), "it may be off before it is looked at");
+        let unloaded = vec![rows(), turn(0, Level::Count, lost), turn(1, Level::Off, lost)];
+        assert!(!gone(&mut held(), unloaded), "what is unloaded was not turned off");
+    }
+
+    #[test]
+    fn of_one_order_only_its_own_domain_and_copy_matter() {
+        let row = crate::model::dials::tests::row(0, "Shop.Cart.Add", 0);
+        let order = Order {
+            domain: Some("clr".into()),
+            copy: Some(row.copy.module.module_id),
+            ..Order::new("*", Level::Count)
+        };
+        let concerns = |order: &Order| {
+            Held { only: Some(order), dials: Dials::default(), on: true, news: true }.concerns(&row)
+        };
+        assert!(concerns(&order));
+        assert!(!concerns(&Order { domain: Some("other".into()), ..order.clone() }));
+        assert!(concerns(&Order { domain: Some("other".into()), all_domains: true, ..order.clone() }));
+        assert!(!concerns(&Order { copy: Some(1), ..order.clone() }));
+    }
+}

@@ -1,0 +1,136 @@
+//! Codes, commands and sentences of turns.
+
+use super::*;
+use crate::output::turns::tests::{plan, report, shared};
+use serde_json::json;
+
+fn wanted<'a>(orders: &[Order], options: &'a arguments::Turn) -> Wanted<'a> {
+    let name = "'A.B'".to_owned();
+    Wanted { pid: 9, program: "redial test", orders: orders.to_vec(), lines: vec![], name, options }
+}
+
+fn order(level: Level) -> Order {
+    Order::new("A.B", level)
+}
+
+#[test]
+fn outcomes_have_their_codes() {
+    let refused = [(Reason::Dynamic, 1)];
+    assert_eq!(outcome(3, &[], false), Exit::Done);
+    assert_eq!(outcome(2, &refused, false), Exit::Partly);
+    assert_eq!(outcome(0, &refused, true), Exit::Failed);
+    assert_eq!(outcome(0, &[], true), Exit::Done);
+    assert_eq!(outcome(0, &[], false), Exit::Failed, "all of it has no body");
+}
+
+#[test]
+fn a_plan_ends_as_the_real_thing_would() {
+    let (take, later) = (
+        arguments::Turn { take: true, ..arguments::Turn::default() },
+        arguments::Turn { later: true, ..arguments::Turn::default() },
+    );
+    let plain = arguments::Turn::default();
+    let holder = || Some(Holder { pid: 1, program: "redial app".into() });
+    let verdict = |options, plan: &PlanReport, holder| {
+        wanted(&[order(Level::Count)], options).verdict(plan, holder, vec![])
+    };
+    assert_eq!(verdict(&plain, &plan(), None), Ok(Exit::Partly));
+    assert!(matches!(verdict(&plain, &plan(), holder()), Err(Refusal::ControlHeld(_))));
+    assert_eq!(verdict(&take, &plan(), holder()), Ok(Exit::Partly));
+    let nothing = PlanReport::default();
+    assert!(matches!(verdict(&plain, &nothing, None), Err(Refusal::NothingMatched { .. })));
+    assert_eq!(verdict(&later, &nothing, None), Ok(Exit::Done));
+    assert_eq!(verdict(&plain, &PlanReport { matched: 2, unchanged: 2, ..nothing }, None), Ok(Exit::Done));
+}
+
+#[test]
+fn off_is_a_revert_unless_it_is_limited_or_meant_for_later() {
+    let plain = arguments::Turn { take: true, ..arguments::Turn::default() };
+    let later = arguments::Turn { later: true, ..arguments::Turn::default() };
+    let off = || order(Level::Off);
+    assert!(matches!(wanted(&[off()], &plain).command(), Command::RequestRevert { take: true, .. }));
+    for (order, options) in [
+        (off(), &later),
+        (Order { domain: Some("A".into()), ..off() }, &plain),
+        (Order { copy: Some(1), ..off() }, &plain),
+    ] {
+        assert!(
+            matches!(
+                wanted(std::slice::from_ref(&order), options).command(),
+                Command::RequestReJit { stand: Stand::Kept, .. }
+            ),
+            "{order:?}"
+        );
+    }
+    let set = [off(), order(Level::Count)];
+    let Command::RequestReJit { orders, .. } = wanted(&set, &plain).command() else { panic!("one change") };
+    assert_eq!(orders, set);
+}
+
+#[test]
+fn what_stands_is_told_and_what_cannot_is_refused() {
+    let held = arguments::Turn { hold: true, ..arguments::Turn::default() };
+    let timed = arguments::Turn { kept_for: Some(90_000), ..arguments::Turn::default() };
+    let plain = arguments::Turn::default();
+    let on = [order(Level::Count)];
+    let says = |options, matched| wanted(&on, options).standing(&report(matched, matched, &[]));
+    assert_eq!(says(&held, 1), "held while this command runs; Ctrl-C turns 'A.B' off");
+    assert_eq!(
+        says(&timed, 1),
+        "kept for 1m 30s, then it ends by itself; `redial off 9` turns it off before"
+    );
+    assert!(says(&plain, 0).starts_with("kept for what loads later"));
+    assert!(says(&plain, 1).starts_with("kept until it is turned off"));
+    let off = [order(Level::Off)];
+    assert_eq!(wanted(&off, &plain).standing(&report(1, 1, &[])), "off: the original IL runs again");
+    for (options, part) in [(&held, "--hold"), (&timed, "--for")] {
+        assert!(wanted(&off, options).pointless().is_some_and(|why| why.contains(part)));
+        assert_eq!(wanted(&[order(Level::Off), order(Level::Count)], options).pointless(), None);
+    }
+    assert_eq!(wanted(&off, &plain).pointless(), None);
+}
+
+#[test]
+fn the_json_has_the_documented_fields() {
+    let report = DialReport { shared: vec![shared(true)], ..report(2, 1, &[(Reason::Hresult, 1)]) };
+    assert_eq!(
+        serde_json::to_value(DialledJson::new(9, &report)).expect("JSON"),
+        json!({
+            "pid": 9, "matched": 2, "accepted": 1, "bodyless": 0, "warnings": [],
+            "refused": [{
+                "method": "Shop!Shop.Cart.M0()",
+                "reason": "the runtime refused the request (0x80131371)",
+            }],
+            "shared": [{
+                "module": "Shop.Common", "methods": 2, "domains": ["A", "B\u{1b}"], "more_domains": 2, "accepted": true,
+            }],
+        })
+    );
+}
+
+#[test]
+fn the_json_of_a_plan_has_those_and_more() {
+    let orders = [(Some(3), "A.B = count".to_owned()), (None, "C.D = off".to_owned())];
+    let plan = plan();
+    let value = serde_json::to_value(PlanJson::new(9, &orders, &plan)).expect("JSON");
+    assert_eq!(
+        (&value["matched"], &value["accepted"], &value["bodyless"]),
+        (&json!(9), &json!(7), &json!(1))
+    );
+    assert_eq!(
+        value["orders"],
+        json!([
+            {"line": 3, "order": "A.B = count", "matched": 9}, {"line": null, "order": "C.D = off", "matched": 0},
+        ])
+    );
+    assert_eq!(
+        (&value["to_recompile"], &value["to_turn_off"], &value["unchanged"], &value["generic"]),
+        (&json!(4), &json!(1), &json!(2), &json!(2))
+    );
+    assert_eq!(value["refused_by_reason"], json!([{"reason": Reason::Shared.sentence(), "copies": 1}]));
+    for field in
+        ["pid", "refused", "shared", "warnings", "expected_us", "expected_clr_bytes", "expected_agent_bytes"]
+    {
+        assert!(value.get(field).is_some(), "{field} is missing in {value}");
+    }
+}

@@ -1,0 +1,77 @@
+//! `redial undo`: takes the last change of the orders back, whoever made it.
+
+use super::arguments;
+use super::turn::{catch_interrupts, outcome, release, wait};
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::output::json::UndoneJson;
+use crate::output::{Out, sentence, turns, words};
+use redial_protocol::message::{AuditEntry, Command, Reply};
+
+/// Undoes.
+pub fn run(arguments: &arguments::Undo) -> Result<Exit, Failure> {
+    let interrupts = catch_interrupts()?;
+    let mut session = connect::open(arguments.pid, "redial undo")?;
+    interrupts.deliver_to(session.interrupter());
+    let waited = wait(&mut session, Command::Undo { take: arguments.take })?;
+    let Reply::Undone { what, report } = waited.reply else { return Err(session.wrong_reply().into()) };
+    let mut out = Out::new();
+    if arguments.json {
+        out.json(&UndoneJson::new(arguments.pid, &what, &report))?;
+    } else {
+        out.line(&undone(&what))?;
+        for line in turns::done(&report, None) {
+            out.line(&line)?;
+        }
+    }
+    out.flush()?;
+    if waited.interrupted {
+        sentence("it was done before it could be stopped");
+    }
+    release(session)?;
+    // The orders are as they were, even where none of them matches anything.
+    Ok(outcome(report.accepted, &report.refused_by_reason, true))
+}
+
+fn undone(what: &AuditEntry) -> String {
+    let line = |text: &str| words::one_line(text);
+    let who = match what.user.as_str() {
+        "" => line(&what.program),
+        user => format!("{} of user {}", line(&what.program), line(user)),
+    };
+    format!("undone: {} (by {who}, {})", line(&what.order), words::utc(what.t_unix_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::turns::tests::report;
+    use redial_protocol::reason::Reason;
+    use serde_json::json;
+
+    fn what() -> AuditEntry {
+        let (user, program) = ("www".into(), "redial app".into());
+        AuditEntry { t_unix_ms: 0, user, program, order: "Shop.Cart.* = count".into() }
+    }
+
+    #[test]
+    fn what_was_undone_is_said() {
+        assert_eq!(
+            undone(&what()),
+            "undone: Shop.Cart.* = count (by redial app of user www, 1970-01-01 00:00:00Z)"
+        );
+        let launcher = AuditEntry { user: String::new(), ..what() };
+        assert!(undone(&launcher).contains("(by redial app, "));
+    }
+
+    #[test]
+    fn the_json_has_the_fields_of_a_dial_and_what_was_undone() {
+        let (what, report) = (what(), report(2, 1, &[(Reason::Dynamic, 1)]));
+        let value = serde_json::to_value(UndoneJson::new(9, &what, &report)).expect("JSON");
+        assert_eq!(
+            value["undone"],
+            json!({"t": 0, "user": "www", "program": "redial app", "order": "Shop.Cart.* = count"})
+        );
+        assert_eq!((&value["pid"], &value["matched"], &value["accepted"]), (&json!(9), &json!(2), &json!(1)));
+    }
+}

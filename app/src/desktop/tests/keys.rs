@@ -1,0 +1,114 @@
+//! Keys and the wheel: each press counts, and what turns a dial scrolls nothing.
+
+use super::stage::{act, crowd, with_shop};
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::ids::Node;
+use crate::model::log::Kind;
+use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Theme, TouchPhase, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const CLEAR: &str = "Shop!Shop.Cart.Clear()";
+
+fn key(key: Key, modifiers: Modifiers) -> Event {
+    Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers }
+}
+
+fn requests(harness: &Harness<'static, App>) -> Vec<String> {
+    let entries = harness.state().model.log.entries().iter();
+    entries.filter(|entry| entry.kind == Kind::Request).map(|entry| entry.text.clone()).collect()
+}
+
+fn press(harness: &mut Harness<'static, App>, keys: impl IntoIterator<Item = Event>) {
+    harness.input_mut().events.extend(keys);
+    harness.run_steps(3);
+}
+
+#[test]
+fn two_steps_back_in_one_frame_undo_two_turns() {
+    let mut harness = with_shop(Theme::Dark);
+    for method in [ADD, CLEAR] {
+        harness.get_by_label(&format!("dial of {method}")).click();
+        harness.run_steps(3);
+    }
+    let undo = key(Key::Z, Modifiers::COMMAND);
+    let redo = key(Key::Z, Modifiers::COMMAND.plus(Modifiers::SHIFT));
+    press(&mut harness, [undo.clone(), undo]);
+    press(&mut harness, [redo.clone(), redo]);
+    let (add, clear) = (format!("count on {ADD}"), format!("count on {CLEAR}"));
+    let expected = ["", "", "undo ", "undo ", "redo ", "redo "]
+        .into_iter()
+        .zip([&add, &clear, &clear, &add, &add, &clear]);
+    let expected: Vec<String> = expected.map(|(what, turn)| format!("{what}{turn}")).collect();
+    assert_eq!(requests(&harness), expected);
+}
+
+fn wheel(harness: &mut Harness<'static, App>, points: f32) {
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Point,
+        delta: vec2(0.0, points),
+        phase: TouchPhase::Move,
+        source: MouseWheelSource::Unknown,
+        modifiers: Modifiers::NONE,
+    });
+    harness.run_steps(20);
+}
+
+/// More rows than fit; the pointer rests on the dial of the row that was picked.
+#[test]
+fn the_wheel_on_the_picked_dial_turns_it_and_scrolls_nothing() {
+    let mut harness = with_shop(Theme::Dark);
+    crowd(&mut harness, 1_500);
+    wheel_over(&mut harness, ADD);
+    let top = |harness: &Harness<'static, App>| harness.get_by_label(CLEAR).rect().top();
+    let before = top(&harness);
+    wheel(&mut harness, -60.0);
+    assert!(top(&harness) < before, "not picked: the list scrolls");
+    wheel(&mut harness, 200.0);
+    assert_eq!((top(&harness), requests(&harness).len()), (before, 0));
+
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    wheel_over(&mut harness, ADD);
+    wheel(&mut harness, 60.0);
+    assert_eq!(requests(&harness), [format!("count on {ADD}")]);
+    wheel(&mut harness, -200.0);
+    assert_eq!(top(&harness), before);
+    assert_eq!(requests(&harness).last(), Some(&format!("off on {ADD}")));
+}
+
+fn wheel_over(harness: &mut Harness<'static, App>, method: &str) {
+    let at = harness.get_by_label(&format!("dial of {method}")).rect().center();
+    harness.hover_at(at);
+    harness.run_steps(3);
+}
+
+#[test]
+fn right_and_left_open_and_close_go_in_and_out() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::Tree);
+    harness.get_by_label("namespace Shop").click();
+    harness.run_steps(3);
+    let shown = |harness: &Harness<'static, App>| harness.query_by_label("type Cart").is_some();
+    let focus = |harness: &Harness<'static, App>| {
+        let shop = harness.state().model.current().expect("Shop");
+        shop.selection.focus().map(|node| shop.catalogue.label(node).to_owned())
+    };
+    let was = shown(&harness);
+    let arrow = |right| key(if right { Key::ArrowRight } else { Key::ArrowLeft }, Modifiers::NONE);
+    press(&mut harness, [arrow(!was)]);
+    assert_eq!(shown(&harness), !was);
+    if was {
+        press(&mut harness, [arrow(true)]);
+    }
+    press(&mut harness, [arrow(true)]);
+    let inner = harness.state().model.current().expect("Shop").selection.focus();
+    assert!(matches!(inner, Some(Node::Type(_))), "{inner:?}");
+    press(&mut harness, [arrow(false)]);
+    assert_eq!(focus(&harness).as_deref(), Some("Shop"));
+    act(&mut harness, Command::Keys);
+    let sheet = "On a group of the tree: open or close it, go in or out";
+    assert!(harness.query_by_label(sheet).is_some());
+}

@@ -1,0 +1,156 @@
+//! What the rows of the tree amount to in the column it is sorted by, as it was at one moment: siblings are put in the
+//! order of that, and keep it for a while though numbers go on. Rows that jump while one looks at them cannot be read.
+
+use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
+use super::ids::{MethodIx, Node};
+use super::list::{Key, Sort};
+use super::live::{Live, LiveRow};
+use super::ranking;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long an order lasts at least while numbers change.
+pub const CALM: Duration = Duration::from_secs(2);
+
+/// Numbers of methods and groups, and when they were taken.
+#[derive(Debug, Default)]
+pub struct Standing {
+    groups: HashMap<Node, f64>,
+    /// Ascending by method; those that are not in it have none.
+    methods: Vec<(u32, f64)>,
+    taken: Option<Taken>,
+    due: Option<Duration>,
+}
+
+/// What numbers were taken from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Taken {
+    sort: Sort,
+    visible: u64,
+    numbers: (u64, u64),
+    at: Duration,
+}
+
+impl Standing {
+    /// Takes the numbers anew if another order is wanted, if other methods are shown, or if they changed and the order
+    /// is neither held nor young; whether it did. `visible` are the methods shown, with an edition that grows when they
+    /// change.
+    pub fn settle(
+        &mut self,
+        (sort, held): (Sort, bool),
+        (visible, edition): (&Bits, u64),
+        catalogue: &Catalogue,
+        live: &Live,
+        at: Duration,
+    ) -> bool {
+        let rows = if sort.key == Key::Name { 0 } else { live.rows_edition() };
+        let now = Taken { sort, visible: edition, numbers: (rows, ranking::numbers(sort.key, live)), at };
+        self.due = None;
+        if let Some(before) = self.taken.filter(|before| (before.sort, before.visible) == (sort, edition)) {
+            if before.numbers == now.numbers || held {
+                return false;
+            }
+            if at < before.at + CALM {
+                self.due = Some(before.at + CALM);
+                return false;
+            }
+        }
+        self.taken = Some(now);
+        self.groups.clear();
+        self.methods.clear();
+        if sort.key != Key::Name {
+            self.take(sort.key, visible, catalogue, live);
+        }
+        true
+    }
+
+    fn take(&mut self, key: Key, visible: &Bits, catalogue: &Catalogue, live: &Live) {
+        let mut above: Vec<Node> = Vec::new();
+        let (mut end, mut sum) = (0, None);
+        for method in live.known().iter_in(0..u32::MAX).filter(|method| visible.get(*method)) {
+            let Some(row) = live.of_method(MethodIx(method)) else { continue };
+            let number = number(key, row);
+            self.methods.push((method, number));
+            // Methods of one type follow each other.
+            if method >= end {
+                self.add(key, &above, sum.take());
+                let owner = catalogue.type_of(MethodIx(method));
+                end = catalogue.methods_of_type(owner).end;
+                above.clear();
+                let mut group = Some(Node::Type(owner));
+                while let Some(node) = group {
+                    above.push(node);
+                    group = catalogue.parent(node);
+                }
+            }
+            sum = Some(sum.map_or(number, |sum| together(key, sum, number)));
+        }
+        self.add(key, &above, sum);
+    }
+
+    fn add(&mut self, key: Key, groups: &[Node], number: Option<f64>) {
+        let Some(number) = number else { return };
+        for group in groups {
+            let sum = self.groups.entry(*group).or_insert(0.0);
+            *sum = together(key, *sum, number);
+        }
+    }
+
+    /// When numbers that changed will be taken; None: they did not, or the order is held.
+    pub fn due(&self) -> Option<Duration> {
+        self.due
+    }
+
+    /// Siblings, given in the order of their names, in the order that is wanted.
+    pub fn in_order<I: Copy>(&self, siblings: impl Iterator<Item = I>, node: impl Fn(I) -> Node) -> Vec<I> {
+        let sort = self.taken.map(|taken| taken.sort).unwrap_or_default();
+        if sort.key == Key::Name {
+            let mut siblings: Vec<I> = siblings.collect();
+            if sort.descending {
+                siblings.reverse();
+            }
+            return siblings;
+        }
+        let mut numbered: Vec<(f64, I)> = siblings.map(|one| (self.of(node(one)), one)).collect();
+        // Those of one number stay by name.
+        numbered.sort_by(|(one, _), (other, _)| match sort.descending {
+            true => other.total_cmp(one),
+            false => one.total_cmp(other),
+        });
+        numbered.into_iter().map(|(_, one)| one).collect()
+    }
+
+    /// Whether siblings stand by their names.
+    pub fn is_by_name(&self) -> bool {
+        self.taken.is_none_or(|taken| taken.sort.key == Key::Name)
+    }
+
+    fn of(&self, node: Node) -> f64 {
+        match node {
+            Node::Method(method) => {
+                let at = self.methods.binary_search_by_key(&method.0, |(method, _)| *method);
+                at.ok().and_then(|at| self.methods.get(at)).map_or(0.0, |(_, number)| *number)
+            }
+            group => self.groups.get(&group).copied().unwrap_or(0.0),
+        }
+    }
+}
+
+fn number(key: Key, row: &LiveRow) -> f64 {
+    match key {
+        Key::Name => 0.0,
+        Key::Wanted => f64::from(row.wanted as u8),
+        Key::State => f64::from(row.state as u8),
+        Key::Calls => row.calls as f64,
+        Key::Rate => f64::from(row.rate.unwrap_or(0.0).max(0.0)),
+    }
+}
+
+/// Calls add up; of levels and states the highest stands for the group.
+fn together(key: Key, one: f64, other: f64) -> f64 {
+    match key {
+        Key::Calls | Key::Rate => one + other,
+        Key::Name | Key::Wanted | Key::State => one.max(other),
+    }
+}

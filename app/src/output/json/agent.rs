@@ -1,0 +1,108 @@
+//! `status --agent`.
+
+use super::{ControlJson, hex};
+use redial_protocol::level::Level;
+use redial_protocol::message::{AgentStatus, AuditEntry, Budget};
+use redial_protocol::order::{Stand, StandingOrder};
+use serde::Serialize;
+
+/// `status --agent`.
+#[derive(Debug, Serialize)]
+pub struct AgentJson<'a> {
+    pid: u32,
+    control: Option<ControlJson>,
+    kept: u64,
+    held: u64,
+    /// The orders that stand, oldest first; of two that mean the same copy the later one wins.
+    orders: Vec<OrderJson<'a>>,
+    /// Changes that `undo` can take back.
+    undoable: u32,
+    memory: u64,
+    budgets: Vec<BudgetJson<'a>>,
+    clr_kept_bytes: u64,
+    missed_deadlines: u64,
+    guard_trips: u64,
+    audit: Vec<AuditJson<'a>>,
+    remains: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct OrderJson<'a> {
+    pattern: &'a str,
+    level: Level,
+    domain: Option<&'a str>,
+    copy: Option<String>,
+    all_domains: bool,
+    /// `held` or `kept`.
+    stand: &'static str,
+    /// Milliseconds it still stands; null: until it is turned off, or its session ends.
+    remaining_ms: Option<u64>,
+    user: &'a str,
+    by: ControlJson,
+}
+
+#[derive(Debug, Serialize)]
+struct BudgetJson<'a> {
+    name: &'a str,
+    used: u64,
+    limit: u64,
+}
+
+/// Who turned what, and when.
+#[derive(Debug, Serialize)]
+pub struct AuditJson<'a> {
+    /// Unix time, milliseconds.
+    t: u64,
+    user: &'a str,
+    program: &'a str,
+    order: &'a str,
+}
+
+impl<'a> From<&'a AuditEntry> for AuditJson<'a> {
+    fn from(entry: &'a AuditEntry) -> Self {
+        AuditJson { t: entry.t_unix_ms, user: &entry.user, program: &entry.program, order: &entry.order }
+    }
+}
+
+impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
+    fn from(standing: &'a StandingOrder) -> Self {
+        let StandingOrder { order, stand, user, by } = standing;
+        OrderJson {
+            pattern: &order.pattern,
+            level: order.level,
+            domain: order.domain.as_deref(),
+            copy: order.copy.map(hex),
+            all_domains: order.all_domains,
+            stand: if *stand == Stand::Held { "held" } else { "kept" },
+            remaining_ms: match stand {
+                Stand::KeptFor { ms } => Some(*ms),
+                Stand::Held | Stand::Kept => None,
+            },
+            user,
+            by: ControlJson::from(by),
+        }
+    }
+}
+
+impl<'a> AgentJson<'a> {
+    /// The object for process `pid`.
+    pub fn new(pid: u32, status: &'a AgentStatus, orders: &'a [StandingOrder], undoable: u32) -> Self {
+        let budget =
+            |budget: &'a Budget| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
+        AgentJson {
+            pid,
+            control: status.control.as_ref().map(ControlJson::from),
+            kept: status.kept,
+            held: status.held,
+            orders: orders.iter().map(OrderJson::from).collect(),
+            undoable,
+            memory: status.memory_bytes,
+            budgets: status.budgets.iter().map(budget).collect(),
+            clr_kept_bytes: status.clr_kept_bytes,
+            missed_deadlines: status.missed_deadlines,
+            guard_trips: status.guard_trips,
+            audit: status.audit.iter().map(AuditJson::from).collect(),
+            remains: &status.remains,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `dial`, `apply` and `undo`, and what they would do.
+
+use super::AuditJson;
+use redial_protocol::message::AuditEntry;
+use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
+use serde::Serialize;
+
+/// `dial` and `apply`.
+#[derive(Debug, Serialize)]
+pub struct DialledJson<'a> {
+    pid: u32,
+    matched: u64,
+    accepted: u64,
+    bodyless: u64,
+    refused: Vec<RefusedJson<'a>>,
+    shared: Vec<SharedJson<'a>>,
+    warnings: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct RefusedJson<'a> {
+    method: &'a str,
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct SharedJson<'a> {
+    module: &'a str,
+    methods: u64,
+    /// The AppDomains one copy serves; `more_domains` are not named.
+    domains: &'a [String],
+    more_domains: u64,
+    accepted: bool,
+}
+
+impl<'a> From<&'a RefusedMethod> for RefusedJson<'a> {
+    fn from(one: &'a RefusedMethod) -> Self {
+        RefusedJson { method: &one.method, reason: crate::output::reason(one.reason, one.hresult) }
+    }
+}
+
+impl<'a> From<&'a SharedModule> for SharedJson<'a> {
+    fn from(one: &'a SharedModule) -> Self {
+        SharedJson {
+            module: &one.module,
+            methods: one.methods,
+            domains: &one.domains,
+            more_domains: one.more_domains,
+            accepted: one.accepted,
+        }
+    }
+}
+
+impl<'a> DialledJson<'a> {
+    /// The object for process `pid`.
+    pub fn new(pid: u32, report: &'a DialReport) -> Self {
+        DialledJson {
+            pid,
+            matched: report.matched,
+            accepted: report.accepted,
+            bodyless: report.bodyless,
+            refused: report.refused.iter().map(RefusedJson::from).collect(),
+            shared: report.shared.iter().map(SharedJson::from).collect(),
+            warnings: &report.warnings,
+        }
+    }
+}
+
+/// `undo`.
+#[derive(Debug, Serialize)]
+pub struct UndoneJson<'a> {
+    #[serde(flatten)]
+    dialled: DialledJson<'a>,
+    undone: AuditJson<'a>,
+}
+
+impl<'a> UndoneJson<'a> {
+    /// The object for process `pid`.
+    pub fn new(pid: u32, what: &'a AuditEntry, report: &'a DialReport) -> Self {
+        UndoneJson { dialled: DialledJson::new(pid, report), undone: AuditJson::from(what) }
+    }
+}
+
+/// `dial --plan` and `apply --plan`: the fields of `dial`, where `accepted` would be that, and more.
+#[derive(Debug, Serialize)]
+pub struct PlanJson<'a> {
+    pid: u32,
+    matched: u64,
+    accepted: u64,
+    bodyless: u64,
+    refused: Vec<RefusedJson<'a>>,
+    shared: Vec<SharedJson<'a>>,
+    warnings: &'a [String],
+    orders: Vec<PlannedJson<'a>>,
+    to_recompile: u64,
+    to_turn_off: u64,
+    unchanged: u64,
+    refused_by_reason: Vec<ReasonJson>,
+    generic: u64,
+    expected_us: u64,
+    expected_clr_bytes: u64,
+    expected_agent_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedJson<'a> {
+    /// The line of the dial set it stands on; null on the command line.
+    line: Option<usize>,
+    order: &'a str,
+    matched: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct ReasonJson {
+    reason: &'static str,
+    copies: u64,
+}
+
+impl From<&(Reason, u64)> for ReasonJson {
+    fn from((reason, copies): &(Reason, u64)) -> Self {
+        ReasonJson { reason: reason.sentence(), copies: *copies }
+    }
+}
+
+impl<'a> PlanJson<'a> {
+    /// The object for process `pid`; `orders` are those that were planned, as text, with their lines.
+    pub fn new(pid: u32, orders: &'a [(Option<usize>, String)], plan: &'a PlanReport) -> Self {
+        let planned = orders.iter().zip(&plan.per_order);
+        PlanJson {
+            pid,
+            matched: plan.matched,
+            accepted: plan.to_request + plan.to_revert + plan.unchanged,
+            bodyless: plan.bodyless,
+            refused: plan.refused.iter().map(RefusedJson::from).collect(),
+            shared: plan.shared.iter().map(SharedJson::from).collect(),
+            warnings: &plan.warnings,
+            orders: planned
+                .map(|((line, order), matched)| PlannedJson { line: *line, order, matched: *matched })
+                .collect(),
+            to_recompile: plan.to_request,
+            to_turn_off: plan.to_revert,
+            unchanged: plan.unchanged,
+            refused_by_reason: plan.refused_by_reason.iter().map(ReasonJson::from).collect(),
+            generic: plan.generic,
+            expected_us: plan.expected_us,
+            expected_clr_bytes: plan.expected_clr_bytes,
+            expected_agent_bytes: plan.expected_agent_bytes,
+        }
+    }
+}

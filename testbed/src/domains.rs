@@ -1,0 +1,83 @@
+//! Several real AppDomains in one .NET Core 2.1.30 process: **an unsupported configuration of a real runtime**, made
+//! by the host program of `src/bin/many-domains`, whose commands are listed there.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::message::StatusRow;
+
+use crate::host::Host;
+use crate::programs;
+use crate::runtimes::Runtime;
+use crate::truth::Truth;
+
+/// The host's command, without the agent. `program` is what `env!("CARGO_BIN_EXE_many-domains")` says in a test.
+///
+/// # Errors
+/// When the runtime cannot be set up, or the compiler's messages.
+pub fn command(program: &str) -> Result<Command> {
+    let runtime = Runtime::V2_1.ensure()?;
+    let mut command = Command::new(program);
+    runtime.settle_environment(&mut command);
+    command.arg(runtime.framework_dir()).arg(programs::named("domains")?.dll());
+    Ok(command)
+}
+
+/// Sends a command whose answer is one line that begins so; the rest of that line.
+///
+/// # Errors
+/// With the line when it begins otherwise, or as [`Host::say`] and [`Host::next_line`].
+pub fn ask(host: &mut Host, command: &str, beginning: &str) -> Result<String> {
+    host.say(command)?;
+    let line = host.next_line()?;
+    let rest = line.strip_prefix(beginning).with_context(|| format!("{command}: answered {line:?}"))?;
+    Ok(rest.trim().to_owned())
+}
+
+/// Makes the domains, in order.
+///
+/// # Errors
+/// As [`ask`].
+pub fn create(host: &mut Host, names: &[&str]) -> Result<()> {
+    names
+        .iter()
+        .try_for_each(|name| ask(host, &format!("create {name}"), &format!("created {name}")).map(drop))
+}
+
+/// Calls the method that `kind` stands for `times` times in the domain.
+///
+/// # Errors
+/// As [`ask`].
+pub fn call(host: &mut Host, domain: &str, kind: &str, times: u32) -> Result<()> {
+    ask(host, &format!("call {domain} {kind} {times}"), &format!("called {domain} {kind}")).map(drop)
+}
+
+/// Calls by copy, under the names that the host's truth has: `DOMAIN/MODULE!METHOD`. Copies without calls too.
+///
+/// # Errors
+/// When two rows are of one copy.
+pub fn counted(rows: &[StatusRow]) -> Result<Truth> {
+    let mut counted = Truth::new();
+    for row in rows {
+        let name = format!("{}/{}!{}", row.domain, row.module, row.method);
+        ensure!(counted.insert(name, row.calls).is_none(), "two rows of one copy: {rows:?}");
+    }
+    Ok(counted)
+}
+
+/// What `after` has more than `before`, without what has not grown.
+pub fn grown(before: &Truth, after: &Truth) -> Truth {
+    let more = |(name, calls): (&String, &u64)| {
+        let grown = calls.saturating_sub(before.get(name).copied().unwrap_or(0));
+        (grown > 0).then(|| (name.clone(), grown))
+    };
+    after.iter().filter_map(more).collect()
+}
+
+/// The part of a truth about the domains of which `meant` holds and the methods that begin so.
+pub fn part(truth: &Truth, meant: impl Fn(&str) -> bool, method: &str) -> Truth {
+    let is_part = |name: &str| {
+        name.rsplit_once('/').is_some_and(|(domain, of)| meant(domain) && of.starts_with(method))
+    };
+    truth.iter().filter(|(name, _)| is_part(name)).map(|(name, calls)| (name.clone(), *calls)).collect()
+}

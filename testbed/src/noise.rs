@@ -1,0 +1,13 @@
+//! Bytes without a pattern, for what must stand any.
+
+/// Bytes that are the same every time for a seed (xorshift).
+pub fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let step = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..length).map(step).collect()
+}

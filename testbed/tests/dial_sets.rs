@@ -1,0 +1,456 @@
+//! Dial sets on real runtimes: applied, saved, planned, undone, kept for a time and cancelled, each exactly.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::dialset;
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command as Ask, Event, Refusal, Reply, Request, StatusRow};
+use redial_protocol::order::{Order, Stand};
+use redial_protocol::packet::FromController;
+use redial_protocol::state::State;
+use redial_testbed::controller::{Dials, Stay};
+use redial_testbed::host::{self, Host};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::LiveShop;
+use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::{on_each_runtime, programs};
+use serde_json::Value;
+
+on_each_runtime!(
+    what_is_saved_can_be_applied,
+    undo_puts_back_what_was,
+    undo_takes_back_whoever_made_the_change,
+    a_plan_is_what_then_happens,
+    dials_kept_for_a_time_end_by_themselves,
+    a_cancelled_turn_leaves_nothing,
+    ctrl_c_takes_a_turn_back,
+    a_wrong_set_changes_nothing,
+    a_set_may_be_held,
+    run_takes_lines_of_dial_sets,
+);
+
+const CART: &str = "Shop!Shop.Cart.*";
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const ORDER: &str = "Shop!Shop.Order.*";
+/// Enough copies for several requests of the agent, so that a turn of them can be stopped between two.
+const LARGE: &str = "System.Private.CoreLib!*";
+/// Some of them.
+const STRINGS: &str = "System.Private.CoreLib!System.String.*";
+/// Turns that may be too fast to be stopped.
+const TRIES: usize = 10;
+
+fn start(runtime: Runtime) -> Result<Live> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "2"]);
+    under_agent::start(command)
+}
+
+fn end(mut live: Live) -> Result<()> {
+    live.host.say("exit 0")?;
+    live.host.finish()?.ok().map(drop)
+}
+
+/// A file with a dial set, gone when dropped.
+struct DialSet(PathBuf);
+
+impl DialSet {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("redial-{name}-{}.dials", std::process::id())))
+    }
+
+    fn of(name: &str, lines: &[&str]) -> Result<Self> {
+        let set = Self::new(name);
+        std::fs::write(&set.0, format!("# redial dials 1\n{}\n", lines.join("\n")))?;
+        Ok(set)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
+impl Drop for DialSet {
+    fn drop(&mut self) {
+        // A test may have failed before it was written.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// What stands, and what is on because of it.
+#[derive(Debug, PartialEq)]
+struct Standing {
+    orders: Vec<Order>,
+    /// Level wanted and whether the runtime was asked, by copy; without those that are off.
+    on: BTreeMap<String, (String, bool)>,
+}
+
+impl Standing {
+    fn of(live: &Live) -> Result<Self> {
+        let saved = live.redial("save", &[])?.ok()?;
+        let orders = dialset::parse(&saved.stdout).with_context(|| format!("saved:\n{}", saved.stdout))?;
+        let rows = live.redial("status", &["--json"])?.ok()?.json()?;
+        let mut on = BTreeMap::new();
+        for row in rows.as_array().context("status is an array")? {
+            let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
+            let is_on = matches!(row["state"].as_str(), Some("asked" | "live"));
+            if is_on || row["wanted"] != "off" {
+                on.insert(format!("{} {}", text("module_id"), text("token")), (text("wanted"), is_on));
+            }
+        }
+        Ok(Self { orders, on })
+    }
+
+    /// Copies the runtime was asked for: without those refused.
+    fn copies(&self) -> u64 {
+        self.on.values().filter(|(_, is_on)| *is_on).count() as u64
+    }
+
+    fn is_empty(&self) -> bool {
+        self.orders.is_empty() && self.on.is_empty()
+    }
+}
+
+fn numbers(report: &Value) -> Value {
+    ["matched", "accepted", "bodyless", "refused", "shared"]
+        .map(|field| report[field].clone())
+        .to_vec()
+        .into()
+}
+
+fn what_is_saved_can_be_applied(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    ensure_said(&live.redial("dial", &[CART, "count", "--for", "1h"])?, 0, &[])?;
+    ensure_said(&live.redial("dial", &[ADD, "off"])?, 0, &[])?;
+    ensure_said(&live.redial("dial", &["*!Not.Yet.*", "count", "--later"])?, 0, &[])?;
+    let before = Standing::of(&live)?;
+    ensure!(before.orders.len() == 3 && before.on.len() > 5, "{before:?}");
+
+    let file = DialSet::new("saved");
+    ensure_said(&live.redial("save", &[file.path()])?, 0, &["3 orders saved"])?;
+    ensure_said(&live.redial("save", &[file.path()])?, 1, &["--force"])?;
+    let text = std::fs::read_to_string(&file.0)?;
+    ensure!(
+        text.contains("# kept for another 59m ") && text.contains("# kept, set by redial dial"),
+        "{text}"
+    );
+
+    live.redial("off", &[])?.ok()?;
+    ensure!(Standing::of(&live)?.is_empty());
+    let applied = live.redial("apply", &[file.path(), "--later"])?;
+    ensure_said(&applied, 0, &[])?;
+    ensure!(Standing::of(&live)? == before, "{}", applied.said());
+    ensure_said(&live.redial("save", &[file.path(), "--force"])?, 0, &[])?;
+    ensure!(dialset::parse(&std::fs::read_to_string(&file.0)?)? == before.orders);
+
+    // The same from standard input; without --later what matches nothing is told and not set.
+    live.redial("off", &[])?.ok()?;
+    let mut apply = Host::start(live.command("apply", &["-"])?)?;
+    text.lines().try_for_each(|line| apply.say(line))?;
+    apply.close_input();
+    let applied = apply.finish()?;
+    ensure_said(&applied, 0, &[])?;
+    ensure!(applied.stdout.contains("nothing matches *!Not.Yet.*"), "{}", applied.said());
+    let after = Standing::of(&live)?;
+    ensure!(after.on == before.on && after.orders == before.orders[..2], "{after:?}");
+    end(live)
+}
+
+fn undo_puts_back_what_was(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let set = DialSet::of("undo", &["Shop!* = count", "Shop!Shop.Cart.* = off", &format!("{ADD} = count")])?;
+    ensure_said(&live.redial("undo", &[])?, 6, &["no change to undo"])?;
+    let changes: [(&str, &[&str]); 6] = [
+        ("dial", &[CART, "count"]),
+        ("apply", &[set.path()]),
+        ("dial", &[ADD, "off"]),
+        ("off", &[]),
+        ("dial", &[ORDER, "count"]),
+        ("dial", &["Shop!*", "off"]),
+    ];
+    let mut stood = Vec::new();
+    for (command, arguments) in changes {
+        stood.push(Standing::of(&live)?);
+        live.redial(command, arguments)?.ok()?;
+        live.host.ask("round 2", "done")?;
+    }
+    ensure!(stood[0].is_empty() && stood[2].on.len() > stood[1].on.len(), "{stood:?}");
+    for (before, (command, _)) in stood.iter().zip(changes).rev() {
+        let undone = live.redial("undo", &[])?;
+        ensure_said(&undone, 0, &[])?;
+        ensure!(undone.stdout.starts_with("undone: "), "{}", undone.said());
+        let now = Standing::of(&live)?;
+        ensure!(now == *before, "undo of {command}:\n{now:?}\ninstead of\n{before:?}\n{}", undone.said());
+        live.host.ask("round 2", "done")?;
+        ensure!(Standing::of(&live)? == *before, "after calls");
+    }
+    ensure_said(&live.redial("undo", &[])?, 6, &["no change to undo"])?;
+    end(live)
+}
+
+fn undo_takes_back_whoever_made_the_change(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    live.redial("dial", &[ORDER, "count"])?.ok()?;
+    let before = Standing::of(&live)?;
+    let mut other = live.controller()?;
+    other.dial(CART, Level::Count, Stay::Held)?;
+    let held = Standing::of(&live)?;
+    ensure_said(&live.redial("undo", &[])?, 5, &["redial testbed", "--take"])?;
+    ensure!(Standing::of(&live)? == held, "a refused undo changes nothing");
+    let undone = live.redial("undo", &["--take", "--json"])?;
+    ensure_said(&undone, 0, &[])?;
+    let undone = undone.json()?;
+    ensure!(
+        undone["undone"]["program"] == "redial testbed"
+            && undone["undone"]["order"] == format!("{CART} = count"),
+        "{undone}"
+    );
+    ensure!(Standing::of(&live)? == before);
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(agent["control"].is_null() && agent["undoable"] == 1, "{agent}");
+    ensure!(agent["orders"][0]["by"]["program"] == "redial dial" && agent["held"] == 0, "{agent}");
+    drop(other);
+    end(live)
+}
+
+fn a_plan_is_what_then_happens(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    live.redial("dial", &[ADD, "count"])?.ok()?;
+    let set =
+        DialSet::of("plan", &["Shop!* = count", "", &format!("{ORDER} = off"), "No.Such.Thing = count"])?;
+    let turns: [(&str, Vec<&str>); 7] = [
+        ("dial", vec![CART, "count"]),
+        ("dial", vec![STRINGS, "count"]),
+        ("dial", vec!["System.Private.CoreLib!System.Runtime.*.*", "count"]),
+        ("dial", vec![ADD, "off"]),
+        ("dial", vec!["Shop!Shop.Nothing.Here", "count"]),
+        ("dial", vec!["Shop!Shop.ICart.*", "count"]),
+        ("apply", vec![set.path()]),
+    ];
+    for (command, arguments) in &turns {
+        let before = Standing::of(&live)?;
+        let run = |more: &[&str]| {
+            let words: Vec<&str> = arguments.iter().chain(more).copied().collect();
+            live.redial(command, &words)
+        };
+        let planned = run(&["--plan", "--json"])?;
+        ensure!(Standing::of(&live)? == before, "a plan changes nothing: {arguments:?}");
+        let for_people = run(&["--plan"])?;
+        ensure!(for_people.stdout.contains("nothing was changed (--plan)"), "{}", for_people.said());
+        let done = run(&["--json"])?;
+        let codes = [planned.code()?, for_people.code()?, done.code()?];
+        ensure!(codes == [done.code()?; 3], "{arguments:?} ended with {codes:?}");
+        if done.code()? == 6 {
+            ensure!(planned.stderr == done.stderr, "{}{}", planned.said(), done.said());
+            continue;
+        }
+        let (plan, done) = (planned.json()?, done.json()?);
+        ensure!(numbers(&plan) == numbers(&done), "{arguments:?}: planned {plan}, did {done}");
+        let on = Standing::of(&live)?.copies();
+        let expected = before.copies() + number(&plan, "to_recompile")? - number(&plan, "to_turn_off")?;
+        ensure!(on == expected, "{arguments:?}: {on} are on after {plan}, not {expected}");
+    }
+    let again = live.redial("apply", &[set.path(), "--plan", "--json"])?.ok()?.json()?;
+    ensure!(again["to_recompile"] == 0 && again["to_turn_off"] == 0, "{again}");
+    let lines: Vec<&Value> =
+        again["orders"].as_array().context("orders")?.iter().map(|o| &o["line"]).collect();
+    ensure!(lines == [2, 4, 5], "{again}");
+    end(live)
+}
+
+fn number(report: &Value, field: &str) -> Result<u64> {
+    report[field].as_u64().with_context(|| format!("no number {field} in {report}"))
+}
+
+fn dials_kept_for_a_time_end_by_themselves(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    // Rows that an observer knows already tell it of every step.
+    live.redial("dial", &[CART, "count"])?.ok()?;
+    live.redial("dial", &[CART, "off"])?.ok()?;
+    live.redial("dial", &[ADD, "count"])?.ok()?;
+    let before = Standing::of(&live)?;
+    let mut observer = live.controller()?;
+    observer.subscribe(Some(CART))?;
+    let is_on = |row: &&StatusRow| row.wanted > Level::Off || row.state != State::Off;
+    let on = |dials: &Dials| dials.values().filter(is_on).count();
+    observer.wait_until("the rows", |dials| dials.len() > 5 && on(dials) == 1)?;
+    let dialled = live.redial("dial", &[CART, "count", "--for", "700ms"])?;
+    ensure_said(&dialled, 0, &[])?;
+    ensure!(dialled.stdout.contains("kept for 700ms"), "{}", dialled.said());
+    observer.wait_until("all on", |dials| on(dials) == dials.len())?;
+    observer.wait_until("all but one off again", |dials| on(dials) == 1)?;
+    ensure!(Standing::of(&live)? == before, "what stood below stands again");
+    for (arguments, part) in [(["0s"], "at least"), (["367d"], "366 days"), (["10"], "a number with a unit")]
+    {
+        let refused = live.redial("dial", &[&[CART, "count", "--for"], &arguments[..]].concat())?;
+        ensure!(refused.code()? == 2 && refused.stderr.contains(part), "{}", refused.said());
+    }
+    ensure_said(&live.redial("dial", &[CART, "off", "--for", "1s"])?, 2, &["no use with off"])?;
+    end(live)
+}
+
+/// Something stands in the way of a large turn, above and below it.
+fn stand_some(live: &Live) -> Result<Standing> {
+    live.redial("dial", &[CART, "count"])?.ok()?;
+    let strings = live.redial("dial", &[STRINGS, "count"])?;
+    ensure!(matches!(strings.code()?, 0 | 7), "{}", strings.said());
+    Standing::of(live)
+}
+
+fn a_cancelled_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    let before = stand_some(&live)?;
+    let mut controller = live.controller()?;
+    for id in 1_000.. {
+        let orders = vec![Order::new(LARGE, Level::Count), Order::new(STRINGS, Level::Off)];
+        let turn = Ask::RequestReJit { orders, later: false, take: false, stand: Stand::Kept };
+        controller.send(&FromController::Request(Request { id, command: turn }))?;
+        controller.wait_for("how far it is", |event| match event {
+            Event::Progress { id: of, done, total } if *of == id => Some(done < total),
+            _ => None,
+        })?;
+        controller.tell(Ask::Cancel { request: id })?;
+        let reply = controller.wait_for("its answer", |event| match event {
+            Event::Reply { id: of, reply } if *of == id => Some(reply.clone()),
+            _ => None,
+        })?;
+        match reply {
+            Reply::Refused(Refusal::Cancelled) => break,
+            Reply::Dialled(_) if id < 1_000 + TRIES as u32 => {
+                controller.tell(Ask::ReleaseControl)?;
+                live.redial("undo", &[])?.ok()?;
+                ensure!(Standing::of(&live)? == before, "undone, it leaves nothing either");
+            }
+            other => anyhow::bail!("answered {other:?}"),
+        }
+    }
+    ensure!(Standing::of(&live)? == before, "cancelled, it leaves nothing");
+    let agent = controller.agent_status()?;
+    ensure!(agent.control.is_none(), "{:?}", agent.control);
+    ensure!(
+        agent.audit.last().is_some_and(|entry| entry.order.starts_with("cancelled: ")),
+        "{:?}",
+        agent.audit
+    );
+    drop(controller);
+    end(live)
+}
+
+fn ctrl_c_takes_a_turn_back(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    let before = stand_some(&live)?;
+    let set = DialSet::of("ctrl-c", &[&format!("{LARGE} = count"), &format!("{STRINGS} = off")])?;
+    for attempt in 1..=TRIES {
+        // The strings are turned off before anything is turned on.
+        let mut observer = live.controller()?;
+        observer.subscribe(Some(STRINGS))?;
+        observer
+            .wait_until("the strings to be on", |dials| dials.values().any(|row| row.wanted > Level::Off))?;
+        let apply = Host::start(live.command("apply", &[set.path()])?)?;
+        observer.wait_until("the turn to have begun", |dials| {
+            dials.values().all(|row| row.wanted == Level::Off)
+        })?;
+        drop(observer);
+        interrupt(&apply)?;
+        let outcome = apply.finish()?;
+        if outcome.stderr.contains("cancelled") {
+            ensure_said(&outcome, 1, &["turned back"])?;
+            ensure!(Standing::of(&live)? == before, "{}", outcome.said());
+            return end(live);
+        }
+        // It was done by then, or even ended before the signal came.
+        ensure!(matches!(outcome.code(), Ok(0 | 7)), "{}", outcome.said());
+        live.redial("undo", &[])?.ok()?;
+        ensure!(Standing::of(&live)? == before, "attempt {attempt}: {}", outcome.said());
+    }
+    anyhow::bail!("not one of {TRIES} turns could be stopped")
+}
+
+fn a_wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    live.redial("dial", &[ADD, "count"])?.ok()?;
+    let before = Standing::of(&live)?;
+    let cart = format!("{CART} = count");
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&[&cart, "", "Shop.Order.* count"], 2, "line 4: 'Shop.Order.* count' is no order"),
+        (&[&cart, "# fine", "Shop.Order.* = loud"], 2, "line 4: 'loud' is no level"),
+        (&[&cart, "Shop.Order.*( = count"], 2, "line 3: the brackets"),
+        (&[&cart, "Shop.Order.* = count copy=12"], 2, "line 3: '12' is no module's id"),
+        (&["Shop!* = count copy=0x12"], 6, "nothing matched"),
+        (&[&cart, "Shop.Order.* = trace"], 1, "level trace is not offered"),
+        (&["No.Such.Thing = count"], 6, "nothing matched"),
+    ];
+    for (lines, code, part) in cases {
+        let set = DialSet::of("wrong", lines)?;
+        for more in [&[][..], &["--plan"]] {
+            let arguments: Vec<&str> = [set.path()].iter().chain(more).copied().collect();
+            ensure_said(&live.redial("apply", &arguments)?, code, &[part])?;
+            ensure!(Standing::of(&live)? == before, "{lines:?} {more:?}");
+        }
+    }
+    let headless = DialSet::new("wrong");
+    std::fs::write(&headless.0, &cart)?;
+    ensure_said(&live.redial("apply", &[headless.path()])?, 2, &["line 1: a dial set begins with"])?;
+    std::fs::write(&headless.0, b"# redial dials 1\n\xff = count\n")?;
+    ensure_said(&live.redial("apply", &[headless.path()])?, 2, &["UTF-8"])?;
+    std::fs::write(&headless.0, "# redial dials 1\n# nothing\n")?;
+    ensure_said(&live.redial("apply", &[headless.path()])?, 0, &["has no orders"])?;
+    ensure_said(&live.redial("apply", &["/no/such/file"])?, 2, &["/no/such/file cannot be read"])?;
+    ensure!(Standing::of(&live)? == before);
+    // A saved set may name a copy that is no longer there: the rest of it is good.
+    let old = DialSet::of("wrong", &[&cart, "Shop!* = count copy=0x12"])?;
+    let warning = "nothing in a module with the id 0x12 matches Shop!*; it was not set";
+    let said = live.redial("apply", &[old.path()])?.ok()?.stdout;
+    ensure!(said.contains(warning), "{said}");
+    end(live)
+}
+
+fn a_set_may_be_held(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    live.redial("dial", &[CART, "count"])?.ok()?;
+    let before = Standing::of(&live)?;
+    let set = DialSet::of("held", &[&format!("{ORDER} = count"), &format!("{ADD} = off")])?;
+    let mut observer = live.controller()?;
+    observer.subscribe(None)?;
+    let mut holder = Host::start(live.command("apply", &[set.path(), "--hold"])?)?;
+    let said = holder.wait_for("held while this command runs")?;
+    ensure!(said.contains("2 dials of ") && said.contains(set.path()), "{said}");
+    let held = Standing::of(&live)?;
+    ensure!(held.orders.len() == 3 && held != before, "{held:?}");
+    interrupt(&holder)?;
+    ensure_said(&holder.finish()?, 0, &[])?;
+    let on = |row: &StatusRow| matches!(row.state, State::Asked | State::Live);
+    observer.wait_until("all as it was", |dials| {
+        dials.values().filter(|row| on(row)).count() == before.on.len()
+            && dials.values().all(|row| on(row) == row.method.starts_with("Shop.Cart."))
+    })?;
+    ensure!(Standing::of(&live)? == before, "what was held is gone, its `off` included");
+    drop(observer);
+    end(live)
+}
+
+fn interrupt(host: &Host) -> Result<()> {
+    let mut kill = Command::new("kill");
+    kill.args(["-INT", &host.pid().to_string()]);
+    // Whoever is not there any more needs no signal.
+    host::run(kill).map(drop)
+}
+
+fn run_takes_lines_of_dial_sets(runtime: Runtime) -> Result<()> {
+    let here = format!("{CART} = count domain=clr");
+    let elsewhere = format!("{ORDER} = count domain=Elsewhere all-domains");
+    let mut shop = LiveShop::start(runtime, &["--dial", &here, "--dial", &elsewhere], 2, &[])?;
+    shop.rounds(2)?;
+    let rows = shop.status()?;
+    ensure!(rows.len() > 5 && rows.keys().all(|method| method.starts_with("Shop.Cart.")), "{rows:?}");
+    let saved = shop.redial("save", &[])?.ok()?.stdout;
+    ensure!(saved.contains("redial run at the start"), "{saved}");
+    ensure!(dialset::parse(&saved)?.iter().map(dialset::print_order).eq([here, elsewhere]), "{saved}");
+    shop.exit()?;
+    let mut command = host::redial(&["run", "--dial", &format!("{CART}=count copy=0x7f10"), "--"])?;
+    command.arg("true");
+    ensure_said(&host::run(command)?, 125, &["only once it is loaded"])
+}

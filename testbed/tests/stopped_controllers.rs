@@ -1,0 +1,93 @@
+//! Controllers that stand still for a while, as those on a laptop that sleeps: they lose no dial and no number.
+#![cfg(unix)]
+
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::state::State;
+use redial_testbed::host::{self, Host};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live};
+use redial_testbed::{on_each_runtime, programs, soak, truth};
+use serde_json::Value;
+
+on_each_runtime!(controllers_that_stand_still_lose_nothing);
+
+const ADD: &str = "Shop.Cart.Add(int)";
+
+/// How long after it began to hold dials the controller stops, and how long it stands still: the time itself is what
+/// is tested. In the soak it is what is promised, just before the controller would say again that it is alive.
+fn times() -> (Duration, Duration) {
+    if soak::is_on() {
+        (Duration::from_millis(4800), Duration::from_secs(10))
+    } else {
+        (Duration::ZERO, Duration::from_millis(1500))
+    }
+}
+
+fn signal(name: &str, processes: &[&Host]) -> Result<()> {
+    let mut kill = Command::new("kill");
+    kill.arg(format!("-{name}")).args(processes.iter().map(|host| host.pid().to_string()));
+    host::run(kill)?.ok().map(drop)
+}
+
+/// The program's own number of calls after `rounds` more.
+fn called(live: &mut Live, rounds: u32) -> Result<u64> {
+    live.host.ask(&format!("round {rounds}"), "done")?;
+    truth::ask(&mut live.host, "truth")?.get(ADD).copied().context("Shop counts the method")
+}
+
+/// Reads the lines of `watch --json` up to the one that has this many calls; more than that is an error.
+fn watch_until(watch: &mut Host, calls: u64) -> Result<()> {
+    loop {
+        let line = watch.next_line()?;
+        let seen: Value = serde_json::from_str(&line).with_context(|| line.clone())?;
+        match seen["dials"][0]["calls"].as_u64() {
+            Some(number) if number == calls => return Ok(()),
+            number => ensure!(number.is_none_or(|number| number < calls), "{calls} calls, {line}"),
+        }
+    }
+}
+
+fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "2"]);
+    let mut live = under_agent::start(command)?;
+    let pattern = format!("Shop!{ADD}");
+    let (before, still) = times();
+    let uncounted = called(&mut live, 1)?;
+    let holder = live.hold(&pattern)?;
+    let mut watch = Host::start(live.command("watch", &[&pattern, "--interval", "20", "--json"])?)?;
+    let first = called(&mut live, 3)? - uncounted;
+    watch_until(&mut watch, first)?;
+
+    thread::sleep(before);
+    signal("STOP", &[&holder, &watch])?;
+    thread::sleep(still / 2);
+    let second = called(&mut live, 50)? - uncounted;
+    thread::sleep(still / 2);
+    signal("CONT", &[&holder, &watch])?;
+
+    // What was called meanwhile is told, and the dial stands.
+    watch_until(&mut watch, second)?;
+    let third = called(&mut live, 2)? - uncounted;
+    watch_until(&mut watch, third)?;
+    let mut observer = live.controller()?;
+    let row = observer.row(&pattern)?;
+    ensure!((row.state, row.calls) == (State::Live, third), "{third} calls, {row:?}");
+    let status = observer.agent_status()?;
+    ensure!(status.control.as_ref().is_some_and(|control| control.pid == holder.pid()), "{status:?}");
+    ensure!((status.held, status.guard_trips) == (1, 0), "{status:?}");
+    // It still is the one who holds it.
+    observer.subscribe(Some(&pattern))?;
+    signal("INT", &[&holder])?;
+    let ended = holder.finish()?;
+    ensure!(ended.code()? == 0, "{}", ended.said());
+    observer.wait_until("the dial to be off", |dials| dials.values().all(|row| row.state == State::Off))?;
+    watch.kill();
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}
