@@ -14,7 +14,7 @@ use crate::clr::{ClrError, ProfilerInfo};
 use crate::il::{self, Prologue};
 use crate::inlining::Inlining;
 use crate::planner::Orders;
-use crate::probes::form::{self, CallForm, CallSites, Here, PROLOGUE_STACK};
+use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use crate::probes::tokens;
 use crate::rejit::ledger::Verdict;
 use crate::rejit::thread::Worker;
@@ -195,6 +195,12 @@ impl Agent {
     /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
     pub fn module_loaded(&self, id: usize) {
         let Some(module) = self.modules.read(&self.info, id) else { return };
+        if !module.dynamic && !module.collectible {
+            // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
+            if let Err(e) = tokens::open(self, &module) {
+                let _ = module.call_sites.set(Err(e));
+            }
+        }
         if !self.modules.publish(&module) {
             return;
         }
@@ -284,14 +290,10 @@ impl Agent {
         };
         let rewrite = |original: &[u8]| {
             let own = il::local_sig(original)?;
-            let with_local = lock(&module.local_sigs).get(own);
-            let here = match with_local {
-                // What is on the stack and has its address taken keeps the JIT from turning a last call into a jump.
-                _ if il::may_end_in_itself(original, token) => None,
-                Some(with) => Some(Here::Local(with.local)),
-                None => (!il::gives_its_frame_away(original)).then_some(Here::Room),
-            };
-            let inline = here.and_then(|here| form::inline(slot_offset, sites, here));
+            // A variable whose address is taken keeps the JIT from turning a last call into a jump.
+            let grows = il::may_end_in_itself(original, token);
+            let with_local = lock(&module.local_sigs).get(own).filter(|_| !grows);
+            let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
             let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
             let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
             il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
@@ -360,8 +362,8 @@ impl Agent {
         patterns.iter().any(|pattern| pattern.matches_assembly(assembly))
     }
 
-    /// How leaves are called: by whether the core library has the type that the cheap form needs. Found out at the first
-    /// dial: a core library that is opened as it loads is read more slowly ever after.
+    /// How leaves are called: by whether the core library has the type that the cheap form needs. Looked up at the first
+    /// dial: names are found slowly the first time.
     pub fn call_form(&self) -> CallForm {
         *self.call_form.get_or_init(|| {
             let has_it = |module: &Arc<Module>| {

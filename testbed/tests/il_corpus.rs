@@ -15,7 +15,7 @@ use redial_agent::il::{
     Body, Clause, ClauseKind, Edit, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue, decode,
     encode, with_prologue,
 };
-use redial_agent::probes::form::{self, CallSites, Here};
+use redial_agent::probes::form::{self, CallSites};
 use redial_agent::signature::{
     Method, TypeNames, canonical_parameters, parse_locals, parse_method, write_locals, write_method,
 };
@@ -168,9 +168,8 @@ fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Res
     let sites = CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE };
     for (probe, local_sig) in [
         (form::calling(0x1_0000, sites), None),
-        (form::inline(0x1_0000, sites, Here::Local(3)).context("no table")?, Some(0x1100_0001)),
-        (form::inline(0x1_0000, sites, Here::Local(300)).context("no table")?, Some(0x1100_0001)),
-        (form::inline(0x1_0000, sites, Here::Room).context("no table")?, None),
+        (form::inline(0x1_0000, sites, 3).context("no table")?, Some(0x1100_0001)),
+        (form::inline(0x1_0000, sites, 300).context("no table")?, Some(0x1100_0001)),
     ] {
         let prologue = Prologue { code: probe, stack: form::PROLOGUE_STACK, local_sig };
         probed(bytes, original, shapes, prologue)?;

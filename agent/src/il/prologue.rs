@@ -2,7 +2,7 @@
 
 use super::bytes::Bytes;
 use super::header::Header;
-use super::{Body, Edit, IlError, Instruction, Label, Landing, Opcode, Operand, decode, encode};
+use super::{Edit, IlError, Instruction, Label, Landing, Opcode, Operand, decode, encode};
 
 /// An instruction to insert.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,14 +125,6 @@ pub fn may_end_in_itself(original: &[u8], token: u32) -> bool {
         [0x28 | 0x6F, a, b, c, d, 0x2A] => [*a, *b, *c, *d] == token,
         _ => false,
     })
-}
-
-/// Whether a body hands its frame on to what it calls (`tail.`, `jmp`): it may not have taken room from the stack then.
-/// A body that cannot be decoded does.
-pub fn gives_its_frame_away(original: &[u8]) -> bool {
-    let hands_on =
-        |body: Body| body.instructions.iter().any(|one| matches!(one.opcode, Opcode::TAIL | Opcode::JMP));
-    decode(original).map_or(true, hands_on)
 }
 
 /// Puts a prologue before everything: a branch back to the start of the method does not run it again, and it is in no

@@ -1,14 +1,13 @@
 //! Which form the count probe takes, by capability, and the IL and signatures for it.
 //!
-//! A body that has something of its own on the stack, a local variable of ours or eight bytes of `localloc`, counts
-//! without a call: the address tells the stack's page, the page leads to the thread's block (`stacks`). Everything else
-//! calls a leaf. The calls differ in how the thread
+//! Where a body has a local variable of ours, it counts without a call: the variable's address tells the stack's page,
+//! the page leads to the thread's block (`stacks`). Everything else calls a leaf. The calls differ in how the thread
 //! enters native code, which decides both the cost and whether a thread that spends its life in the probe can still be
 //! stopped for a garbage collection.
 #![forbid(unsafe_code)]
 
 use super::leaf;
-use super::stacks::{self, ADDRESS_MASK, ENTRY_BITS, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
+use super::stacks::{self, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
 use crate::il::{Insn, Opcode, Operand};
 
 /// How an instrumented body calls a leaf.
@@ -25,10 +24,7 @@ pub enum CallForm {
 pub const SUPPRESS_NAME: &str = "System.Runtime.CompilerServices.CallConvSuppressGCTransition";
 
 /// IL stack slots a prologue needs.
-pub const PROLOGUE_STACK: u16 = 5;
-
-/// Bytes that [`Here::Room`] takes.
-const ROOM: i32 = 8;
+pub const PROLOGUE_STACK: u16 = 3;
 
 /// `calli` calling convention of managed static methods (ECMA-335 II.23.2.3).
 const CALL_DEFAULT: u8 = 0x00;
@@ -78,75 +74,36 @@ pub fn calling(slot_offset: usize, sites: CallSites) -> Vec<Insn> {
     code
 }
 
-/// What of a body is on the stack, to tell by its address which thread runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Here {
-    /// The local variable of that number, ours.
-    Local(u16),
-    /// Room taken from the stack (`localloc`): for modules that get no signature with a variable of ours. It costs a
-    /// little more, since the JIT then guards the frame against overruns.
-    Room,
-}
-
-/// The same without a call, by the address of something on the stack; None when there is no table of stacks.
-pub fn inline(slot_offset: usize, sites: CallSites, here: Here) -> Option<Vec<Insn>> {
-    let mut code = match here {
-        Here::Local(local) => block_of_local(local)?,
-        Here::Room => block_of_room()?,
+/// The same without a call, by the address of a local variable of ours; None when there is no table of stacks.
+pub fn inline(slot_offset: usize, sites: CallSites, local: u16) -> Option<Vec<Insn>> {
+    let here = || [local_address(local), Insn::ConvU];
+    let plain = |opcode| Insn::Any(opcode, Operand::None);
+    // Entry of a table of pointers: the bits from `low` on that `mask` leaves.
+    let entry = |low: u32, mask: usize| {
+        let mut code = vec![Insn::LdcI4(low as i32), plain(Opcode::SHR_UN)];
+        code.extend([Insn::LdcI4(mask as i32), Insn::ConvI, plain(Opcode::AND)]);
+        code.extend([Insn::LdcI4(3), plain(Opcode::SHL), plain(Opcode::ADD), plain(Opcode::LDIND_I)]);
+        code
     };
+    let mut code = vec![Insn::LdcI8(stacks::table()? as i64), Insn::ConvI];
+    code.extend(here());
+    code.extend(entry(REGION_BITS, REGION_MASK));
+    code.extend(here());
+    code.extend(entry(PAGE_BITS, PAGE_MASK));
+
     let mut fast = native(slot_offset);
     fast.extend([plain(Opcode::ADD), Insn::Dup, plain(Opcode::LDIND_I8)]);
     fast.extend([Insn::LdcI4(1), plain(Opcode::CONV_I8), plain(Opcode::ADD), plain(Opcode::STIND_I8)]);
+
     let mut slow = vec![Insn::Pop];
-    match here {
-        Here::Local(local) => slow.extend([local_address(local), Insn::ConvU]),
-        // It lies below the block.
-        Here::Room => fast.push(Insn::Pop),
-    }
     slow.extend(native(slot_offset));
+    slow.extend(here());
     slow.extend(call(leaf::address_here(), sites.seldom));
     slow.push(Insn::Br(fast.len()));
 
     code.extend([Insn::Dup, Insn::Brtrue(slow.len())]);
     code.extend(slow);
     code.extend(fast);
-    Some(code)
-}
-
-fn plain(opcode: Opcode) -> Insn {
-    Insn::Any(opcode, Operand::None)
-}
-
-/// Pushes the block that our variable's address leads to.
-fn block_of_local(local: u16) -> Option<Vec<Insn>> {
-    // Entry of a table of pointers: the bits from `low` on that `mask` leaves.
-    let entry = |low: u32, mask: usize| {
-        let mut code =
-            vec![local_address(local), Insn::ConvU, Insn::LdcI4(low as i32), plain(Opcode::SHR_UN)];
-        code.extend([Insn::LdcI4(mask as i32), Insn::ConvI, plain(Opcode::AND), Insn::LdcI4(3)]);
-        code.extend([plain(Opcode::SHL), plain(Opcode::ADD), plain(Opcode::LDIND_I)]);
-        code
-    };
-    let mut code = vec![Insn::LdcI8(stacks::table()? as i64), Insn::ConvI];
-    code.extend(entry(REGION_BITS, REGION_MASK));
-    code.extend(entry(PAGE_BITS, PAGE_MASK));
-    Some(code)
-}
-
-/// Takes room from the stack and pushes its address and the block that this leads to. `localloc` wants nothing else on
-/// the IL stack, so the address is taken once.
-fn block_of_room() -> Option<Vec<Insn>> {
-    let mut code = vec![Insn::LdcI4(ROOM), Insn::ConvU, plain(Opcode::LOCALLOC)];
-    code.extend([Insn::LdcI8(ADDRESS_MASK as i64), Insn::ConvI, plain(Opcode::AND), Insn::Dup, Insn::Dup]);
-    code.extend([Insn::LdcI4(REGION_BITS as i32), plain(Opcode::SHR_UN), Insn::LdcI4(3), plain(Opcode::SHL)]);
-    code.extend([Insn::LdcI8(stacks::leads()? as i64), Insn::ConvI, plain(Opcode::ADD)]);
-    code.extend([
-        plain(Opcode::LDIND_I),
-        plain(Opcode::ADD),
-        Insn::LdcI4(ENTRY_BITS as i32),
-        plain(Opcode::SHR),
-    ]);
-    code.extend([Insn::LdcI4(-8), Insn::ConvI, plain(Opcode::AND), plain(Opcode::LDIND_I)]);
     Some(code)
 }
 

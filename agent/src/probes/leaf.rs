@@ -1,4 +1,5 @@
-//! The native leaves that a counting body calls, C calling convention, two native integers, no result. They never block and take no lock; the first call on a thread
+//! The native leaves that a counting body calls, C calling convention, two native integers (the slot's byte offset in
+//! a block, an address on the caller's stack), no result. They never block and take no lock; the first call on a thread
 //! claims a block. [`address`] is called every time and does not look at the stack; [`address_here`] only where the
 //! page of the stack does not lead to the thread's block yet, which it changes.
 //!
@@ -43,13 +44,12 @@ thread_local! {
     static OWNER: std::cell::OnceCell<Option<Owner>> = const { std::cell::OnceCell::new() };
 }
 
-/// Address of the leaf that counts, for the IL. It takes the slot's byte offset in a block; the other number is nothing.
+/// Address of the leaf that counts, for the IL.
 pub fn address() -> usize {
     redial_count as *const () as usize
 }
 
-/// Address of the leaf that counts and makes the stack's page lead to the thread's block. It takes an address on the
-/// caller's stack, then the slot's byte offset.
+/// Address of the leaf that counts and makes the stack's page lead to the thread's block.
 pub fn address_here() -> usize {
     redial_count_here as *const () as usize
 }
@@ -60,7 +60,7 @@ extern "C" fn redial_count_slow(slot_offset: usize) {
     count(slot_offset, None);
 }
 
-extern "C" fn redial_count_here(address: usize, slot_offset: usize) {
+extern "C" fn redial_count_here(slot_offset: usize, address: usize) {
     count(slot_offset, Some(address));
 }
 

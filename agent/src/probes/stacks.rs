@@ -9,40 +9,28 @@ use super::reserve::{release, reserve};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Bits of an address within a page.
 pub const PAGE_BITS: u32 = 12;
 /// Bits of an address within what an entry of the first level stands for.
 pub const REGION_BITS: u32 = 30;
-/// Addresses of programs have 47 bits; what more there is is not looked at.
-pub const ADDRESS_MASK: usize = (1 << 47) - 1;
-/// By so much a second level is smaller than what it stands for, in bits: an entry of 8 bytes is a page.
-pub const ENTRY_BITS: u32 = PAGE_BITS - 3;
-/// Entries of the first level, less one.
-pub const REGION_MASK: usize = ADDRESS_MASK >> REGION_BITS;
+/// Entries of the first level, less one. Addresses of programs have 47 bits; what more there is is not looked at.
+pub const REGION_MASK: usize = (1 << 17) - 1;
 /// Entries of a second level, less one.
 pub const PAGE_MASK: usize = (1 << (REGION_BITS - PAGE_BITS)) - 1;
 
 /// A page further than this from those a thread has entered is not entered: its calls go through the leaf. It bounds
 /// what has to be looked through when the thread dies.
 const NEAR: usize = (64 << 20) >> PAGE_BITS;
-const REGIONS: usize = REGION_MASK + 1;
-/// The first level and the leads.
-const FIRST_BYTES: usize = REGIONS * (size_of::<AtomicPtr<Page>>() + size_of::<Lead>());
 const REGION_BYTES: usize = (PAGE_MASK + 1) * size_of::<Page>();
 
 /// Base of the block that a page of a stack leads to.
 type Page = AtomicPtr<AtomicU64>;
-/// Where a region's second level is, for a body that can take an address only once: the address plus this, shifted
-/// right by [`ENTRY_BITS`], is the address of its page's entry (the lowest three bits apart).
-type Lead = AtomicI64;
 
 struct Table {
     /// First pages of the second levels.
     regions: &'static [AtomicPtr<Page>],
-    /// The same as leads, right behind. They may lag behind; bodies then call the leaf.
-    leads: &'static [Lead],
     /// The second level of every region without stacks: nulls.
     nobody: *mut Page,
 }
@@ -59,39 +47,21 @@ pub fn table() -> Option<usize> {
     the_table().map(|table| table.regions.as_ptr().addr())
 }
 
-/// Address of the leads; None when the system refuses memory.
-pub fn leads() -> Option<usize> {
-    the_table().map(|table| table.leads.as_ptr().addr())
-}
-
 /// Bytes it uses at least, once it is there.
 pub fn touched_bytes() -> usize {
-    TABLE.get().map_or(0, |_| FIRST_BYTES)
-}
-
-/// What leads from the addresses of region `number` to the second level at `pages`.
-fn lead(number: usize, pages: *mut Page) -> i64 {
-    let first = (number << (REGION_BITS - ENTRY_BITS)) as i64;
-    (pages.addr() as i64).wrapping_sub(first) << ENTRY_BITS
+    TABLE.get().map_or(0, |_| (REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())
 }
 
 fn the_table() -> Option<&'static Table> {
     let make = || {
-        let first = reserve(FIRST_BYTES)?;
+        let first = reserve((REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())?;
         let nobody = reserve(REGION_BYTES)?.cast::<Page>().as_ptr();
         // SAFETY: zeros of that size, aligned to a page, that are never given back; zero is an atomic null pointer.
         let regions = unsafe {
-            std::slice::from_raw_parts(first.cast::<AtomicPtr<Page>>().as_ptr().cast_const(), REGIONS)
+            std::slice::from_raw_parts(first.cast::<AtomicPtr<Page>>().as_ptr().cast_const(), REGION_MASK + 1)
         };
-        // SAFETY: the second half of the same, never used as anything else; zero is an atomic number.
-        let leads = unsafe {
-            std::slice::from_raw_parts(first.cast::<Lead>().as_ptr().cast_const().add(REGIONS), REGIONS)
-        };
-        for (number, (region, to)) in regions.iter().zip(leads).enumerate() {
-            region.store(nobody, Ordering::Relaxed);
-            to.store(lead(number, nobody), Ordering::Relaxed);
-        }
-        Some(Table { regions, leads, nobody })
+        regions.iter().for_each(|region| region.store(nobody, Ordering::Relaxed));
+        Some(Table { regions, nobody })
     };
     TABLE.get_or_init(make).as_ref()
 }
@@ -99,8 +69,7 @@ fn the_table() -> Option<&'static Table> {
 impl Table {
     /// The entry of a page; None while its region has no second level and `make` is not given, or memory is refused.
     fn page(&self, number: usize, make: bool) -> Option<&'static Page> {
-        let region_number = number >> (REGION_BITS - PAGE_BITS) & REGION_MASK;
-        let region = self.regions.get(region_number)?;
+        let region = self.regions.get(number >> (REGION_BITS - PAGE_BITS) & REGION_MASK)?;
         let mut pages = region.load(Ordering::Acquire);
         if pages == self.nobody {
             if !make {
@@ -109,12 +78,7 @@ impl Table {
             let fresh = reserve(REGION_BYTES)?;
             let fresh_pages = fresh.cast::<Page>().as_ptr();
             match region.compare_exchange(pages, fresh_pages, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => {
-                    if let Some(to) = self.leads.get(region_number) {
-                        to.store(lead(region_number, fresh_pages), Ordering::Release);
-                    }
-                    pages = fresh_pages;
-                }
+                Ok(_) => pages = fresh_pages,
                 Err(other) => {
                     // SAFETY: it was reserved just above and was not published.
                     unsafe { release(fresh, REGION_BYTES) };
@@ -143,7 +107,7 @@ impl Pages {
 
     /// Makes the page of `address`, which is on this thread's stack, lead to the block.
     pub fn enter(&self, address: usize) {
-        let page = (address & ADDRESS_MASK) >> PAGE_BITS;
+        let page = address >> PAGE_BITS;
         let (low, high) = self.entered.get().unwrap_or((page, page));
         if page.saturating_add(NEAR) < low || page > high.saturating_add(NEAR) {
             return;
@@ -167,17 +131,12 @@ impl Drop for Pages {
     }
 }
 
-/// The block an address leads to, found as instrumented bodies do, both ways.
+/// The block an address leads to, as instrumented bodies find it.
 #[cfg(test)]
 pub fn look_up(address: usize) -> *mut AtomicU64 {
-    let address = address & ADDRESS_MASK;
-    let table = the_table().expect("a table");
-    let lead = table.leads[address >> REGION_BITS].load(Ordering::Relaxed);
-    let entry = (address as i64).wrapping_add(lead) >> ENTRY_BITS & !7;
-    let pages = table.regions[address >> REGION_BITS].load(Ordering::Relaxed);
-    assert_eq!(entry as usize, pages.addr() + (address >> PAGE_BITS & PAGE_MASK) * 8, "the two ways differ");
-    let led = table.page(address >> PAGE_BITS, false).map(|page| page.load(Ordering::Relaxed));
-    led.unwrap_or(std::ptr::null_mut())
+    let page =
+        |table: &Table| table.page(address >> PAGE_BITS, false).map(|page| page.load(Ordering::Relaxed));
+    the_table().and_then(page).unwrap_or(std::ptr::null_mut())
 }
 
 #[cfg(test)]

@@ -3,19 +3,44 @@
 #![forbid(unsafe_code)]
 
 use super::form::{CallForm, CallSites, SELDOM_SIGNATURE, SUPPRESS_NAME};
-use super::room::Room;
+use super::room::{self, Room};
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::clr::ClrError;
 use crate::clr::emit::Emitter;
 use crate::clr::hresult::E_FAIL;
 use crate::clr::metadata::Import;
-use crate::signature::{Type, append_locals};
+use crate::signature::{Type, append_locals, write_locals};
 use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap};
 
-/// The call sites' tokens in `module`, made at its first dial; with them it is known how much room it has for more. A
-/// module without room gets the one that bodies cannot do without ([`room`]).
+/// Variables of the smallest filler: more of one kind than any body has.
+const FILLER: usize = 333;
+
+/// Opens a module's metadata for writing as the module loads, before anybody reads it. Done later, beside readers, it
+/// ended hosts: a reader sees tables that are being made writable. One without room ([`room`]) is widened as well.
+///
+/// # Errors
+/// When the metadata cannot be extended.
+pub fn open(agent: &Agent, module: &Module) -> Result<(), ClrError> {
+    let emitter = agent.info.emitter(module.id())?;
+    let sizes = agent.info.import(module.id())?.sizes()?;
+    let room = match Room::of(&sizes) {
+        Some(room) => room,
+        None => {
+            // Surely new, so that it surely is added; the addition that follows finds the limit passed and widens.
+            let filler = write_locals(&vec![Type::I4; room::missing(sizes.blobs) + FILLER]);
+            emitter.stand_alone_sig(&filler.unwrap_or_default())?;
+            emitter.stand_alone_sig(&SELDOM_SIGNATURE)?;
+            agent.info.apply_metadata(module.id())?;
+            Room::Wide
+        }
+    };
+    lock(&module.local_sigs).room = room;
+    Ok(())
+}
+
+/// The call sites' tokens in `module`, which has been opened.
 ///
 /// # Errors
 /// When the module is gone or its metadata cannot be extended.
@@ -23,24 +48,18 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
     let gone = ClrError { call: "GetModuleMetaData", hresult: E_FAIL };
     module
         .while_loaded(|| {
-            let import = agent.info.import(module.id())?;
-            let room = Room::of(&import.sizes()?);
             let emitter = agent.info.emitter(module.id())?;
-            let seldom = emitter.stand_alone_sig(&SELDOM_SIGNATURE)?;
-            let always = match room {
-                None => seldom,
-                Some(_) => {
-                    let form = agent.call_form();
-                    let suppress = match form {
-                        CallForm::Suppressed => suppress_type(&import, &emitter)?,
-                        CallForm::Transition => 0,
-                    };
-                    emitter.stand_alone_sig(&form.signature(suppress))?
-                }
+            let form = agent.call_form();
+            let suppress = match form {
+                CallForm::Suppressed => suppress_type(&agent.info.import(module.id())?, &emitter)?,
+                CallForm::Transition => 0,
+            };
+            let sites = CallSites {
+                always: emitter.stand_alone_sig(&form.signature(suppress))?,
+                seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
             };
             agent.info.apply_metadata(module.id())?;
-            lock(&module.local_sigs).room = room.unwrap_or_default();
-            Ok(CallSites { always, seldom })
+            Ok(sites)
         })
         .unwrap_or(Err(gone))
 }
@@ -63,8 +82,8 @@ fn suppress_type(import: &Import, emitter: &Emitter) -> Result<u32, ClrError> {
     emitter.type_ref(scope, SUPPRESS_NAME)
 }
 
-/// Signatures made in one go: the CLR compares each with all that the module has. Bodies past it do with room from the
-/// stack; those without variables, the small ones, all share one signature.
+/// Signatures made in one go: the CLR compares each with all that the module has, some 30 µs in a core library. Bodies
+/// past it call the leaf; those without variables, the small ones, all share one signature.
 const MAX_NEW_SIGS: usize = 512;
 /// Most local variables a body may have to get one more: the JIT's own limit is 65,535 with its temporaries.
 const MAX_LOCALS: u32 = 60_000;
@@ -87,7 +106,7 @@ pub struct WithLocal {
 }
 
 impl LocalSigs {
-    /// The signature that takes the place of `original`; None when it has none.
+    /// The signature that takes the place of `original`; None when it has none, then the body calls the leaf.
     pub fn get(&self, original: u32) -> Option<WithLocal> {
         self.made.get(&original).copied().flatten()
     }

@@ -1,4 +1,4 @@
-use crate::il::{Insn, Prologue, Rewritten, decode, gives_its_frame_away, may_end_in_itself, with_prologue};
+use crate::il::{Insn, Prologue, Rewritten, decode, may_end_in_itself, with_prologue};
 
 fn probe() -> Vec<Insn> {
     vec![Insn::LdcI4(1000), Insn::LdcI8(0x7FFF_1234_5678_9ABC), Insn::ConvI, Insn::Calli(0x1100_0001)]
@@ -114,16 +114,4 @@ fn a_last_call_of_the_method_itself_is_seen() {
     assert!(!body(0x28, 0x0600_0013, 0x2A), "another method");
     assert!(!body(0x28, 0x0600_0012, 0x26), "the result is used");
     assert!(!may_end_in_itself(&[], 0x0600_0012));
-}
-
-#[test]
-fn a_frame_is_given_away_by_a_prefix_or_a_jump_only() {
-    let tiny = |code: &[u8]| [&[((code.len() as u8) << 2) | 2], code].concat();
-    // tail. call; ret, and jmp.
-    assert!(gives_its_frame_away(&tiny(&[0xFE, 0x14, 0x28, 1, 0, 0, 6, 0x2A])));
-    assert!(gives_its_frame_away(&tiny(&[0x27, 1, 0, 0, 6])));
-    // The same bytes within a number; a last call without the prefix.
-    assert!(!gives_its_frame_away(&tiny(&[0x20, 0xFE, 0x14, 0x27, 0, 0x26, 0x2A])));
-    assert!(!gives_its_frame_away(&tiny(&[0x28, 1, 0, 0, 6, 0x2A])));
-    assert!(gives_its_frame_away(&[0x0A]), "what cannot be decoded is left alone");
 }
