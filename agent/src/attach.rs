@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 use crate::agent::{Agent, StartError, install};
+use crate::catalogue::Module;
 use crate::clr::ClrError;
 use crate::planner::Orders;
 use crate::probes::tokens;
@@ -66,24 +67,22 @@ fn take_stock(agent: &'static Agent) -> Result<(), ClrError> {
         found.extend(module.flatten());
     }
     agent.modules.stock.end();
-    // The core library decides how the others' call sites look.
-    found.sort_by_key(|module| !agent.is_core_library(module));
-    // Opening a module's metadata the first time replaces the runtime's own view of it, and widening moves it: both have
-    // crashed threads that were reading.
-    let widened = agent.info.while_suspended(|| {
-        let widened = found.iter().filter(|module| agent.look_into(module)).map(|module| {
-            let sites = tokens::add_call_sites(agent, module);
-            (Arc::clone(module), sites)
-        });
-        widened.collect::<Vec<_>>()
+    // Making the runtime's own view of metadata writable, and widening it, beside readers ended hosts.
+    let opened = agent.info.while_suspended(|| {
+        let dialable = found.iter().filter(|module| !module.dynamic && !module.collectible);
+        let open = |module: &Arc<Module>| module.while_loaded(|| tokens::open_quietly(agent, module));
+        dialable.map(|module| (module, open(module))).collect::<Vec<_>>()
     })?;
-    for (module, sites) in widened {
-        let applied = sites.and_then(|sites| {
-            module.while_loaded(|| agent.info.apply_metadata(module.id())).unwrap_or(Ok(()))?;
-            Ok(sites)
+    for (module, widened) in opened {
+        let applied = widened.and_then(|widened| match widened {
+            Ok(false) => Some(Ok(())),
+            Ok(true) => module.while_loaded(|| agent.info.apply_metadata(module.id())),
+            Err(error) => Some(Err(error)),
         });
         // A failure is kept and becomes the reason of a refusal.
-        let _ = module.call_sites.set(applied);
+        if let Some(Err(error)) = applied {
+            let _ = module.call_sites.set(Err(error));
+        }
     }
     for module in found {
         agent.inbox.put(Job::Loaded(module, None));

@@ -393,9 +393,16 @@ impl Book {
         })
     }
 
-    /// Bytes of the table, an estimate.
+    /// Bytes of the table: what was allocated for it, each allocation with what the allocator keeps beside it.
     pub fn bytes(&self) -> usize {
-        self.rows.bytes() + self.ring.len() * size_of::<Transition>()
+        let live: usize = self.live.values().map(|rows| rows.capacity() * size_of::<Option<RowId>>()).sum();
+        let notes: usize = self.ring.iter().filter_map(|t| t.note.as_ref()).map(String::capacity).sum();
+        self.rows.bytes()
+            + live
+            + self.counted.capacity() * size_of::<Counted>()
+            + self.free_slots.capacity() * size_of::<Slot>()
+            + self.ring.capacity() * size_of::<Transition>()
+            + notes
     }
 }
 

@@ -45,6 +45,9 @@ pub struct Open {
 /// Tells live threads apart.
 pub type ThreadMark = usize;
 
+/// What an allocator keeps beside an allocation, and rounds it up by, on average (glibc: 8 and 0–15 bytes).
+const ALLOCATION: usize = 16;
+
 /// Which copy a row is about; it never changes, so it can be looked at without the ledger's lock.
 pub struct Identity {
     /// Its module.
@@ -68,6 +71,14 @@ impl Identity {
     /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
     pub fn full_name(&self) -> String {
         self.names.full_name(&self.module.name)
+    }
+
+    /// Bytes allocated for it, the type's name apart, which the methods of a type share.
+    fn bytes(&self) -> usize {
+        let strings = [&self.names.method, &self.names.signature, &self.names.name].map(String::capacity);
+        let canonical = self.names.canonical.as_ref().map_or(0, |canonical| canonical.len());
+        let counts = 2 * size_of::<usize>();
+        size_of::<Identity>() + counts + strings.iter().sum::<usize>() + canonical + 4 * ALLOCATION
     }
 
     /// Whether a pattern means this copy.
@@ -146,6 +157,16 @@ impl Row {
             turned: None,
             inlined: Inlined::No,
         }
+    }
+
+    /// Bytes allocated for what the row points to, and beside its own.
+    pub fn bytes_behind(&self) -> usize {
+        let open: usize = self.instances.iter().map(|compiled| compiled.open.capacity()).sum();
+        self.what.bytes()
+            + self.orders.capacity() * size_of::<OrderSeq>()
+            + self.instances.capacity() * size_of::<Compiled>()
+            + open * size_of::<Open>()
+            + 4 * ALLOCATION
     }
 
     /// Whether a turn may ask the CLR for it: refused, failed and lost copies stay as they are.

@@ -61,8 +61,21 @@ fn a_process_id_is_a_number() {
 }
 
 #[test]
+fn an_attach_has_a_pid_and_may_have_a_time_out() {
+    for (line, good) in [
+        ("attach 1", true),
+        ("attach 1 --timeout 60", true),
+        ("attach", false),
+        ("attach shop", false),
+        ("attach 1 --timeout 0", false),
+    ] {
+        assert_eq!(parse(line).is_ok(), good, "{line}");
+    }
+}
+
+#[test]
 fn commands_of_later_do_not_exist() {
-    for line in ["attach 1", "env", "il 1 A.B", "events 1"] {
+    for line in ["env", "il 1 A.B", "events 1"] {
         assert!(parse(line).is_err(), "{line}");
     }
 }
