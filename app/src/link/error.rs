@@ -137,7 +137,9 @@ impl LinkError {
             LinkError::NoAgent { .. } => Exit::NoAgent,
             LinkError::Refused(Refusal::BadPattern(_)) => Exit::Usage,
             LinkError::Refused(Refusal::ControlHeld(_)) => Exit::ControlHeld,
-            LinkError::Refused(Refusal::NothingMatched { .. } | Refusal::NothingToUndo) => Exit::NothingMatched,
+            LinkError::Refused(Refusal::NothingMatched { .. } | Refusal::NothingToUndo) => {
+                Exit::NothingMatched
+            }
             LinkError::Interrupted => Exit::Done,
             LinkError::Refused(_)
             | LinkError::NotAllowed { .. }

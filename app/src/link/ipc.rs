@@ -20,6 +20,7 @@ pub const ATTACH_PROFILER: Command = (3, 1);
 /// Says who the process is (`Process`, `ProcessInfo`); .NET 5 and later, before that an error.
 pub const PROCESS_INFO: Command = (4, 0);
 /// The same with the runtime's version (`ProcessInfo2`); .NET 6 and later.
+#[cfg_attr(windows, allow(dead_code, reason = "versions are told by files there"))]
 pub const PROCESS_INFO_2: Command = (4, 4);
 
 /// What the runtime answered.

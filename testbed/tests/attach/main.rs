@@ -1,20 +1,15 @@
-//! `redial attach`: the agent in a process that runs. What it finds there, that it counts exactly from then on, and that
-//! each process it cannot be attached to is left as it was, with a sentence.
+//! `redial attach`: the agent in a process that runs. What it finds there, and that it counts exactly from then on;
+//! `refusals`: that each process it cannot be attached to is left as it was, with a sentence.
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use redial_testbed::controller::Controller;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, differences};
-use redial_testbed::{artefacts, cache, generate, programs, skip, truth};
+use redial_testbed::{artefacts, generate, programs, truth};
 use serde_json::Value;
 
 const NOW: &str = "the agent is loaded into process";
@@ -38,18 +33,13 @@ macro_rules! on_attachable_runtimes {
     )+};
 }
 
+mod refusals;
+
 on_attachable_runtimes!(
     counts_from_a_barrier_on,
     what_was_inlined_says_so,
     the_catalogue_is_complete,
     modules_that_load_meanwhile_are_there_once,
-    a_stopped_process_is_left_alone,
-    another_temporary_folder,
-    another_profiler_keeps_the_agent_out,
-    no_diagnostics_port,
-    variables_of_the_process,
-    a_full_disk,
-    another_users_process,
     two_at_once,
     a_process_that_ends_meanwhile,
 );
@@ -271,247 +261,6 @@ fn modules_that_load_meanwhile_are_there_once(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn signal(pid: u32, signal: i32) -> Result<()> {
-    // SAFETY: kill(2) takes no memory; the pid is a child's that was not waited for.
-    let answer = unsafe { libc::kill(pid as i32, signal) };
-    ensure!(answer == 0, "cannot be signalled: {}", std::io::Error::last_os_error());
-    Ok(())
-}
-
-/// A stopped process cannot answer. When it goes on, nothing happens to it that nobody waits for any more.
-fn a_stopped_process_is_left_alone(runtime: Runtime) -> Result<()> {
-    let mut shop = plain(runtime, 1, &[])?;
-    signal(shop.pid, libc::SIGSTOP)?;
-    for _ in 0..3 {
-        failed(&attach(shop.pid, &["--timeout", "1"])?, 1, &["did not answer within 1 s", "stopped"])?;
-    }
-    signal(shop.pid, libc::SIGCONT)?;
-    is_untouched(&mut shop)?;
-    // Questions are answered in turn: had a request been among them, the agent would be there already.
-    attached(shop.pid)?;
-    shop.rounds(1)?;
-    shop.exit().map(drop)
-}
-
-/// A folder for one test; removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str, runtime: Runtime) -> Result<Self> {
-        let folder =
-            cache::folder().join("attach").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        Ok(Self(folder))
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap_or_default()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed lies in the cache folder, under a name nobody else uses.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// The runtime and the agent go by the process's TMPDIR, whatever ours is.
-fn another_temporary_folder(runtime: Runtime) -> Result<()> {
-    let (theirs, ours) = (Folder::new("t", runtime)?, Folder::new("o", runtime)?);
-    let mut shop = plain(runtime, 1, &[("TMPDIR", theirs.path())])?;
-    ensure!(listed(shop.pid)?.0 == "attachable");
-    let mut command = host::redial(&["attach", &shop.pid.to_string()])?;
-    command.env("TMPDIR", ours.path());
-    ensure!(host::run(command)?.ok()?.stdout.contains(NOW));
-    dial(&shop, &["Shop!Shop.Cart.*"])?;
-    shop.rounds(1)?;
-    shop.exit()?;
-    ensure!(std::fs::read_dir(&ours.0)?.next().is_none(), "something was left in our folder");
-    Ok(())
-}
-
-/// A process takes one profiler: ours stays out, and the other one works on.
-fn another_profiler_keeps_the_agent_out(runtime: Runtime) -> Result<()> {
-    let other = artefacts::other_profiler()?;
-    let path = other.to_str().context("a path")?;
-    let variables = [
-        ("CORECLR_ENABLE_PROFILING", "1"),
-        ("CORECLR_PROFILER", "{1B1F5C0D-7A60-4E57-9C4B-0C6F3A4D8E21}"),
-        ("CORECLR_PROFILER_PATH", path),
-    ];
-    let mut shop = plain(runtime, 1, &variables)?;
-    failed(&attach(shop.pid, &[])?, 3, &["another profiler", path, "only one"])?;
-    is_untouched(&mut shop)?;
-    shop.host.say("exit 0")?;
-    let outcome = shop.host.finish()?.ok()?;
-    ensure!(outcome.stderr.starts_with("hooked "), "it was not there: {}", outcome.said());
-    Ok(())
-}
-
-fn no_diagnostics_port(runtime: Runtime) -> Result<()> {
-    let name =
-        if runtime == Runtime::V8_0 { "DOTNET_EnableDiagnostics" } else { "COMPlus_EnableDiagnostics" };
-    let mut shop = plain(runtime, 1, &[(name, "0")])?;
-    failed(&attach(shop.pid, &[])?, 3, &["switched off", name, "redial run"])?;
-    let (state, why) = listed(shop.pid)?;
-    ensure!(state == "launch-only" && why.contains(name) && why.contains("redial run"), "{state}: {why}");
-    is_untouched(&mut shop)?;
-    shop.exit().map(drop)
-}
-
-/// What the process's environment says to an agent holds for an attached one; what is about another launch does not.
-fn variables_of_the_process(runtime: Runtime) -> Result<()> {
-    for (name, value, parts) in [
-        ("REDIAL_DISABLE", "1", ["REDIAL_DISABLE is set", "declined"]),
-        ("REDIAL_MAX_LEVEL", "counts", ["REDIAL_MAX_LEVEL", "cannot be understood"]),
-    ] {
-        let mut shop = plain(runtime, 1, &[(name, value)])?;
-        failed(&attach(shop.pid, &[])?, 4, &parts)?;
-        is_untouched(&mut shop)?;
-        shop.exit()?;
-    }
-    let of_a_launch = [
-        ("REDIAL_LAUNCHER", "1:1"),
-        ("REDIAL_ORDERS", "/no/such/orders"),
-        ("REDIAL_NO_INLINING", "1"),
-        ("REDIAL_REPORT", "1"),
-        ("REDIAL_MAX_LEVEL", "off"),
-    ];
-    let shop = plain(runtime, 1, &of_a_launch)?;
-    attached(shop.pid)?;
-    let refused = shop.redial("dial", &["Shop!Shop.Cart.*", "count"])?;
-    ensure!(refused.code()? != 0, "the highest level does not hold: {}", refused.said());
-    shop.exit().map(drop)
-}
-
-/// A process with a temporary folder of its own that has room for the runtime's socket and not for ours; outside that
-/// folder it sees what we see. None, and noted as not run, where that cannot be had.
-fn with_full_disk(runtime: Runtime) -> Result<Option<LiveShop>> {
-    let shop = programs::shop()?.command(runtime)?;
-    if cache::folder().starts_with("/tmp") {
-        skip::not_run("attach::a_full_disk", "the cache folder is in the temporary folder");
-        return Ok(None);
-    }
-    let script = "mount -t tmpfs -o size=1m,nr_inodes=64 redial /tmp && exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", script, "sh"]).arg(shop.get_program()).args(shop.get_args());
-    runtime.settle_environment(&mut command);
-    command.args(["--live", "--threads", "1"]).env_remove("TMPDIR").env("XDG_RUNTIME_DIR", "");
-    let mut probe = Command::new("unshare");
-    probe.args(["-m", "mount", "-t", "tmpfs", "redial", "/tmp"]);
-    if !probe.output().is_ok_and(|output| output.status.success()) {
-        skip::not_run("attach::a_full_disk", "only root can mount a file system of a process's own");
-        return Ok(None);
-    }
-    let mut host = Host::start(command)?;
-    let pid: u32 = host.wait_for("ready")?.parse()?;
-    let temporary = temporary_folder_of(pid);
-    for file in 0.. {
-        if let Err(error) = std::fs::File::create(temporary.join(format!("full-{file}"))) {
-            ensure!(error.kind() == std::io::ErrorKind::StorageFull, "{error}");
-            break;
-        }
-    }
-    Ok(Some(LiveShop { host, pid }))
-}
-
-fn temporary_folder_of(pid: u32) -> PathBuf {
-    PathBuf::from(format!("/proc/{pid}/root/tmp"))
-}
-
-/// The agent's socket finds no room: it says so instead of staying where nobody can reach it. The runtime's is found in
-/// the process's own file system, which must have the library as well.
-fn a_full_disk(runtime: Runtime) -> Result<()> {
-    let Some(mut shop) = with_full_disk(runtime)? else { return Ok(()) };
-    let (outside, inside) = (tempfile("redial-hidden", runtime)?, Folder::new("l", runtime)?);
-    for folder in [&outside, &inside] {
-        std::fs::copy(artefacts::agent()?, folder.0.join(artefacts::library_name(false)))?;
-    }
-    let pid = shop.pid.to_string();
-    let attach_with = |folder: &Folder| -> Result<Outcome> {
-        let mut command = host::redial(&["attach", &pid])?;
-        command.env("REDIAL_AGENT", folder.0.join(artefacts::library_name(false)));
-        host::run(command)
-    };
-    failed(&attach_with(&outside)?, 4, &["its own file system", outside.path(), "REDIAL_AGENT"])?;
-    failed(&attach_with(&inside)?, 4, &["declined", "its socket", "full"])?;
-    let full = temporary_folder_of(shop.pid);
-    let left: Vec<_> =
-        std::fs::read_dir(&full)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    ensure!(left.iter().all(|name| !name.starts_with("redial")), "something was left behind: {left:?}");
-    is_untouched(&mut shop)?;
-    std::fs::remove_file(full.join("full-0"))?;
-    std::fs::remove_file(full.join("full-1"))?;
-    ensure!(attach_with(&inside)?.ok()?.stdout.contains(NOW));
-    shop.rounds(1)?;
-    shop.exit().map(drop)
-}
-
-/// A folder in the temporary folder that all see who have no other.
-fn tempfile(name: &str, runtime: Runtime) -> Result<Folder> {
-    let folder = Path::new("/tmp").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    Ok(Folder(folder))
-}
-
-/// Root attaches to another user's process, for which the agent then is that user's; another user may not.
-fn another_users_process(runtime: Runtime) -> Result<()> {
-    const OWNER: u32 = 612_900;
-    const THIRD: u32 = 612_901;
-    // SAFETY: geteuid(2) takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        skip::not_run("attach::another_users_process", "only root can start processes of other users");
-        return Ok(());
-    }
-    let place = tempfile("redial-attach", runtime)?;
-    std::fs::set_permissions(&place.0, Permissions::from_mode(0o755))?;
-    let copy = |file: PathBuf| -> Result<PathBuf> {
-        let to = place.0.join(file.file_name().context("a name")?);
-        std::fs::copy(file, &to)?;
-        std::fs::set_permissions(&to, Permissions::from_mode(0o755))?;
-        Ok(to)
-    };
-    let (agent, redial) = (copy(artefacts::agent()?)?, copy(artefacts::redial()?)?);
-    let home = place.0.join("home");
-    std::fs::create_dir(&home)?;
-    chown(&home, Some(OWNER), Some(OWNER))?;
-    let as_user = |command: &mut Command, user: u32| {
-        command.env("TMPDIR", &home).env("HOME", &home).env("XDG_RUNTIME_DIR", "").uid(user).gid(user);
-    };
-    let mut reads = Command::new("test");
-    reads.arg("-r").arg(programs::shop()?.dll());
-    as_user(&mut reads, OWNER);
-    if !host::run(reads)?.status.success() {
-        skip::not_run("attach::another_users_process", "other users may not read the cache folder");
-        return Ok(());
-    }
-    let mut command = programs::shop()?.command(runtime)?;
-    command.args(["--live", "--threads", "1"]);
-    as_user(&mut command, OWNER);
-    let mut host = Host::start(command)?;
-    let pid = host.wait_for("ready")?.parse()?;
-    let mut shop = LiveShop { host, pid };
-    let attach_as = |user: u32| -> Result<Outcome> {
-        let mut command = Command::new(&redial);
-        command.env("REDIAL_AGENT", &agent).args(["attach", &pid.to_string()]);
-        as_user(&mut command, user);
-        host::run(command)
-    };
-    failed(&attach_as(THIRD)?, 1, &["may not be dialled by this user"])?;
-    is_untouched(&mut shop)?;
-    // What the process's user may not read, its runtime cannot load.
-    std::fs::set_permissions(&agent, Permissions::from_mode(0o600))?;
-    failed(&attach_as(0)?, 1, &["cannot be loaded there", "may not read it"])?;
-    is_untouched(&mut shop)?;
-    std::fs::set_permissions(&agent, Permissions::from_mode(0o755))?;
-    ensure!(attach_as(0)?.ok()?.stdout.contains(NOW));
-    ensure!(attach_as(OWNER)?.ok()?.stdout.contains(BEFORE));
-    dial(&shop, &["Shop!Shop.Cart.*"])?;
-    shop.rounds(1)?;
-    shop.exit().map(drop)
-}
-
 /// Of two at the same time one loads the agent, and both are content.
 fn two_at_once(runtime: Runtime) -> Result<()> {
     let shop = plain(runtime, 1, &[])?;
@@ -547,46 +296,6 @@ fn a_process_that_ends_meanwhile(runtime: Runtime) -> Result<()> {
         ensure!(code == 0 || outcome.stderr.lines().count() == 1, "{}", outcome.said());
     }
     Ok(())
-}
-
-#[test]
-fn a_process_that_has_ended_is_none() -> Result<()> {
-    let mut child = Command::new("true").spawn()?;
-    let pid = child.id();
-    child.wait()?;
-    failed(&attach(pid, &[])?, 3, &[&format!("no process {pid}")])
-}
-
-#[test]
-fn a_process_without_dotnet_is_unsuitable() -> Result<()> {
-    let native = Host::start(Command::new("cat"))?;
-    failed(&attach(native.pid(), &[])?, 3, &["not a .NET process"])
-}
-
-#[test]
-fn net_2_1_has_no_port() -> Result<()> {
-    let mut shop = plain(Runtime::V2_1, 1, &[])?;
-    failed(&attach(shop.pid, &[])?, 3, &["2.1.30", "redial run"])?;
-    ensure!(listed(shop.pid)?.0 == "launch-only");
-    is_untouched(&mut shop)?;
-    shop.exit().map(drop)
-}
-
-/// A library that is none: the runtime's loader would only say that it failed.
-#[test]
-fn a_library_that_is_none_is_named() -> Result<()> {
-    let shop = plain(Runtime::V8_0, 1, &[])?;
-    let attach_with = |library: &Path| -> Result<Outcome> {
-        let mut command = host::redial(&["attach", &shop.pid.to_string()])?;
-        command.env("REDIAL_AGENT", library);
-        host::run(command)
-    };
-    failed(&attach_with(Path::new("/no/such/agent.so"))?, 4, &["/no/such/agent.so", "REDIAL_AGENT"])?;
-    let program = artefacts::redial()?;
-    let text = programs::shop()?.folder().join("Shop.runtimeconfig.json");
-    failed(&attach_with(&text)?, 4, &["is not a shared library"])?;
-    ensure!(program.is_file());
-    shop.exit().map(drop)
 }
 
 /// Dialled again and again under a loop that never pauses, right after the attach: exact from the next barrier on.
