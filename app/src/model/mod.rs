@@ -29,6 +29,7 @@ pub mod list;
 pub mod live;
 pub mod log;
 pub mod methodset;
+pub mod orders;
 pub mod output;
 pub mod processes;
 pub mod query;

@@ -131,6 +131,11 @@ impl Selection {
         }
     }
 
+    /// The group that is selected, if it is and nothing else.
+    pub fn only_group(&self) -> Option<Node> {
+        self.groups.first().copied().filter(|_| self.len() == 1)
+    }
+
     /// The row that keys act from.
     pub fn focus(&self) -> Option<Node> {
         self.focus

@@ -140,7 +140,8 @@ impl Window {
         let now = self.now();
         let Model { connections, log, .. } = &mut self.model;
         let connection = connections.values_mut().next().expect("one connection");
-        let turn = connection.turn(set, Level::Count, take, log, now).expect("possible");
+        let turn =
+            connection.turn(&connection.reaching(set), Level::Count, take, log, now).expect("possible");
         self.tell(agent::Order::Turn(turn));
     }
 

@@ -5,6 +5,7 @@
 pub mod arena;
 pub mod bits;
 pub mod builder;
+pub mod copies;
 pub mod framework;
 pub mod search;
 pub mod synthetic;
@@ -69,6 +70,10 @@ pub struct Catalogue {
     domains: Vec<DomainRow>,
     modules: Vec<Module>,
     by_key: HashMap<ModuleKey, u32>,
+    /// Modules by the names of their assemblies, in the order they came.
+    by_name: HashMap<String, Vec<u32>>,
+    /// Whether copies of one method are one row.
+    merged: bool,
     namespaces: Vec<Namespace>,
     types: Vec<Type>,
     /// `Module!Namespace.Type.` of each type.
@@ -154,6 +159,7 @@ impl Catalogue {
         let home = module.domains.iter().find_map(|id| self.domains.iter().position(|one| one.id == *id));
         let shared = self.domains.iter().position(|domain| domain.shared).filter(|_| module.shared);
         self.by_key.insert(module.key, index);
+        self.by_name.entry(module.name.clone()).or_default().push(index);
         self.modules.push(Module {
             key: module.key,
             name: module.name.clone(),
@@ -314,10 +320,7 @@ impl Catalogue {
     /// The methods below a row of the tree, as ranges: one, but for domains.
     pub fn methods_below(&self, node: Node) -> Vec<Range<u32>> {
         match node {
-            Node::Domain(domain) => {
-                let modules = self.modules.iter().filter(|module| module.domain == domain);
-                modules.map(|module| module.methods.clone()).collect()
-            }
+            Node::Domain(domain) => self.methods_of_domain(domain),
             Node::Module(module) => self.module(module).map(|one| one.methods.clone()).into_iter().collect(),
             Node::Namespace(namespace) => vec![self.methods_of_namespace(namespace)],
             Node::Type(owner) => vec![self.methods_of_type(owner)],
@@ -329,7 +332,7 @@ impl Catalogue {
     pub fn parent(&self, node: Node) -> Option<Node> {
         match node {
             Node::Domain(_) => None,
-            Node::Module(module) => Some(Node::Domain(self.module(module)?.domain)),
+            Node::Module(module) => self.module(module).map(|_| Node::Domain(self.home(module))),
             Node::Namespace(namespace) => Some(Node::Module(self.module_of_namespace(namespace))),
             Node::Type(owner) => Some(Node::Namespace(self.namespace_of(owner))),
             Node::Method(method) => Some(Node::Type(self.type_of(method))),
@@ -339,6 +342,7 @@ impl Catalogue {
     /// What a row of the tree is called below its parent; a method, its name.
     pub fn label(&self, node: Node) -> &str {
         match node {
+            Node::Domain(copies::EVERY_DOMAIN) => "all AppDomains",
             Node::Domain(domain) => self.domains.get(domain as usize).map_or("", |one| &one.name),
             Node::Module(module) => self.module(module).map_or("", |one| &one.name),
             Node::Namespace(namespace) => match self.namespace_name(namespace) {
