@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::catalogue::builder::Builder;
 use crate::model::catalogue::builder::tests::{module, page};
+use crate::model::catalogue::copies::tests::{contexts, domains};
 use crate::model::catalogue::synthetic::Chance;
 use crate::model::catalogue::tests::{large, method, small};
 
@@ -119,4 +120,105 @@ fn too_many_orders_are_refused_with_a_sentence() {
     let set: MethodSet = (0..10_000).step_by(2).map(MethodIx).collect();
     let why = orders(&catalogue, &[(Level::Count, set)], Reach::Copies).expect_err("5,000 single methods");
     assert!(why.contains("4096"), "{why}");
+}
+
+fn sent(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Vec<String> {
+    let orders = orders(catalogue, wishes, reach).expect("not too many");
+    orders.iter().map(redial_protocol::dialset::print_order).collect()
+}
+
+fn count(set: MethodSet) -> [Wish; 1] {
+    [(Level::Count, set)]
+}
+
+#[test]
+fn a_copy_in_a_domain_of_its_own_is_named_by_the_domain() {
+    let catalogue = domains();
+    let second = catalogue.modules()[2].methods.clone();
+    let add = MethodSet::range(second.start + 1..second.start + 2);
+    assert_eq!(
+        sent(&catalogue, &count(add.clone()), Reach::Copies),
+        ["domains!0x06000001 = count domain=Second"]
+    );
+    assert_eq!(
+        sent(&catalogue, &count(MethodSet::range(second)), Reach::Copies),
+        ["domains!* = count domain=Second"]
+    );
+    // Merged: all copies give one order, and that stands for later ones too.
+    let all = catalogue.with_copies(&add);
+    assert_eq!(all.len(), 3);
+    assert_eq!(sent(&catalogue, &count(all), Reach::Everywhere), ["domains!0x06000001 = count"]);
+    // What is loaded once needs no limit, whatever domains there are.
+    let core = MethodSet::range(catalogue.modules()[0].methods.clone());
+    assert_eq!(sent(&catalogue, &count(core), Reach::Copies), ["System.Private.CoreLib!* = count"]);
+}
+
+#[test]
+fn a_copy_among_others_of_its_domain_is_named_by_its_module() {
+    let catalogue = contexts();
+    let [first, .., newer] = catalogue.modules() else { panic!("there are four") };
+    let add = |module: &crate::model::catalogue::Module| {
+        let mut methods = module.methods.clone().map(MethodIx);
+        MethodSet::one(methods.find(|method| catalogue.method_name(*method) == "Add").expect("there"))
+    };
+    let [one] = &orders(&catalogue, &count(add(first)), Reach::Copies).expect("one")[..] else {
+        panic!("one")
+    };
+    assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000001", Some(first.key.module_id)));
+    let [one] = &orders(&catalogue, &count(add(newer)), Reach::Copies).expect("one")[..] else {
+        panic!("one")
+    };
+    assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000002", Some(newer.key.module_id)));
+    let all = catalogue.with_copies(&add(newer));
+    assert_eq!(
+        sent(&catalogue, &count(all), Reach::Everywhere),
+        ["Copied!Domains.Work.Add(int) = count"],
+        "by name where builds differ"
+    );
+}
+
+#[test]
+fn a_domain_is_one_order_where_all_of_it_is_meant() {
+    let catalogue = domains();
+    let core = catalogue.modules()[0].methods.clone();
+    let first = catalogue.modules()[1].methods.clone();
+    let own = MethodSet::range(first.clone());
+    let reach = Reach::Domain(0);
+    assert_eq!(
+        sent(&catalogue, &count(own.clone()), reach),
+        ["domains!* = count domain=First"],
+        "the shared core library is left out"
+    );
+    let mut with_core = own.clone();
+    with_core.insert(core.clone());
+    assert_eq!(sent(&catalogue, &count(with_core), reach), ["* = count domain=First all-domains"]);
+    let mut some = own;
+    some.insert(core.start..core.start + 1);
+    assert_eq!(
+        sent(&catalogue, &count(some), reach),
+        [
+            "System.Private.CoreLib!0x06000012 = count domain=First all-domains",
+            "domains!* = count domain=First"
+        ]
+    );
+}
+
+#[test]
+fn undoing_a_mixture_leaves_nothing_wide_behind() {
+    let catalogue = domains();
+    let copies: Vec<MethodSet> = (1..4)
+        .map(|module| {
+            MethodSet::range(
+                catalogue.modules()[module].methods.start..catalogue.modules()[module].methods.start + 1,
+            )
+        })
+        .collect();
+    let mut off = copies[0].clone();
+    copies[2].ranges().for_each(|range| off.insert(range));
+    let wishes = [(Level::Count, copies[1].clone()), (Level::Off, off)];
+    let back = restoring(&catalogue, &wishes, Reach::Everywhere).expect("not too many");
+    let back: Vec<String> = back.iter().map(redial_protocol::dialset::print_order).collect();
+    assert_eq!(back, ["domains!0x06000003 = off", "domains!0x06000003 = count domain=Second"]);
+    let plain = restoring(&catalogue, &wishes, Reach::Copies).expect("not too many");
+    assert_eq!(plain.len(), 3, "each copy by itself");
 }

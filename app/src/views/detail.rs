@@ -90,9 +90,9 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             pair(ui, "compiled", &words::count(row.instances.len() as u64, "instance", "instances"));
         }
     }
+    super::copies::show(ui, connection, method, commands);
     ui.separator();
     home(ui, connection, method);
-    super::copies::show(ui, connection, method, commands);
 }
 
 /// Where the method is from, and who else would see its dial.
@@ -107,7 +107,7 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
     }
     pair(ui, "token", &format!("{:#010x}", connection.catalogue.token(method).0));
     if connection.catalogue.is_shared(module) {
-        let names = connection.catalogue.domain_names(module);
+        let names = connection.catalogue.domain_titles(module);
         let count = names.len();
         let text = format!("shared by {count} AppDomains, all of them will see this: {}", names.join(", "));
         ui.colored_label(palette.asked, text);

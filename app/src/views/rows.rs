@@ -5,7 +5,7 @@ use super::columns::Columns;
 use super::face::Face;
 use crate::commands::{Command, Form};
 use crate::model::connection::{Connection, Shape, Targets};
-use crate::model::ids::{MethodIx, Node};
+use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::selection::Mode;
@@ -118,7 +118,7 @@ impl Row<'_> {
         let dial = connection.dial(method);
         let face = Face::of(&dial, connected);
         let full = connection.catalogue.full_name(method);
-        let place = connection.catalogue.place(connection.catalogue.module_of(method));
+        let place = self.place_of(connection.catalogue.module_of(method));
         let said = place.as_ref().map_or(full.text.clone(), |place| format!("{} {place}", full.text));
         self.tell(ui, &said, |node| {
             node.set_value(match dial.row {
@@ -162,6 +162,12 @@ impl Row<'_> {
         (face, said)
     }
 
+    /// Where a copy is, where there are others with rows of their own.
+    fn place_of(&self, module: ModuleIx) -> Option<String> {
+        let catalogue = &self.connection.catalogue;
+        catalogue.place(module).filter(|_| !catalogue.is_merged())
+    }
+
     /// A method that stands for all its copies.
     fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (Face, String) {
         let Row { paint, connection, rect, .. } = self;
@@ -203,7 +209,7 @@ impl Row<'_> {
         };
         let label = connection.catalogue.label(*node);
         let place = match node {
-            Node::Module(module) => connection.catalogue.place(*module),
+            Node::Module(module) => self.place_of(*module),
             _ => None,
         };
         let said = match &place {
@@ -231,6 +237,9 @@ impl Row<'_> {
         let mut name = Name::new(&title, connection, paint.palette);
         name.part(0..title.len(), paint.palette.text);
         let count = words::methods(row.methods.into());
+        if let Some(shared) = shared_by(connection, *node) {
+            name.remark(&format!("   {shared}"), paint.palette.asked);
+        }
         name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);
         let hidden = self.selected_inside(row.expanded);
         if hidden > 0 {
@@ -332,6 +341,14 @@ pub fn misses_calls(row: &LiveRow) -> bool {
     row.note.is_some() && matches!(row.state, State::Asked | State::Live)
 }
 
+/// Of a shared module, how many AppDomains see its dials.
+fn shared_by(connection: &Connection, node: Node) -> Option<String> {
+    let Node::Module(module) = node else { return None };
+    let module = connection.catalogue.module(module)?;
+    let number = connection.catalogue.domain_names(module).len();
+    connection.catalogue.is_shared(module).then(|| format!("shared by {number} AppDomains"))
+}
+
 fn remarks(connection: &Connection, node: Node) -> String {
     let catalogue = &connection.catalogue;
     let mut remarks = String::new();
@@ -353,11 +370,8 @@ fn remarks(connection: &Connection, node: Node) -> String {
         }
         _ => return remarks,
     };
-    if module.shared {
-        match catalogue.domain_names(module).len() {
-            0 | 1 => remarks.push_str(", shared by every AppDomain"),
-            number => remarks.push_str(&format!(", shared by {number} AppDomains")),
-        }
+    if module.shared && !catalogue.is_shared(module) {
+        remarks.push_str(", shared by every AppDomain");
     }
     let copies = catalogue.namesakes(&module.name).count();
     if catalogue.is_merged() && copies > 1 {

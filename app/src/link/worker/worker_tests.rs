@@ -73,6 +73,7 @@ fn talk_of_dials(
                 held: held.map_or(0, |held| held.load(Ordering::SeqCst)),
                 ..status()
             }),
+            Wire::Orders => Reply::Orders { orders: vec![], undoable: 0 },
             _ => Reply::Done,
         };
         end.offer(&FromAgent::Event(Event::Reply { id: request.id, reply }));

@@ -166,7 +166,7 @@ impl Catalogue {
     /// Where a copy is, where that has to be said because there are others: `in First`, `in clrhost, copy #14` (the
     /// agent's generation of the module).
     pub fn place(&self, module: ModuleIx) -> Option<String> {
-        if self.merged || !self.has_namesake(module) {
+        if !self.has_namesake(module) {
             return None;
         }
         let one = self.module(module)?;
@@ -194,6 +194,13 @@ impl Catalogue {
             index != domain as usize && !other.shared && other.name.starts_with(&one.name)
         });
         (!other).then_some(one.name.as_str())
+    }
+
+    /// What the AppDomains that run a module's code are called.
+    pub fn domain_titles(&self, module: &Module) -> Vec<String> {
+        let of_it = (0..).zip(&self.domains).filter(|(_, domain)| module.domains.contains(&domain.id));
+        let nodes = of_it.filter(|(_, domain)| !domain.shared).map(|(index, _)| Node::Domain(index));
+        nodes.map(|node| self.domain_title(node)).collect()
     }
 
     /// The names of the AppDomains that run a module's code.
@@ -228,6 +235,11 @@ impl Catalogue {
     /// What an AppDomain is called: the site and application of one of IIS, else its name.
     pub fn domain_title(&self, node: Node) -> String {
         let name = self.label(node);
+        if let Node::Domain(domain) = node
+            && self.domains.get(domain as usize).is_some_and(|one| one.shared)
+        {
+            return "shared code".to_owned();
+        }
         match crate::model::iis::IisName::read(name) {
             Some(iis) => format!("site {}, {}", iis.site, iis.application),
             None => name.to_owned(),

@@ -26,7 +26,7 @@ pub struct Targets {
 pub struct Sharing {
     /// Names of their assemblies.
     pub modules: Vec<String>,
-    /// Names of the domains that would see the dials.
+    /// What the domains are called that would see the dials.
     pub domains: Vec<String>,
     /// How many they are.
     pub methods: u64,
@@ -201,12 +201,16 @@ impl Connection {
         if shared.is_empty() {
             return None;
         }
-        let mut domains: Vec<String> = Vec::new();
-        for name in modules.iter().flat_map(|module| catalogue.domain_names(module)) {
-            if !domains.iter().any(|known| known == name) {
-                domains.push(name.to_owned());
+        let mut named: Vec<(&str, String)> = Vec::new();
+        for module in &modules {
+            let names = catalogue.domain_names(module).into_iter().zip(catalogue.domain_titles(module));
+            for (name, title) in names {
+                if !named.iter().any(|(known, _)| *known == name) {
+                    named.push((name, title));
+                }
             }
         }
+        let domains = named.into_iter().map(|(_, title)| title).collect();
         let mut with = targets.clone();
         shared.ranges().for_each(|range| with.methods.insert(range));
         let modules = modules.iter().map(|module| module.name.clone()).collect();
