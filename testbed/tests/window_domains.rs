@@ -15,7 +15,7 @@ use window_driver::Window;
 
 const HOST: &str = env!("CARGO_BIN_EXE_many-domains");
 const ADD: &str = "domains!Domains.Work.Add(int)";
-const PARSE: &str = "System.Private.CoreLib!System.Version.ParseVersion(string, bool)";
+const PARSE: &str = "System.Private.CoreLib!System.Version.ParseVersion(System.ReadOnlySpan<char>, bool)";
 const COPY: &str = "Copied!Copied.Counter.Add(int)";
 
 /// The host under the agent, with these domains whose code has been compiled, and a window that looks at it.

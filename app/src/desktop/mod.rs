@@ -219,7 +219,13 @@ impl App {
 impl eframe::App for App {
     fn logic(&mut self, context: &egui::Context, _frame: &mut eframe::Frame) {
         self.workers.set_focused(context.input(|input| input.focused));
+        let numbering = |app: &App| app.model.current().map(|connection| connection.numbering);
+        let before = numbering(self);
         let more = self.drain();
+        if before != numbering(self) {
+            // What they name by numbers are other methods now.
+            (self.confirm, self.sharing, self.last_turn) = (None, None, None);
+        }
         self.await_processes();
         let more = self.unfold() || more;
         let still = self.methods.is_still(context);

@@ -157,6 +157,8 @@ pub struct Connection {
     pub selection: Selection,
     /// Turns under way, and undo.
     pub turns: Turns,
+    /// Grows when methods are renumbered, so that numbers held elsewhere are void.
+    pub numbering: u64,
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
     /// Methods that were asked to be on and cannot be, and what that was found from.
@@ -187,6 +189,7 @@ impl Connection {
             shape: Shape::default(),
             orders: None,
             plan: None,
+            numbering: 0,
             selection: Selection::default(),
             turns: Turns::default(),
             arrivals: VecDeque::new(),

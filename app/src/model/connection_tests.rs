@@ -319,3 +319,71 @@ fn what_has_no_body_makes_no_group_mixed() {
         assert_eq!((group.wanted, group.bodyless, group.by_level), (Some(Level::Count), 1, [1, 1, 0, 0]));
     }
 }
+
+/// A plugin is loaded, dialled and unloaded, again and again, while something else is dialled and selected.
+#[test]
+fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
+    use crate::model::catalogue::builder::Builder;
+    use crate::model::catalogue::builder::tests::{module, page};
+    let (mut connection, mut log) = connected();
+    let catalogue = |part| Told::Catalogue(part);
+    let mut builder = Builder::default();
+    let mut load = |connection: &mut Connection, log: &mut Log, index: u64| {
+        let row = module(index, "Plugin", "/opt/shop/Plugin.dll");
+        builder.set_modules(std::slice::from_ref(&row));
+        let names: Vec<String> = (0..50).map(|method| format!("Method{method}")).collect();
+        let methods: Vec<(&str, &str, &str, u32)> = names
+            .iter()
+            .zip(0x0600_0001..)
+            .map(|(name, token)| ("N.A", name.as_str(), "()", token))
+            .collect();
+        builder.push(&page(row.key, &methods)).expect("whole");
+        let batch = builder.finish().expect("a batch");
+        connection.apply(vec![catalogue(CataloguePart::Batch(Box::new(batch)))], log, now(1));
+        row.key
+    };
+    load(&mut connection, &mut log, 100);
+    // Behind what is forgotten: it moves up each time.
+    load(&mut connection, &mut log, 1_000);
+    let last = connection.catalogue.modules().len() - 1;
+    let first_of = |connection: &Connection, module: usize| {
+        MethodIx(connection.catalogue.modules()[module].methods.start)
+    };
+    let kept = connection.catalogue.copy_of(first_of(&connection, last)).expect("there");
+    let mut id = 0;
+    let mut rows_of = |connection: &mut Connection, log: &mut Log, method: MethodIx| {
+        id += 1;
+        let rows = vec![row(connection, id, method, State::Live)];
+        connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], log, now(1));
+    };
+    let method = connection.catalogue.find(kept).expect("there");
+    rows_of(&mut connection, &mut log, method);
+    connection.settle(now(1));
+    connection.click(Node::Method(method), Mode::Replace);
+    let reach = connection.reaching(&MethodSet::one(method));
+    let turn = connection.turn(&reach, Level::Off, false, &mut log, now(1)).expect("possible");
+    connection.apply(vec![Told::Dialled(turn.ticket, Ok(DialReport::default()))], &mut log, now(1));
+    let mut unloaded = vec![connection.catalogue.modules()[last - 1].key];
+    let mut sizes = Vec::new();
+    for round in 0..200 {
+        let key = load(&mut connection, &mut log, 2_000 + round);
+        let module = connection.catalogue.modules().len() - 1;
+        let method = first_of(&connection, module);
+        rows_of(&mut connection, &mut log, method);
+        unloaded.push(key);
+        connection.apply(vec![catalogue(CataloguePart::Unloaded(vec![key]))], &mut log, now(1));
+        if unloaded.len() > 32 {
+            let old: Vec<_> = unloaded.drain(..unloaded.len() - 16).collect();
+            connection.apply(vec![catalogue(CataloguePart::Forgotten(old))], &mut log, now(1));
+            connection.settle(now(1));
+            sizes.push((connection.catalogue.len(), connection.live.rows().count()));
+        }
+        let method = connection.catalogue.find(kept).expect("it stays");
+        assert_eq!(connection.live.of_method(method).map(|row| row.copy), Some(kept));
+        assert_eq!(connection.targets(), MethodSet::one(method), "the selection follows");
+    }
+    assert!(sizes.len() > 5 && sizes.iter().all(|size| size == sizes.last().expect("some")), "{sizes:?}");
+    let method = connection.catalogue.find(kept).expect("it stays");
+    let undo = connection.undo(false, &mut log, now(9)).expect("to be undone");
+    assert!(connection.turns.touches(&[method.0..method.0 + 1]), "{undo:?}");
+}

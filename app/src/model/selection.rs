@@ -3,6 +3,7 @@
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::catalogue::forget::Renumbering;
 use super::ids::Node;
 use super::methodset::MethodSet;
 use std::collections::BTreeSet;
@@ -116,6 +117,19 @@ impl Selection {
     pub fn clear(&mut self) {
         self.clear_marks();
         self.anchor = None;
+    }
+
+    /// Follows methods that were renumbered.
+    pub fn renumber(&mut self, to: &Renumbering) {
+        let methods = to.methods(&MethodSet::from_bits(&self.methods));
+        self.methods = Bits::default();
+        methods.ranges().for_each(|range| {
+            self.methods.grow(range.end as usize);
+            self.methods.set_range(range, true);
+        });
+        self.groups = self.groups.iter().filter_map(|group| to.node(*group)).collect();
+        self.focus = self.focus.and_then(|node| to.node(node));
+        self.anchor = self.anchor.and_then(|node| to.node(node));
     }
 
     /// Forgets everything, the focus too.

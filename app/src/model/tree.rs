@@ -3,6 +3,7 @@
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::catalogue::forget::Renumbering;
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use super::list::Sort;
 use super::live::Live;
@@ -80,6 +81,14 @@ impl Tree {
             self.set_expanded(group, true);
             above = catalogue.parent(group);
         }
+    }
+
+    /// Follows groups that were renumbered.
+    pub fn renumber(&mut self, to: &Renumbering) {
+        for groups in [&mut self.expanded, &mut self.closed] {
+            *groups = groups.iter().filter_map(|group| to.node(*group)).collect();
+        }
+        self.edition += 1;
     }
 
     /// Closes everything.

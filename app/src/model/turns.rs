@@ -1,7 +1,8 @@
 //! What the user asked for: turns under way, and undo.
 
 use super::catalogue::bits::Bits;
-use super::ids::{ConnectionId, MethodIx, Ticket};
+use super::catalogue::forget::Renumbering;
+use super::ids::{ConnectionId, MethodIx, Node, Ticket};
 use super::live::Live;
 use super::methodset::MethodSet;
 use super::orders::Reach;
@@ -210,6 +211,37 @@ impl Turns {
         if self.pending.len() != before {
             self.edition += 1;
         }
+    }
+
+    /// Follows methods that were renumbered.
+    pub fn renumber(&mut self, to: &Renumbering) {
+        let wishes = |wishes: &mut Vec<Wish>| wishes.iter_mut().for_each(|(_, set)| *set = to.methods(set));
+        let domain = |reach: &mut Reach| {
+            if let Reach::Domain(place) = *reach {
+                // Of a domain that is gone nothing is left to be turned.
+                *reach = match to.node(Node::Domain(place)) {
+                    Some(Node::Domain(place)) => Reach::Domain(place),
+                    _ => Reach::Copies,
+                };
+            }
+        };
+        let change = |change: &mut Change| {
+            wishes(&mut change.before);
+            wishes(&mut change.after);
+            domain(&mut change.reach);
+        };
+        for pending in &mut self.pending {
+            wishes(&mut pending.wishes);
+            pending.again.iter_mut().for_each(|again| change(&mut again.change));
+        }
+        self.undo.iter_mut().chain(&mut self.redo).for_each(change);
+        let tried = to.methods(&MethodSet::from_bits(&self.tried));
+        self.tried = Bits::default();
+        tried.ranges().for_each(|range| {
+            self.tried.grow(range.end as usize);
+            self.tried.set_range(range, true);
+        });
+        self.edition += 1;
     }
 
     /// The session is over: what was asked will not be answered, and what was held is off.

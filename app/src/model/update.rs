@@ -151,6 +151,8 @@ pub enum CataloguePart {
     Batch(Box<Batch>),
     /// Modules that are no longer loaded.
     Unloaded(Vec<ModuleKey>),
+    /// Modules that were unloaded long ago: nothing of them is needed any more.
+    Forgotten(Vec<ModuleKey>),
     /// Everything that was loaded when it was asked for is there.
     Complete(NameOrder),
 }

@@ -9,7 +9,7 @@ use crate::model::orders::Reach;
 use crate::output::words;
 use crate::ui::knob::Knob;
 use crate::ui::theme::Palette;
-use eframe::egui::{Label, RichText, Ui, vec2};
+use eframe::egui::{Label, RichText, Sense, Ui, vec2};
 
 const KNOB: f32 = 28.0;
 /// Copies shown; more would be searched for, not read.
@@ -49,7 +49,9 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
     );
     ui.horizontal_top(|ui| {
         let enabled = connection.obstacle().map_or(Ok(()), Err);
-        let turned = Knob::new(face.knob(connection, &label), KNOB).enabled(enabled).show(ui);
+        let (place, _) = ui.allocate_exact_size(vec2(KNOB, KNOB), Sense::hover());
+        let knob = Knob::new(face.knob(connection, &label), KNOB).enabled(enabled);
+        let turned = knob.show_at(ui, ui.scope_id().with(("dial of a copy", copy)), place);
         if let Some(level) = turned.to {
             let targets = Targets { methods: MethodSet::one(copy), reach: Reach::Copies };
             commands.push(Command::Turn { targets, level });

@@ -162,6 +162,21 @@ impl Row<'_> {
         (face, said)
     }
 
+    /// Names the AppDomains that see the dials of a shared module.
+    fn hover_shared(&self, ui: &Ui) {
+        if !self.response.hovered() || Popup::is_any_open(ui.ctx()) {
+            return;
+        }
+        let Node::Module(module) = self.node else { return };
+        let catalogue = &self.connection.catalogue;
+        let Some(module) = catalogue.module(module) else { return };
+        let names = words::all(&catalogue.domain_titles(module));
+        self.response.clone().on_hover_ui_at_pointer(|ui| {
+            ui.set_max_width(560.0);
+            ui.label(format!("one copy serves {names}: a dial here is for all of them"));
+        });
+    }
+
     /// Where a copy is, where there are others with rows of their own.
     fn place_of(&self, module: ModuleIx) -> Option<String> {
         let catalogue = &self.connection.catalogue;
@@ -239,6 +254,7 @@ impl Row<'_> {
         let count = words::methods(row.methods.into());
         if let Some(shared) = shared_by(connection, *node) {
             name.remark(&format!("   {shared}"), paint.palette.asked);
+            self.hover_shared(ui);
         }
         name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);
         let hidden = self.selected_inside(row.expanded);
@@ -346,7 +362,7 @@ fn shared_by(connection: &Connection, node: Node) -> Option<String> {
     let Node::Module(module) = node else { return None };
     let module = connection.catalogue.module(module)?;
     let number = connection.catalogue.domain_names(module).len();
-    connection.catalogue.is_shared(module).then(|| format!("shared by {number} AppDomains"))
+    connection.catalogue.is_shared(module).then(|| format!("shared by {number}"))
 }
 
 fn remarks(connection: &Connection, node: Node) -> String {

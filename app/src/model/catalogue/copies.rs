@@ -191,7 +191,8 @@ impl Catalogue {
     pub fn domain_scope(&self, domain: u32) -> Option<&str> {
         let one = self.domains.get(domain as usize).filter(|one| !one.shared)?;
         let other = self.domains.iter().enumerate().any(|(index, other)| {
-            index != domain as usize && !other.shared && other.name.starts_with(&one.name)
+            let there = self.current.contains(&other.id) && !other.shared;
+            index != domain as usize && there && other.name.starts_with(&one.name)
         });
         (!other).then_some(one.name.as_str())
     }

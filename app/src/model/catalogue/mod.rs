@@ -1,11 +1,12 @@
 //! What a process has loaded: domains → modules → namespaces → types → methods. Each level is a contiguous range of
-//! the next, so that a group is two numbers; all text stands in two arenas. Nothing is ever moved or taken out:
-//! modules that were unloaded are marked.
+//! the next, so that a group is two numbers; all text stands in arenas. Modules that were unloaded are marked, and
+//! nothing is moved until there are many of them (`forget`).
 
 pub mod arena;
 pub mod bits;
 pub mod builder;
 pub mod copies;
+pub mod forget;
 pub mod framework;
 pub mod search;
 pub mod synthetic;
@@ -16,7 +17,7 @@ use arena::Arena;
 use builder::{Batch, NameOrder};
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// A module.
@@ -48,6 +49,8 @@ pub struct Module {
     pub types: Range<u32>,
     /// Its methods, as `MethodIx`.
     pub methods: Range<u32>,
+    /// The first of its texts among the names and the signatures.
+    texts: (u32, u32),
 }
 
 #[derive(Clone, Debug)]
@@ -74,6 +77,8 @@ pub struct Catalogue {
     by_name: HashMap<String, Vec<u32>>,
     /// Whether copies of one method are one row.
     merged: bool,
+    /// Ids of the domains that there were when modules were asked for last.
+    current: HashSet<u64>,
     namespaces: Vec<Namespace>,
     types: Vec<Type>,
     /// `Module!Namespace.Type.` of each type.
@@ -98,6 +103,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// Takes the list of domains in, and how many methods there will be.
     pub fn set_domains(&mut self, domains: Vec<DomainRow>, expected: u64) {
+        self.current = domains.iter().map(|domain| domain.id).collect();
         // Places are kept: modules name domains by them.
         for domain in domains {
             match self.domains.iter_mut().find(|known| known.id == domain.id) {
@@ -174,6 +180,7 @@ impl Catalogue {
             namespaces: first_namespace..self.namespaces.len() as u32,
             types: first_type..self.types.len() as u32,
             methods: first_method..self.tokens.len() as u32,
+            texts: (first_name, first_signature),
         });
         self.edition += 1;
         true

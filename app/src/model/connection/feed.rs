@@ -121,6 +121,15 @@ impl Connection {
                 self.live.place(&self.catalogue);
             }
             CataloguePart::Unloaded(keys) => self.catalogue.unload(&keys),
+            CataloguePart::Forgotten(keys) => {
+                if let Some(to) = self.catalogue.forget(&keys) {
+                    self.selection.renumber(&to);
+                    self.tree.renumber(&to);
+                    self.turns.renumber(&to);
+                    self.numbering += 1;
+                }
+                self.live.forget(&keys, &self.catalogue);
+            }
             CataloguePart::Complete(order) => self.catalogue.complete(order),
         }
     }
