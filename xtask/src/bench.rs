@@ -10,6 +10,7 @@ mod many;
 mod memory;
 mod meter;
 mod peers;
+mod plan;
 mod report;
 mod startup;
 mod throughput;
@@ -84,6 +85,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "idle", measure: Measure::Pairs(idle::measure) },
     Subject { name: "throughput", measure: Measure::Pairs(throughput::measure) },
     Subject { name: "turns", measure: Measure::Figures(turns::measure) },
+    Subject { name: "plan", measure: Measure::Figures(plan::measure) },
     Subject { name: "memory", measure: Measure::Figures(memory::measure) },
     Subject { name: "window", measure: Measure::Figures(window::measure) },
 ];

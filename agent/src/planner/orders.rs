@@ -228,13 +228,15 @@ impl Orders {
         self.list.extract_if(.., |standing| which(standing)).collect()
     }
 
+    /// The latest of these orders that still stands: it decides.
+    pub fn latest(&self, matching: &[OrderSeq]) -> Option<&Standing> {
+        matching.iter().filter_map(|seq| self.get(*seq)).max_by_key(|standing| standing.seq)
+    }
+
     /// What the latest of these orders that still stands wants; off when none does.
     pub fn wanted(&self, matching: &[OrderSeq]) -> (Level, Option<Owner>) {
-        matching
-            .iter()
-            .filter_map(|seq| self.get(*seq))
-            .max_by_key(|standing| standing.seq)
-            .map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
+        let latest = self.latest(matching);
+        latest.map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
     }
 
     /// An order, while it stands.

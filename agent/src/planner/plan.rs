@@ -6,7 +6,7 @@ use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{PlanReport, RefusedMethod};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What has to be asked of the CLR for a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,17 +49,21 @@ pub struct Tally {
     /// The sums so far; reasons apart.
     pub report: PlanReport,
     reasons: BTreeMap<Reason, u64>,
-    /// Index of each order in the list that was given.
-    index: HashMap<OrderSeq, usize>,
+    /// Matches of each order, ascending by number.
+    matches: Vec<(OrderSeq, u64)>,
+    /// The list that was given.
+    seqs: Vec<OrderSeq>,
 }
 
 impl Tally {
-    /// A plan for these orders, in the order given.
+    /// A plan for these orders, in the order given; one may be there several times.
     pub fn new(seqs: &[OrderSeq]) -> Tally {
+        let numbers: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
         Tally {
-            report: PlanReport { per_order: vec![0; seqs.len()], ..PlanReport::default() },
+            report: PlanReport::default(),
             reasons: BTreeMap::new(),
-            index: seqs.iter().copied().zip(0..).collect(),
+            matches: numbers.into_iter().map(|seq| (seq, 0)).collect(),
+            seqs: seqs.to_vec(),
         }
     }
 
@@ -72,7 +76,8 @@ impl Tally {
         name: impl FnOnce() -> String,
     ) {
         for standing in here.iter().chain(refused) {
-            if let Some(sum) = self.index.get(&standing.seq).and_then(|at| self.report.per_order.get_mut(*at))
+            if let Ok(at) = self.matches.binary_search_by_key(&standing.seq, |(seq, _)| *seq)
+                && let Some((_, sum)) = self.matches.get_mut(at)
             {
                 *sum += 1;
             }
@@ -86,9 +91,9 @@ impl Tally {
         if here.is_empty() {
             return self.refuse(Reason::Shared, name);
         }
-        let mut all: Vec<OrderSeq> = copy.orders.to_vec();
-        all.extend(here.iter().map(|standing| standing.seq));
-        let (wanted, _) = orders.wanted(&all);
+        let before = orders.latest(copy.orders);
+        let latest = before.into_iter().chain(here.iter().copied()).max_by_key(|standing| standing.seq);
+        let wanted = latest.map_or(Level::Off, |standing| standing.order.level);
         match (due(wanted, copy.refusal.is_none(), copy.on), copy.refusal) {
             (Due::Request, _) => {
                 self.report.to_request += 1;
@@ -109,6 +114,14 @@ impl Tally {
 
     /// The plan, its estimates of time and memory apart.
     pub fn finish(self) -> PlanReport {
-        PlanReport { refused_by_reason: self.reasons.into_iter().collect(), ..self.report }
+        let matches = |seq: &OrderSeq| {
+            let found = self.matches.iter().find(|(one, _)| one == seq);
+            found.map_or(0, |(_, sum)| *sum)
+        };
+        PlanReport {
+            per_order: self.seqs.iter().map(matches).collect(),
+            refused_by_reason: self.reasons.into_iter().collect(),
+            ..self.report
+        }
     }
 }

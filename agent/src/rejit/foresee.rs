@@ -6,7 +6,7 @@ use crate::agent::Agent;
 use crate::catalogue::names::arity_of;
 use crate::eligibility;
 use crate::planner::plan::{CopyFacts, Tally};
-use crate::planner::{OrderSeq, Orders, Standing};
+use crate::planner::{OrderSeq, Orders};
 use redial_protocol::limits::MAX_SHARED;
 use redial_protocol::report::PlanReport;
 use std::collections::BTreeMap;
@@ -42,17 +42,4 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> PlanReport 
         });
     }
     PlanReport { shared: shared.into_values().take(MAX_SHARED).collect(), ..tally.finish() }
-}
-
-/// What a plan says of orders that match nothing.
-pub fn matching_nothing<'a>(
-    report: &'a PlanReport,
-    orders: impl Iterator<Item = &'a Standing> + 'a,
-) -> impl Iterator<Item = String> + 'a {
-    report
-        .per_order
-        .iter()
-        .zip(orders)
-        .filter(|(matches, _)| **matches == 0)
-        .map(|(_, standing)| format!("nothing matches {} yet", standing.order.pattern))
 }

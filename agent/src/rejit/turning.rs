@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 
 /// Turns of a copy closer together than this are merged: each recompilation costs memory the CLR keeps.
 const MERGE: Duration = Duration::from_millis(50);
+/// Lines of one turn that the audit ring keeps.
+const AUDITED: usize = 16;
 /// Copies from which on a turn tells how fast turns are here.
 const TELLING: usize = 256;
 /// Bytes the agent uses for a dialled copy (row, names, counters; measured).
@@ -61,6 +63,8 @@ enum Recorded {
     Made(ChangeId),
     /// It undid one.
     Undone(Box<Change>),
+    /// All of it was refused: the orders are as before.
+    Nothing,
 }
 
 /// Orders as a turn changed them.
@@ -99,6 +103,9 @@ impl Worker {
                 let Entered { found, warnings, seqs, replaced, undone, lines, held } = entered;
                 let change = match undone {
                     Some(change) => Recorded::Undone(change),
+                    None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
+                        Recorded::Nothing
+                    }
                     None => {
                         let what = audit::entry(&by.user, &by.program, summary(&lines));
                         Recorded::Made(self.history.push(before, what))
@@ -160,8 +167,8 @@ impl Worker {
                 return Err(Refusal::NothingMatched { suggestions: self.suggestions(&seqs) });
             }
             for seq in seqs.iter().filter(|seq| !stands(seq)) {
-                if let Some(order) = self.orders.get(*seq).filter(|_| found.shared.is_empty()) {
-                    warnings.push(format!("nothing matches {} yet; it was not set", order.order.pattern));
+                if let Some(standing) = self.orders.get(*seq).filter(|_| found.shared.is_empty()) {
+                    warnings.push(format!("{}; it was not set", matches_nothing(&standing.order)));
                 }
                 self.orders.remove(*seq);
             }
@@ -202,24 +209,23 @@ impl Worker {
                 return Err(Refusal::Unsupported(sentence));
             }
             let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
-            let copy = order.copy.map(|id| self.module_key(id)).transpose()?;
+            let copy = order.copy.map(|id| self.module_key(id));
             Ok(NewOrder { pattern: Arc::new(pattern), order, copy, owner, by: Arc::clone(by) })
         };
         orders.into_iter().map(parse).collect()
     }
 
-    fn module_key(&self, id: u64) -> Result<ModuleKey, Refusal> {
+    /// The present life of a module; of one that is not loaded a life that none ever has.
+    fn module_key(&self, id: u64) -> ModuleKey {
         let module = usize::try_from(id).ok().and_then(|id| self.agent.modules.get(id));
-        module.map(|module| module.key).ok_or_else(|| {
-            Refusal::BadPattern(format!(
-                "no module with the id {id:#x} is loaded; `redial modules` lists them"
-            ))
-        })
+        module.map_or(ModuleKey { module_id: id, generation: 0 }, |module| module.key)
     }
 
     fn suggestions(&self, seqs: &[OrderSeq]) -> Vec<String> {
         let first = seqs.first().and_then(|seq| self.orders.get(*seq));
+        // A pattern can be mended; the id of a module cannot.
         first
+            .filter(|standing| standing.order.copy.is_none())
             .map(|standing| crate::catalogue::suggest::nearest(self.agent, &standing.pattern))
             .unwrap_or_default()
     }
@@ -265,14 +271,21 @@ impl Worker {
     pub(super) fn finish(&self, finish: Finish, answer: Answer) {
         let Finish { found, warnings, mut lease, held, change, by, lines, .. } = finish;
         let report = report(&self.agent.ledger.book(), &self.orders, &found, warnings);
-        for line in lines {
-            self.agent.server.audit.note_text(&by.user, &by.program, line);
+        let refused = if matches!(change, Recorded::Nothing) { "refused: " } else { "" };
+        // A large set must not push everything else out of the ring.
+        let (told, rest) = lines.split_at(lines.len().min(AUDITED));
+        for line in told {
+            self.agent.server.audit.note_text(&by.user, &by.program, format!("{refused}{line}"));
+        }
+        if !rest.is_empty() {
+            let more = format!("and {} more lines of the same set", rest.len());
+            self.agent.server.audit.note_text(&by.user, &by.program, more);
         }
         lease.keeps = held;
         drop(lease);
         self.agent.ledger.wake();
         answer.give(Ok(match change {
-            Recorded::Made(_) => Reply::Dialled(report),
+            Recorded::Made(_) | Recorded::Nothing => Reply::Dialled(report),
             Recorded::Undone(change) => Reply::Undone { what: change.what, report },
         }));
     }
@@ -284,6 +297,7 @@ impl Worker {
         match change {
             Recorded::Made(id) => self.history.forget(id, &seqs, &replaced),
             Recorded::Undone(change) => self.history.put_back(*change),
+            Recorded::Nothing => {}
         }
         let returned: Vec<OrderSeq> = replaced.iter().map(|standing| standing.seq).collect();
         found.rows.extend(self.scan_all(&returned).rows);
@@ -297,13 +311,17 @@ impl Worker {
     /// What a turn with these orders would do.
     pub(super) fn plan(&self, orders: Vec<Order>) -> Result<Reply, Refusal> {
         let mut then = self.orders.clone();
-        let mut seqs = Vec::with_capacity(orders.len());
-        for new in self.parse(orders, Owner::Kept, &Arc::default())? {
-            seqs.push(then.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?.seq);
+        let mut seqs: Vec<OrderSeq> = Vec::with_capacity(orders.len());
+        for new in self.parse(orders.clone(), Owner::Kept, &Arc::default())? {
+            let Added { seq, replaced } = then.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+            // A line that a later one of the set repeats matches what that one does.
+            let repeated = |one: &OrderSeq| replaced.iter().any(|standing| standing.seq == *one);
+            seqs.iter_mut().filter(|one| repeated(one)).for_each(|one| *one = seq);
+            seqs.push(seq);
         }
         let mut plan = foresee::foresee(self.agent, &then, &seqs);
-        let standing: Vec<&Standing> = seqs.iter().filter_map(|seq| then.get(*seq)).collect();
-        plan.warnings = shortened(foresee::matching_nothing(&plan, standing.into_iter()).collect());
+        let nothing = plan.per_order.iter().zip(&orders).filter(|(matches, _)| **matches == 0);
+        plan.warnings = shortened(nothing.map(|(_, order)| matches_nothing(order)).collect());
         if self.agent.runtime.suspends_to_rejit() && plan.to_request + plan.to_revert > 0 {
             plan.warnings.push("this runtime stops the program while it takes a request".into());
         }
@@ -321,6 +339,14 @@ impl Worker {
         if applied.asked >= TELLING {
             self.pace_ns = (begun.elapsed().as_nanos() / applied.asked as u128) as u64;
         }
+    }
+}
+
+/// The sentence about an order that matches nothing.
+fn matches_nothing(order: &Order) -> String {
+    match order.copy {
+        Some(copy) => format!("nothing in a module with the id {copy:#x} matches {}", order.pattern),
+        None => format!("nothing matches {} yet", order.pattern),
     }
 }
 

@@ -121,8 +121,9 @@ impl Session {
         let mut remains = Vec::new();
         if compilations > 0 {
             remains.push(format!(
-                "the runtime keeps about {} KiB for {compilations} recompilations until their AppDomain unloads",
-                compilations * CLR_BYTES_PER_COMPILATION / 1024
+                "the runtime keeps about {} KiB for {compilations} recompilation{} until their AppDomain unloads",
+                (compilations * CLR_BYTES_PER_COMPILATION).div_ceil(1024),
+                if compilations == 1 { "" } else { "s" },
             ));
         }
         if agent.worker_busy_for() >= HANGS {

@@ -42,6 +42,13 @@ impl Glob {
 /// Greedy with one step back to the last star: time at most the product of the lengths, no allocation.
 fn matches_runs(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    // Most names differ at their beginning already.
+    if let (Some(expected), Some(found)) = (pattern.first(), name.first())
+        && *expected != STAR as u8
+        && ![*expected, b' '].contains(found)
+    {
+        return false;
+    }
     let (mut p, mut n) = (0, 0);
     let mut last_star = None;
     while let Some(byte) = name.get(n) {
@@ -61,8 +68,14 @@ fn matches_runs(pattern: &str, name: &str) -> bool {
             _ => match last_star {
                 None => return false,
                 Some((after, from)) => {
+                    let rest = name.get(from + 1..).unwrap_or_default();
+                    let next = match pattern.get(after) {
+                        Some(expected) => rest.iter().position(|byte| byte == expected),
+                        None => Some(rest.len()),
+                    };
+                    let Some(skipped) = next else { return false };
                     p = after;
-                    n = from + 1;
+                    n = from + 1 + skipped;
                     last_star = Some((after, n));
                 }
             },

@@ -112,9 +112,9 @@ pub fn state(dial: &Dial) -> String {
     }
 }
 
-/// The pattern that names the method.
+/// What the method is called: a pattern for it too, but for pointers' stars, which a pattern has as `\\*`.
 pub fn name(dial: &Dial) -> String {
-    format!("{}!{}{}", dial.row.module, dial.row.method, dial.row.signature)
+    format!("{}!{}{}", dial.row.module, dial.row.method, words::plain_parameters(&dial.row.signature))
 }
 
 fn control_line(status: &AgentStatus) -> String {

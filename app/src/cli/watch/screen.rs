@@ -54,7 +54,7 @@ impl Screen {
         let ordered = self.order.order(dials);
         let places = Places::of(dials);
         if let Some((columns, rows)) = terminal() {
-            let lines = table(self.pid, dials.dropped(), &ordered, places, columns, rows);
+            let lines = table(self.pid, dials.late(), &ordered, places, columns, rows);
             // Up to the first line of the old table, and clear from there (ECMA-48 CUU, ED).
             if self.drawn > 0 {
                 self.out.text(&format!("\x1b[{}A\x1b[J", self.drawn))?;
@@ -75,7 +75,7 @@ impl Screen {
 /// The table for a terminal, never larger than it.
 fn table(
     pid: u32,
-    dropped: u64,
+    late: bool,
     ordered: &[&Dial],
     places: Places,
     columns: usize,
@@ -84,8 +84,8 @@ fn table(
     let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
     let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
     let mut head = format!("process {pid}: {}", words::count(ordered.len() as u64, "dial", "dials"));
-    if dropped > 0 {
-        head.push_str(&format!(", {} dropped", words::count(dropped, "update", "updates")));
+    if late {
+        head.push_str(", numbers are late");
     }
     let mut lines = vec![head];
     let mut headings = vec![number("CALLS"), number("PER SECOND"), text("STATE")];
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
-        table(42, 0, &ByRate::default().order(dials), Places::of(dials), columns, rows)
+        table(42, false, &ByRate::default().order(dials), Places::of(dials), columns, rows)
     }
 
     #[test]
