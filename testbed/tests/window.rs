@@ -177,7 +177,9 @@ fn a_whole_program_is_asked_about_then_turned() -> Result<()> {
     window.until("no question", |window| !window.says("dials to count?"))?;
     ensure!(!window.says("accepted"), "something was turned");
     window.0.key_press(Key::Space);
-    window.until("the question again", |window| window.says("dials to count?"))?;
+    window.until("the agent's plan", |window| {
+        window.says("dials to count?") && window.says("to be recompiled") && window.says("are generic")
+    })?;
     window.0.key_press(Key::Enter);
     window.until("the answer", |window| window.says("accepted") && window.says("without a body"))?;
     shop.rounds(5)?;
@@ -186,6 +188,28 @@ fn a_whole_program_is_asked_about_then_turned() -> Result<()> {
     let left: Vec<_> =
         shop.status()?.into_iter().filter(|(_, counted)| counted.state.contains("live")).collect();
     ensure!(left.is_empty(), "{left:?}");
+    shop.exit().map(drop)
+}
+
+/// What somebody else turned stands in the window with who did it, and is taken back from there.
+#[test]
+fn the_last_change_of_anyone_is_taken_back() -> Result<()> {
+    let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.filter("Shop.Cart.Add");
+    window.until("the method", |window| window.dial(ADD) == "off")?;
+    shop.redial("dial", &["Shop!Shop.Cart.Add", "count", "--for", "10m"])?.ok()?;
+    window.until("its dial", |window| window.dial(ADD).starts_with("count"))?;
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::I);
+    window.until("who turned it", |window| {
+        window.says("Shop!Shop.Cart.Add = count")
+            && window.says("redial dial (pid ")
+            && (window.says("kept for 9m ") || window.says("kept for 10m"))
+            && window.says("1 change can be taken back")
+    })?;
+    window.0.get_by_label("Undo the last change of anyone").click();
+    window.until("off", |window| window.dial(ADD) == "off" && window.says("0 changes can be taken back"))?;
     shop.exit().map(drop)
 }
 

@@ -46,10 +46,7 @@ impl Ranking {
         }
         let number_of = |rows: &[(RowId, u32)]| {
             let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(sort.key, row));
-            match rows {
-                [_] => numbers.last().unwrap_or(0),
-                _ => numbers.reduce(|one, other| together(sort.key, one, other)).unwrap_or(0),
-            }
+            numbers.reduce(|one, other| together(sort.key, one, other)).unwrap_or(0)
         };
         let methods = self.named.chunk_by(|one, other| one.1 == other.1);
         let key = |(place, rows): (usize, &[(RowId, u32)])| {

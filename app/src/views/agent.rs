@@ -27,7 +27,7 @@ pub fn show(
     egui::Window::new("Control, orders and who turned what")
         .open(&mut open)
         .collapsible(false)
-        .default_width((room.x - 80.0).clamp(200.0, 760.0))
+        .default_size([(room.x - 80.0).clamp(200.0, 760.0), (room.y - 80.0).clamp(200.0, 600.0)])
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
             ScrollArea::vertical().max_height(room.y - 140.0).show(ui, |ui| {

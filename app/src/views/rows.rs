@@ -215,7 +215,8 @@ impl Row<'_> {
     fn group(&self, ui: &mut Ui, commands: &mut Vec<Command>) -> (Face, String) {
         let Row { paint, connection, node, rect, .. } = self;
         let group = connection.group(*node);
-        let face = Face::of_group(&group);
+        let mut face = Face::of_group(&group);
+        let shared = shared_by(connection, *node);
         let what = match node {
             Node::Domain(_) => "AppDomain",
             Node::Module(_) => "module",
@@ -252,8 +253,12 @@ impl Row<'_> {
         let mut name = Name::new(&title, connection, paint.palette);
         name.part(0..title.len(), paint.palette.text);
         let count = words::methods(row.methods.into());
-        if let Some(shared) = shared_by(connection, *node) {
-            name.remark(&format!("   {shared}"), paint.palette.asked);
+        if let Some(shared) = shared {
+            // In the state's column it is read in a narrow table too.
+            match face.says.is_empty() {
+                true => face.says = shared,
+                false => name.remark(&format!("   {shared}"), paint.palette.asked),
+            }
             self.hover_shared(ui);
         }
         name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);

@@ -6,16 +6,19 @@ use crate::model::catalogue::builder::tests::{module, page};
 use crate::model::catalogue::tests::method;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 
-const WORK: [(&str, &str, &str, u32); 3] = [
+/// Type, method, signature, token.
+type Row = (&'static str, &'static str, &'static str, u32);
+
+const WORK: [Row; 3] = [
     ("Domains.Work", "Add", "(int)", 0x0600_0001),
     ("Domains.Work", "Same", "()", 0x0600_0002),
     ("Domains.Box<T>", "Size", "()", 0x0600_0003),
 ];
-const CORE: [(&str, &str, &str, u32); 2] =
+const CORE: [Row; 2] =
     [("System.Version", "Parse", "(string)", 0x0600_0011), ("System.String", "Trim", "()", 0x0600_0012)];
 
 /// A catalogue of these modules, in domains of these names (ids 1, 2, …) and one (id 99) for what they share.
-pub fn made(names: &[&str], modules: &[(ModuleRow, &[(&str, &str, &str, u32)])]) -> Catalogue {
+pub fn made(names: &[&str], modules: &[(ModuleRow, &[Row])]) -> Catalogue {
     let mut domains: Vec<DomainRow> = (1..)
         .zip(names)
         .map(|(id, name)| DomainRow { id, name: (*name).to_owned(), shared: false })
@@ -53,7 +56,7 @@ pub fn domains() -> Catalogue {
 /// Three load contexts' copies in one domain, and one of another build, in which tokens are others.
 pub fn contexts() -> Catalogue {
     let own = |index: u64| copy(index, "Copied", "work", &[1]);
-    let newer: [(&str, &str, &str, u32); 2] =
+    let newer: [Row; 2] =
         [("Domains.Work", "Other", "()", 0x0600_0001), ("Domains.Work", "Add", "(int)", 0x0600_0002)];
     made(
         &["clrhost"],
