@@ -9,6 +9,7 @@ use crate::clr::bindings::{
     COR_PRF_MONITOR_MODULE_LOADS, ICorProfilerFunctionControl,
 };
 use crate::clr::function_control::set_body;
+use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::il::{self, Prologue};
 use crate::inlining::Inlining;
@@ -194,12 +195,11 @@ impl Agent {
     /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
     pub fn module_loaded(&self, id: usize) {
         let Some(module) = self.modules.read(&self.info, id) else { return };
-        if self.is_core_library(&module) {
-            self.choose_call_form(&module);
-        }
-        if !module.dynamic && !module.collectible && tokens::must_be_widened(self, &module) {
+        if !module.dynamic && !module.collectible {
             // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
-            let _ = self.call_sites(&module);
+            if let Err(e) = tokens::open(self, &module) {
+                let _ = module.call_sites.set(Err(e));
+            }
         }
         if !self.modules.publish(&module) {
             return;
@@ -362,18 +362,16 @@ impl Agent {
         patterns.iter().any(|pattern| pattern.matches_assembly(assembly))
     }
 
-    /// How leaves are called: by whether the core library has the type that the cheap form needs.
+    /// How leaves are called: by whether the core library has the type that the cheap form needs. Looked up at the first
+    /// dial: names are found slowly the first time.
     pub fn call_form(&self) -> CallForm {
-        self.call_form.get().copied().unwrap_or(CallForm::Transition)
-    }
-
-    fn choose_call_form(&self, core_library: &Module) {
-        let suppress = core_library.with_metadata(&self.info, |import| {
-            import.find_type_def(crate::probes::form::SUPPRESS_NAME).is_some()
-        });
-        let form = if suppress == Some(true) { CallForm::Suppressed } else { CallForm::Transition };
-        // A second core library (none is known) changes nothing.
-        let _ = self.call_form.set(form);
+        *self.call_form.get_or_init(|| {
+            let has_it = |module: &Arc<Module>| {
+                let find = |import: &Import| import.find_type_def(form::SUPPRESS_NAME).is_some();
+                self.is_core_library(module) && module.with_metadata(&self.info, find) == Some(true)
+            };
+            if self.modules.all().iter().any(has_it) { CallForm::Suppressed } else { CallForm::Transition }
+        })
     }
 
     /// The probe's call sites in a module, made at its first dial.

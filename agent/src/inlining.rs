@@ -55,6 +55,8 @@ impl Inlining {
 
     /// Bytes used, an estimate.
     pub fn bytes(&self) -> usize {
-        lock(&self.seen).capacity() * 17
+        let vetoed = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner()).capacity();
+        // An entry has 16 bytes and one of control; one in eight stays empty.
+        (lock(&self.seen).capacity() + vetoed) * 17 * 8 / 7
     }
 }

@@ -1,7 +1,7 @@
 //! Threads of reflection over a module while its methods are dialled and reverted: the metadata that the probe's
 //! token is added to must not move under its readers.
 //!
-//! A module's metadata is opened for writing once, at its first dial, so fresh processes are what counts.
+//! What is added first counts most, so fresh processes do.
 
 use std::process::Command;
 
@@ -11,11 +11,12 @@ use redial_protocol::report::DialReport;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live};
-use redial_testbed::{generate, on_each_runtime, programs};
+use redial_testbed::{generate, on_each_runtime, programs, soak};
 
 on_each_runtime!(
     ten_thousand_methods_turned_under_reflection,
     many_first_dials_under_reflection,
+    first_dials_of_a_small_module_under_reflection,
     the_core_library_turned_under_reflection,
 );
 
@@ -86,7 +87,7 @@ fn ten_thousand_methods_turned_under_reflection(runtime: Runtime) -> Result<()> 
 
 /// The first dial of a module, which opens its metadata for writing, in one fresh process after another.
 fn many_first_dials_under_reflection(runtime: Runtime) -> Result<()> {
-    for _ in 0..8 {
+    for _ in 0..soak::scaled(8, 20) {
         let mut live = reflect(runtime, &big()?)?;
         let mut controller = live.controller()?;
         live.host.ask("start", "started")?;
@@ -94,6 +95,24 @@ fn many_first_dials_under_reflection(runtime: Runtime) -> Result<()> {
         // One method first: the write alone, with readers everywhere.
         all_accepted(&controller.dial("Big!Big.C50.M0", Level::Count, Stay::Held)?)?;
         all_accepted(&controller.dial(BIG, Level::Count, Stay::Held)?)?;
+        another_pass(&mut live)?;
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+/// The same of a module that stays far from the limits of its tables. Where modules were opened for writing at their
+/// first dial, one such process in seventy crashed.
+fn first_dials_of_a_small_module_under_reflection(runtime: Runtime) -> Result<()> {
+    let small = generate::hot_library()?;
+    let small = small.to_str().context("the cache folder's name is text")?;
+    for _ in 0..soak::scaled(8, 50) {
+        let mut live = reflect(runtime, small)?;
+        let mut controller = live.controller()?;
+        live.host.ask("start", "started")?;
+        another_pass(&mut live)?;
+        all_accepted(&controller.dial("Hot!Hot.H0.M0", Level::Count, Stay::Held)?)?;
+        all_accepted(&controller.dial("Hot!Hot.H*.*", Level::Count, Stay::Held)?)?;
         another_pass(&mut live)?;
         end(live, controller)?;
     }

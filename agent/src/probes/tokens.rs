@@ -17,15 +17,30 @@ use std::collections::{BTreeSet, HashMap};
 /// Variables of the smallest filler: more of one kind than any body has.
 const FILLER: usize = 333;
 
-/// Whether a module's metadata must be widened as it loads ([`room`]); notes how much room it has otherwise.
-pub fn must_be_widened(agent: &Agent, module: &Module) -> bool {
-    let sizes = module.with_metadata(&agent.info, |import| import.sizes().ok()).flatten();
-    let room = sizes.and_then(|sizes| Room::of(&sizes));
-    lock(&module.local_sigs).room = room.unwrap_or_default();
-    room.is_none()
+/// Opens a module's metadata for writing as the module loads, before anybody reads it. Done later, beside readers, it
+/// ended hosts: a reader sees tables that are being made writable. One without room ([`room`]) is widened as well.
+///
+/// # Errors
+/// When the metadata cannot be extended.
+pub fn open(agent: &Agent, module: &Module) -> Result<(), ClrError> {
+    let emitter = agent.info.emitter(module.id())?;
+    let sizes = agent.info.import(module.id())?.sizes()?;
+    let room = match Room::of(&sizes) {
+        Some(room) => room,
+        None => {
+            // Surely new, so that it surely is added; the addition that follows finds the limit passed and widens.
+            let filler = write_locals(&vec![Type::I4; room::missing(sizes.blobs) + FILLER]);
+            emitter.stand_alone_sig(&filler.unwrap_or_default())?;
+            emitter.stand_alone_sig(&SELDOM_SIGNATURE)?;
+            agent.info.apply_metadata(module.id())?;
+            Room::Wide
+        }
+    };
+    lock(&module.local_sigs).room = room;
+    Ok(())
 }
 
-/// The call sites' tokens in `module`. Its metadata is widened where it has no room.
+/// The call sites' tokens in `module`, which has been opened.
 ///
 /// # Errors
 /// When the module is gone or its metadata cannot be extended.
@@ -33,18 +48,10 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
     let gone = ClrError { call: "GetModuleMetaData", hresult: E_FAIL };
     module
         .while_loaded(|| {
-            let import = agent.info.import(module.id())?;
-            let sizes = import.sizes()?;
             let emitter = agent.info.emitter(module.id())?;
-            let wide = Room::of(&sizes).is_none();
-            if wide {
-                // Surely new, so that it surely is added; the additions that follow find the limit passed and widen.
-                let filler = write_locals(&vec![Type::I4; room::missing(sizes.blobs) + FILLER]);
-                emitter.stand_alone_sig(&filler.unwrap_or_default())?;
-            }
             let form = agent.call_form();
             let suppress = match form {
-                CallForm::Suppressed => suppress_type(&import, &emitter)?,
+                CallForm::Suppressed => suppress_type(&agent.info.import(module.id())?, &emitter)?,
                 CallForm::Transition => 0,
             };
             let sites = CallSites {
@@ -52,9 +59,6 @@ pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
                 seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
             };
             agent.info.apply_metadata(module.id())?;
-            if wide {
-                lock(&module.local_sigs).room = Room::Wide;
-            }
             Ok(sites)
         })
         .unwrap_or(Err(gone))

@@ -44,6 +44,9 @@ pub struct Open {
 /// Tells live threads apart.
 pub type ThreadMark = usize;
 
+/// What an allocator keeps beside an allocation, and rounds it up by, on average (glibc: 8 and 0–15 bytes).
+const ALLOCATION: usize = 16;
+
 /// Which copy a row is about; it never changes, so it can be looked at without the ledger's lock.
 pub struct Identity {
     /// Its module.
@@ -65,6 +68,14 @@ impl Identity {
     /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
     pub fn full_name(&self) -> String {
         self.names.full_name(&self.module.name)
+    }
+
+    /// Bytes allocated for it, the type's name apart, which the methods of a type share.
+    fn bytes(&self) -> usize {
+        let strings = [&self.names.method, &self.names.signature, &self.names.name].map(String::capacity);
+        let canonical = self.names.canonical.as_ref().map_or(0, |canonical| canonical.len());
+        let counts = 2 * size_of::<usize>();
+        size_of::<Identity>() + counts + strings.iter().sum::<usize>() + canonical + 4 * ALLOCATION
     }
 
     /// Whether a pattern means this copy.
@@ -145,6 +156,16 @@ impl Row {
         }
     }
 
+    /// Bytes allocated for what the row points to, and beside its own.
+    pub fn bytes_behind(&self) -> usize {
+        let open: usize = self.instances.iter().map(|compiled| compiled.open.capacity()).sum();
+        self.what.bytes()
+            + self.orders.capacity() * size_of::<OrderSeq>()
+            + self.instances.capacity() * size_of::<Compiled>()
+            + open * size_of::<Open>()
+            + 4 * ALLOCATION
+    }
+
     /// Whether a turn may ask the CLR for it: refused, failed and lost copies stay as they are.
     pub fn is_dialable(&self) -> bool {
         !matches!(self.state, State::Refused | State::Failed | State::Lost)
@@ -199,17 +220,7 @@ impl Row {
 
     /// Why it is refused, failed, or what is missing from its count, as a sentence.
     pub fn note(&self) -> Option<String> {
-        match self.reason {
-            Some((Reason::Hresult, hresult)) => {
-                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
-                Some(format!("{}: {words}", Reason::Hresult.sentence()))
-            }
-            Some((reason, _)) => Some(reason.sentence().to_owned()),
-            None if self.inlined_before && self.wanted > Level::Off => {
-                Some("already inlined into compiled callers; calls from there are not counted".to_owned())
-            }
-            None => None,
-        }
+        self.why().sentence()
     }
 
     /// The row as it travels.
@@ -235,16 +246,69 @@ impl Row {
         self.instances.iter().map(|c| Instance { id: c.id, state: c.state }).collect()
     }
 
-    /// The row's present state as a transition, its instances apart.
-    pub fn transition(&self, t_ms: u64) -> Transition {
-        Transition {
+    /// The row's present state.
+    pub fn moment(&self, t_ms: u64) -> Moment {
+        Moment {
             row: self.id,
             t_ms,
             wanted: self.wanted,
             state: self.state,
             version: self.live_version,
-            instances: Vec::new(),
-            note: self.note(),
+            why: self.why(),
+        }
+    }
+
+    fn why(&self) -> Why {
+        Why { reason: self.reason, inlined_before: self.inlined_before && self.wanted > Level::Off }
+    }
+}
+
+/// A row's state at one time: what is kept of a transition. It owns nothing, so thousands cost little.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The row.
+    pub row: RowId,
+    t_ms: u64,
+    wanted: Level,
+    state: State,
+    version: Option<u32>,
+    why: Why,
+}
+
+impl Moment {
+    /// As it travels, with the instances told along.
+    pub fn told(&self, instances: Vec<Instance>) -> Transition {
+        Transition {
+            row: self.row,
+            t_ms: self.t_ms,
+            wanted: self.wanted,
+            state: self.state,
+            version: self.version,
+            instances,
+            note: self.why.sentence(),
+        }
+    }
+}
+
+/// What a row's note is made from.
+#[derive(Clone, Copy, Debug)]
+struct Why {
+    reason: Option<(Reason, u32)>,
+    inlined_before: bool,
+}
+
+impl Why {
+    fn sentence(self) -> Option<String> {
+        match self.reason {
+            Some((Reason::Hresult, hresult)) => {
+                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
+                Some(format!("{}: {words}", Reason::Hresult.sentence()))
+            }
+            Some((reason, _)) => Some(reason.sentence().to_owned()),
+            None if self.inlined_before => {
+                Some("already inlined into compiled callers; calls from there are not counted".to_owned())
+            }
+            None => None,
         }
     }
 }

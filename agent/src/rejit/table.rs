@@ -91,16 +91,10 @@ impl Table {
         }
     }
 
-    /// Bytes of the table and of what its rows own, an estimate.
+    /// Bytes of the table and of what its rows own, each allocation with what the allocator keeps beside it.
     pub fn bytes(&self) -> usize {
-        let owned = |row: &Row| {
-            row.what.names.method.len()
-                + row.what.names.signature.len()
-                + row.instances.len() * size_of::<super::row::Compiled>()
-        };
-        self.rows.capacity() * size_of::<Option<Box<Row>>>()
-            + self.present * (size_of::<Row>() + size_of::<Identity>() + 96)
-            + self.iter().map(owned).sum::<usize>()
+        let of_row = |row: &Row| size_of::<Row>() + row.bytes_behind();
+        self.rows.capacity() * size_of::<Option<Box<Row>>>() + self.iter().map(of_row).sum::<usize>()
     }
 }
 

@@ -1,4 +1,4 @@
-//! COM by hand: one class factory, one callback object, neither ever freed. Every callback but two does nothing.
+//! COM by hand: one class factory, one callback object, neither ever freed. Every callback but three does nothing.
 
 use core::ffi::c_void;
 
@@ -42,6 +42,8 @@ static CALLBACK_TABLE: [Slot; SLOTS] = {
     let mut table = unknown();
     table[3] = Slot(initialize as *const ());
     table[4] = Slot(shutdown as *const ());
+    // `JITInlining` (corprof.idl): the only one under our masks with something to answer.
+    table[28] = Slot(may_inline as *const ());
     table
 };
 
@@ -55,6 +57,17 @@ const fn unknown() -> [Slot; SLOTS] {
 }
 
 unsafe extern "system" fn succeed() -> Hresult {
+    S_OK
+}
+
+unsafe extern "system" fn may_inline(
+    _this: *mut c_void,
+    _caller: usize,
+    _callee: usize,
+    allowed: *mut i32,
+) -> Hresult {
+    // SAFETY: the CLR passes room for a BOOL.
+    unsafe { *allowed = 1 };
     S_OK
 }
 

@@ -40,12 +40,12 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let memory = std::cell::RefCell::new((Vec::new(), Vec::new()));
     let pairs = bench.pairs(
         || {
-            let Timed { milliseconds, peak_mib } = compile(false)?;
+            let Timed { milliseconds, peak_mib, .. } = compile(false)?;
             memory.borrow_mut().0.push(peak_mib);
             Ok(milliseconds)
         },
         || {
-            let Timed { milliseconds, peak_mib } = compile(true)?;
+            let Timed { milliseconds, peak_mib, .. } = compile(true)?;
             memory.borrow_mut().1.push(peak_mib);
             Ok(milliseconds)
         },

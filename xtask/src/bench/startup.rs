@@ -1,5 +1,8 @@
-//! Row `startup`: what the agent and its startup flags add to a program from start to end, nothing dialled.
+//! Row `startup`: what the agent, and each of its startup flags alone, add to a program from start to end, nothing
+//! dialled.
 
+use std::cell::RefCell;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
@@ -9,56 +12,96 @@ use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
 use super::Bench;
-use super::report::{Limit, Row};
-use super::timed::timed;
+use super::report::{Limit, Pair, Row};
+use super::timed::{Timed, timed};
 use crate::build;
 use crate::process::checkout;
-
-/// Variables that make the agent ask for other flags than its own choice, with a name for the table.
-const FLAGS: &[(&str, &[(&str, &str)])] = &[("", &[]), (", --no-inlining", &[("REDIAL_NO_INLINING", "1")])];
 
 /// A real program may take 5 % longer.
 const SLOWER: f64 = 1.05;
 
+/// What is in the program.
+struct Loaded<'b> {
+    /// Name for the table.
+    name: &'static str,
+    /// The profiler.
+    library: &'b Path,
+    /// Its environment.
+    variable: Option<(&'static str, &'static str)>,
+}
+
+/// Flags of `COR_PRF_MONITOR` (corprof.idl), asked for by a profiler that does nothing at any event.
+const FLAGS: &[(&str, &str)] = &[
+    (", an empty profiler, no flags", "0"),
+    (", an empty profiler, ENABLE_REJIT", "262144"),
+    (", an empty profiler, MODULE, ASSEMBLY and APPDOMAIN_LOADS", "28"),
+    (", an empty profiler, JIT_COMPILATION", "32"),
+    (", an empty profiler, all of these", "262204"),
+    (", an empty profiler, DISABLE_ALL_NGEN_IMAGES", "2147483648"),
+];
+
 /// Times a hello world everywhere, and the C# compiler, a real program of some seconds, where it runs.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
+    let empty = build::bench_hooks()?;
+    let agent = |name, variable| Loaded { name, library: bench.built.agent(), variable };
+    let mut all = vec![agent("", None), agent(", --no-inlining", Some(("REDIAL_NO_INLINING", "1")))];
+    all.extend(FLAGS.iter().map(|(name, mask)| Loaded {
+        name,
+        library: &empty,
+        variable: Some(("BENCH_MASK", mask)),
+    }));
+
     let hello = programs::named("hello")?;
     let mut rows = Vec::new();
-    for (flags, variables) in FLAGS {
-        let subject = format!("hello world{flags}");
-        rows.push(row(bench, runtime, subject, variables, || hello.command(runtime))?);
+    for loaded in &all {
+        rows.extend(measured(bench, runtime, "hello world", loaded, || hello.command(runtime))?);
     }
     if runtime == Runtime::V8_0 {
         let source = checkout().join("testbed/programs/hello.cs");
         let out = build::target_folder().join("bench-hello.dll");
         let compilation = Compilation::program("hello", vec![source]);
-        for (flags, variables) in FLAGS {
-            let subject = format!("C# compiler{flags}");
-            let row = row(bench, runtime, subject, variables, || compilation.command(runtime, &out))?;
-            // The other flags are asked for by the user, who knows that they slow the host.
-            rows.push(if variables.is_empty() { row.at_most(Limit::Ratio(SLOWER)) } else { row });
+        for loaded in &all {
+            let both =
+                measured(bench, runtime, "C# compiler", loaded, || compilation.command(runtime, &out))?;
+            // The other flags are asked for by the user, who knows that they slow the host, or by nobody.
+            let limit = if loaded.name.is_empty() { Limit::Ratio(SLOWER) } else { Limit::None };
+            rows.extend(both.map(|row| row.at_most(limit)));
         }
     }
     Ok(rows)
 }
 
-fn row(
+/// The clock's row, and that of the processor time, which others on the machine disturb less.
+fn measured(
     bench: &Bench,
     runtime: Runtime,
-    subject: String,
-    variables: &[(&str, &str)],
+    program: &str,
+    loaded: &Loaded<'_>,
     start: impl Fn() -> Result<Command>,
-) -> Result<Row> {
+) -> Result<[Row; 2]> {
     // The first start reads everything from disk.
     timed(start()?)?;
+    let processor = RefCell::new((Vec::new(), Vec::new()));
     let pairs = bench.pairs(
-        || Ok(timed(start()?)?.milliseconds),
+        || {
+            let Timed { milliseconds, processor: busy, .. } = timed(start()?)?;
+            processor.borrow_mut().0.push(busy);
+            Ok(milliseconds)
+        },
         || {
             let mut command = start()?;
-            host::load_agent_from(&mut command, bench.built.agent());
-            command.envs(variables.iter().copied());
-            Ok(timed(command)?.milliseconds)
+            host::load_agent_from(&mut command, loaded.library);
+            command.envs(loaded.variable);
+            let Timed { milliseconds, processor: busy, .. } = timed(command)?;
+            processor.borrow_mut().1.push(busy);
+            Ok(milliseconds)
         },
     )?;
-    Ok(Row::of(subject, runtime.name(), "ms", pairs))
+    let (plain, dialled) = processor.into_inner();
+    let busy = plain.into_iter().zip(dialled).map(|(plain, dialled)| Pair { plain, dialled }).collect();
+    let subject = format!("{program}{}", loaded.name);
+    Ok([
+        Row::of(subject.clone(), runtime.name(), "ms", pairs),
+        Row::of(subject, runtime.name(), "ms of processor time", busy),
+    ])
 }

@@ -10,6 +10,8 @@ use anyhow::{Context, Result, bail};
 pub struct Timed {
     /// From start to end.
     pub milliseconds: f64,
+    /// Processor time of all its threads, in milliseconds; 0 where the system does not tell.
+    pub processor: f64,
     /// Its peak of resident memory; 0 where the system does not tell.
     pub peak_mib: f64,
 }
@@ -24,12 +26,12 @@ pub fn timed(mut command: Command) -> Result<Timed> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.1);
     let begin = Instant::now();
     let mut child = command.spawn().context("the program cannot be started")?;
-    let (success, peak_mib) = wait(&mut child)?;
+    let (success, peak_mib, processor) = wait(&mut child)?;
     let milliseconds = begin.elapsed().as_secs_f64() * 1000.0;
     if !success {
         bail!("the program failed: {}", std::fs::read_to_string(errors.0).unwrap_or_default());
     }
-    Ok(Timed { milliseconds, peak_mib })
+    Ok(Timed { milliseconds, processor, peak_mib })
 }
 
 fn tempfile() -> Result<(std::path::PathBuf, std::fs::File)> {
@@ -38,8 +40,9 @@ fn tempfile() -> Result<(std::path::PathBuf, std::fs::File)> {
     Ok((path, file))
 }
 
+/// Whether it succeeded, its peak of memory in MiB, its processor time in milliseconds.
 #[cfg(unix)]
-fn wait(child: &mut std::process::Child) -> Result<(bool, f64)> {
+fn wait(child: &mut std::process::Child) -> Result<(bool, f64, f64)> {
     let pid = i32::try_from(child.id()).context("a process id beyond its type")?;
     let mut status = 0;
     // SAFETY: all-zero bytes are a valid rusage; wait4 overwrites it.
@@ -53,10 +56,12 @@ fn wait(child: &mut std::process::Child) -> Result<(bool, f64)> {
     }
     let success = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
     // KiB on Linux.
-    Ok((success, usage.ru_maxrss as f64 / 1024.0))
+    let milliseconds = |time: libc::timeval| time.tv_sec as f64 * 1000.0 + time.tv_usec as f64 / 1000.0;
+    let processor = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
+    Ok((success, usage.ru_maxrss as f64 / 1024.0, processor))
 }
 
 #[cfg(not(unix))]
-fn wait(child: &mut std::process::Child) -> Result<(bool, f64)> {
-    Ok((child.wait()?.success(), 0.0))
+fn wait(child: &mut std::process::Child) -> Result<(bool, f64, f64)> {
+    Ok((child.wait()?.success(), 0.0, 0.0))
 }
