@@ -2,9 +2,9 @@
 //! it. Here stand names, keys and reasons; what a command does is `desktop`'s.
 #![forbid(unsafe_code)]
 
-use crate::model::ids::Node;
+use crate::model::connection::Targets;
+use crate::model::ids::{Node, Ticket};
 use crate::model::list::Sort;
-use crate::model::methodset::MethodSet;
 use crate::model::selection::Mode;
 use crate::persist::ThemeChoice;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
@@ -22,10 +22,10 @@ pub enum Command {
     TurnUp,
     /// The dials of the selected methods one level down.
     TurnDown,
-    /// The dials of these methods to a level.
+    /// The dials of these copies to a level.
     Turn {
         /// Which.
-        methods: MethodSet,
+        targets: Targets,
         /// The level.
         level: Level,
     },
@@ -33,6 +33,18 @@ pub enum Command {
     NotOffered(Level),
     /// Does the large turn that was asked about.
     ConfirmTurn,
+    /// Turns methods for all the AppDomains that share them, as was asked.
+    ShareTurn,
+    /// Turns what was asked for without the methods that other AppDomains share.
+    LeaveShared,
+    /// Stops a turn that is under way, and undoes what it did so far.
+    CancelTurn(Ticket),
+    /// Takes the last change back, whoever made it.
+    UndoOfAnyone,
+    /// Copies of a method as one row, or each as its own.
+    MergeCopies,
+    /// Who has control, which orders stand, who turned what.
+    Agent,
     /// Takes the last turn of dials back.
     Undo,
     /// Does again what was taken back.
@@ -131,6 +143,8 @@ pub struct Situation {
     pub undo: bool,
     /// A turn can be done again.
     pub redo: bool,
+    /// Some change of somebody's can be taken back.
+    pub undo_of_anyone: bool,
     /// The demo program was found.
     pub demo: bool,
     /// What can be switched and is on now.
@@ -146,6 +160,8 @@ pub struct Switches {
     pub hide_framework: bool,
     /// Methods stand as a tree.
     pub tree: bool,
+    /// Copies are merged.
+    pub merge_copies: bool,
     /// The order is held.
     pub hold_order: bool,
     /// The log is shown.
@@ -165,7 +181,9 @@ pub const MENUS: &[(&str, &[Command])] = &[
             Command::TurnDown,
             Command::Undo,
             Command::Redo,
+            Command::UndoOfAnyone,
             Command::TakeControl,
+            Command::Agent,
         ],
     ),
     (
@@ -176,6 +194,7 @@ pub const MENUS: &[(&str, &[Command])] = &[
             Command::OnlyDialled,
             Command::HideFramework,
             Command::Tree,
+            Command::MergeCopies,
             Command::HoldOrder,
             Command::SelectAll,
             Command::Copy(Form::Text),
@@ -219,6 +238,12 @@ impl Command {
             Command::Turn { .. } => "Turn dials",
             Command::NotOffered(_) => "Turn to a level that is not offered",
             Command::ConfirmTurn => "Turn many dials",
+            Command::ShareTurn => "Dial for all of them",
+            Command::LeaveShared => "Leave the shared methods out",
+            Command::CancelTurn(_) => "Stop the turn",
+            Command::UndoOfAnyone => "Undo the last change of anyone",
+            Command::MergeCopies => "Merge copies",
+            Command::Agent => "Control, orders and who turned what…",
             Command::Undo => "Undo the last turn",
             Command::Redo => "Redo",
             Command::TakeControl => "Take control",
@@ -277,6 +302,8 @@ impl Command {
             Command::OnlyDialled => ctrl(Key::D),
             Command::HideFramework => ctrl(Key::H),
             Command::Tree => ctrl(Key::T),
+            Command::MergeCopies => ctrl(Key::M),
+            Command::Agent => ctrl(Key::I),
             Command::HoldOrder => ctrl(Key::O),
             Command::SelectAll => ctrl(Key::A),
             Command::Copy(Form::Text) => ctrl(Key::C),
@@ -321,6 +348,26 @@ impl Command {
         )
     }
 
+    /// What it does, where its name does not say all of it.
+    pub fn explained(&self) -> Option<&'static str> {
+        match self {
+            Command::Undo => Some(
+                "takes back the last turn made in this window; what others turned stays as it is, unless the same \
+                 methods were turned here",
+            ),
+            Command::Redo => Some("does again what was undone last in this window"),
+            Command::UndoOfAnyone => Some(
+                "takes back the last change of anybody: of this window, of `redial dial`, of another user; the agent's \
+                 list of who turned what names it",
+            ),
+            Command::MergeCopies => Some(
+                "on: one row a method; its dial is for all its copies, in every AppDomain and load context, now and \
+                 later. Off: a row a copy; its dial is for that copy or AppDomain alone",
+            ),
+            _ => None,
+        }
+    }
+
     /// Of a switch, whether it is on.
     pub fn is_on(&self, now: &Situation) -> Option<bool> {
         let switches = &now.switches;
@@ -328,6 +375,7 @@ impl Command {
             Command::OnlyDialled => Some(switches.only_dialled),
             Command::HideFramework => Some(switches.hide_framework),
             Command::Tree => Some(switches.tree),
+            Command::MergeCopies => Some(switches.merge_copies),
             Command::HoldOrder => Some(switches.hold_order),
             Command::Log => Some(switches.log),
             Command::Theme(theme) => Some(switches.theme == *theme),
@@ -343,7 +391,14 @@ impl Command {
                 need(now.connected, "no agent is connected")?;
                 need(now.selected > 0, "no method is selected")
             }
-            Command::Turn { .. } | Command::ConfirmTurn => need(now.connected, "no agent is connected"),
+            Command::Turn { .. } | Command::ConfirmTurn | Command::ShareTurn | Command::LeaveShared => {
+                need(now.connected, "no agent is connected")
+            }
+            Command::Agent => need(now.connected, "no agent is connected"),
+            Command::UndoOfAnyone => {
+                need(now.connected, "no agent is connected")?;
+                need(now.undo_of_anyone, "there is no change to take back")
+            }
             Command::TakeControl => {
                 need(now.connected, "no agent is connected")?;
                 need(now.control_elsewhere, "no turn was refused for want of control")

@@ -53,6 +53,8 @@ pub struct Settings {
     pub hide_framework: bool,
     /// Whether methods stand as a tree.
     pub tree: bool,
+    /// Whether copies of one method are one row.
+    pub merge_copies: bool,
     /// The launch dialog's last program and arguments.
     pub launch: Launch,
 }
@@ -88,6 +90,7 @@ impl Default for Settings {
             log_open: true,
             hide_framework: true,
             tree: false,
+            merge_copies: false,
             launch: Launch::default(),
         }
     }

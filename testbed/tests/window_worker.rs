@@ -110,8 +110,9 @@ impl Window {
         let now = self.now();
         let Model { connections, current, log, .. } = &mut self.model;
         let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
-        let turn =
-            connection.turn(&MethodSet::one(method), level, take, log, now).map_err(anyhow::Error::msg)?;
+        let turn = connection
+            .turn(&connection.reaching(&MethodSet::one(method)), level, take, log, now)
+            .map_err(anyhow::Error::msg)?;
         let dial = connection.dial(method);
         ensure!(dial.pending && dial.wanted == level, "it is pending before anything was sent: {dial:?}");
         self.worker.send(Command::Turn(turn));

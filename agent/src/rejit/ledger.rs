@@ -3,7 +3,7 @@
 //! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
 #![forbid(unsafe_code)]
 
-use super::row::{Identity, Open, Row, ThreadMark};
+use super::row::{Identity, Moment, Open, Row, ThreadMark};
 use super::table::Table;
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::{self, Slot};
@@ -35,7 +35,7 @@ pub struct Book {
     rows: Table,
     /// Rows of loaded modules by what callbacks bring: ModuleID, then the row of the MethodDef table.
     live: HashMap<usize, Vec<Option<RowId>>>,
-    ring: VecDeque<Transition>,
+    ring: VecDeque<Moment>,
     /// Number of the ring's first entry.
     ring_first: u64,
     free_slots: Vec<Slot>,
@@ -196,12 +196,12 @@ impl Book {
 
     /// Puts a row's present state into the ring.
     pub fn announce(&mut self, id: RowId, now: u64) {
-        let Some(transition) = self.row(id).map(|row| row.transition(now)) else { return };
+        let Some(moment) = self.row(id).map(|row| row.moment(now)) else { return };
         if self.ring.len() >= RING {
             self.ring.pop_front();
             self.ring_first += 1;
         }
-        self.ring.push_back(transition);
+        self.ring.push_back(moment);
     }
 
     /// Number the next transition will have.
@@ -214,13 +214,14 @@ impl Book {
     pub fn transitions(&self, seen: u64, limit: usize) -> (Vec<Transition>, u64) {
         let lost = self.ring_first.saturating_sub(seen);
         let skip = seen.saturating_sub(self.ring_first) as usize;
-        let mut page: Vec<Transition> = self.ring.iter().skip(skip).take(limit).cloned().collect();
+        let moments: Vec<&Moment> = self.ring.iter().skip(skip).take(limit).collect();
         let mut brought = HashSet::new();
-        for transition in page.iter_mut().rev() {
-            if brought.insert(transition.row) {
-                transition.instances = self.row(transition.row).map(Row::shown_instances).unwrap_or_default();
-            }
-        }
+        let told = |moment: &&Moment| {
+            let row = self.row(moment.row).filter(|_| brought.insert(moment.row));
+            moment.told(row.map(Row::shown_instances).unwrap_or_default())
+        };
+        let mut page: Vec<Transition> = moments.iter().rev().map(told).collect();
+        page.reverse();
         (page, lost)
     }
 
@@ -396,13 +397,11 @@ impl Book {
     /// Bytes of the table: what was allocated for it, each allocation with what the allocator keeps beside it.
     pub fn bytes(&self) -> usize {
         let live: usize = self.live.values().map(|rows| rows.capacity() * size_of::<Option<RowId>>()).sum();
-        let notes: usize = self.ring.iter().filter_map(|t| t.note.as_ref()).map(String::capacity).sum();
         self.rows.bytes()
             + live
             + self.counted.capacity() * size_of::<Counted>()
             + self.free_slots.capacity() * size_of::<Slot>()
-            + self.ring.capacity() * size_of::<Transition>()
-            + notes
+            + self.ring.capacity() * size_of::<Moment>()
     }
 }
 

@@ -223,25 +223,7 @@ impl Row {
 
     /// Why it is refused, failed, or what is missing from its count, as a sentence.
     pub fn note(&self) -> Option<String> {
-        match self.reason {
-            Some((Reason::Hresult, hresult)) => {
-                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
-                Some(format!("{}: {words}", Reason::Hresult.sentence()))
-            }
-            Some((reason, _)) => Some(reason.sentence().to_owned()),
-            None if self.wanted == Level::Off => None,
-            None => match self.inlined {
-                Inlined::No => None,
-                Inlined::Perhaps => Some(
-                    "perhaps already inlined into callers compiled before the agent was attached; calls from there \
-                     are not counted"
-                        .to_owned(),
-                ),
-                Inlined::Yes => {
-                    Some("already inlined into compiled callers; calls from there are not counted".to_owned())
-                }
-            },
-        }
+        self.why().sentence()
     }
 
     /// The row as it travels.
@@ -267,16 +249,77 @@ impl Row {
         self.instances.iter().map(|c| Instance { id: c.id, state: c.state }).collect()
     }
 
-    /// The row's present state as a transition, its instances apart.
-    pub fn transition(&self, t_ms: u64) -> Transition {
-        Transition {
+    /// The row's present state.
+    pub fn moment(&self, t_ms: u64) -> Moment {
+        Moment {
             row: self.id,
             t_ms,
             wanted: self.wanted,
             state: self.state,
             version: self.live_version,
-            instances: Vec::new(),
-            note: self.note(),
+            why: self.why(),
+        }
+    }
+
+    fn why(&self) -> Why {
+        let inlined = if self.wanted > Level::Off { self.inlined } else { Inlined::No };
+        Why { reason: self.reason, inlined }
+    }
+}
+
+/// A row's state at one time: what is kept of a transition. It owns nothing, so thousands cost little.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The row.
+    pub row: RowId,
+    t_ms: u64,
+    wanted: Level,
+    state: State,
+    version: Option<u32>,
+    why: Why,
+}
+
+impl Moment {
+    /// As it travels, with the instances told along.
+    pub fn told(&self, instances: Vec<Instance>) -> Transition {
+        Transition {
+            row: self.row,
+            t_ms: self.t_ms,
+            wanted: self.wanted,
+            state: self.state,
+            version: self.version,
+            instances,
+            note: self.why.sentence(),
+        }
+    }
+}
+
+/// What a row's note is made from.
+#[derive(Clone, Copy, Debug)]
+struct Why {
+    reason: Option<(Reason, u32)>,
+    inlined: Inlined,
+}
+
+impl Why {
+    fn sentence(self) -> Option<String> {
+        match self.reason {
+            Some((Reason::Hresult, hresult)) => {
+                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
+                Some(format!("{}: {words}", Reason::Hresult.sentence()))
+            }
+            Some((reason, _)) => Some(reason.sentence().to_owned()),
+            None => match self.inlined {
+                Inlined::No => None,
+                Inlined::Perhaps => Some(
+                    "perhaps already inlined into callers compiled before the agent was attached; calls from there \
+                     are not counted"
+                        .to_owned(),
+                ),
+                Inlined::Yes => {
+                    Some("already inlined into compiled callers; calls from there are not counted".to_owned())
+                }
+            },
         }
     }
 }

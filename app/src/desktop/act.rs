@@ -1,20 +1,17 @@
 //! What each command does.
 
+use super::turning::Move;
 use super::{App, copy};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Shape, Status};
 use crate::model::ids::Node;
 use crate::model::list::{Key, Sort};
 use crate::model::log::Kind;
-use crate::model::methodset::MethodSet;
-use crate::model::selection::Mode;
 use crate::output::words;
 use crate::views;
-use crate::views::confirm::Bulk;
 use crate::views::launch::Plan;
 use eframe::egui;
 use redial_protocol::ids::ProcessKey;
-use redial_protocol::level::Level;
 
 /// What a process is called until it is known.
 const UNNAMED: &str = "process";
@@ -27,12 +24,35 @@ impl App {
             Command::ToggleSelected => self.turn_selected(Move::Toggle),
             Command::TurnUp => self.turn_selected(Move::Up),
             Command::TurnDown => self.turn_selected(Move::Down),
-            Command::Turn { methods, level } => self.turn_or_ask(methods, level),
+            Command::Turn { targets, level } => self.turn_or_ask(targets, level),
             Command::ConfirmTurn => {
                 if let Some(bulk) = self.confirm.take() {
-                    self.turn(bulk.methods, bulk.level, false);
+                    self.turn(bulk.targets, bulk.level, false);
                 }
             }
+            Command::ShareTurn => {
+                if let Some(asked) = self.sharing.take() {
+                    self.turn_or_ask_large(asked.sharing.with, asked.level);
+                }
+            }
+            Command::LeaveShared => {
+                if let Some((level, Some(without))) =
+                    self.sharing.take().map(|asked| (asked.level, asked.sharing.without))
+                {
+                    self.turn_or_ask_large(without, level);
+                }
+            }
+            Command::CancelTurn(ticket) => {
+                if let Some(id) = self.model.current {
+                    self.workers.cancel(id, ticket);
+                }
+            }
+            Command::UndoOfAnyone => self.undo_of_anyone(),
+            Command::MergeCopies => {
+                self.settings.merge_copies = !self.settings.merge_copies;
+                self.follow_settings();
+            }
+            Command::Agent => self.agent = !self.agent,
             Command::NotOffered(level) => {
                 self.refuse(
                     &Command::NotOffered(level),
@@ -42,8 +62,8 @@ impl App {
             Command::Undo => self.undo(false),
             Command::Redo => self.undo(true),
             Command::TakeControl => {
-                if let Some((_, methods, level)) = self.last_turn.clone() {
-                    self.turn(methods, level, true);
+                if let Some((_, targets, level)) = self.last_turn.clone() {
+                    self.turn(targets, level, true);
                 }
             }
             Command::Select(process) => self.select(process),
@@ -116,7 +136,7 @@ impl App {
         self.model.log.add(now, None, Kind::Refusal, format!("{}: {why}", command.name()));
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut Connection)) {
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Connection)) {
         if let Some(connection) = self.model.current_mut() {
             change(connection);
         }
@@ -145,88 +165,6 @@ impl App {
         }
     }
 
-    fn turn_selected(&mut self, how: Move) {
-        let Some(connection) = self.model.current() else { return };
-        // Left and right open and close groups in the tree, as everywhere.
-        if let (Shape::Tree, Some(node), Move::Up | Move::Down) =
-            (connection.shape, connection.selection.focus(), how)
-            && !matches!(node, Node::Method(_))
-        {
-            self.open_or_close(node, how == Move::Up);
-            return;
-        }
-        let targets = connection.targets();
-        // Methods that cannot be on do not make a selection mixed, unless there are no others.
-        let wanted = |able: bool| {
-            let these = targets.iter().filter(move |method| !able || !connection.is_unable(*method));
-            these.map(|method| connection.dial(method).wanted)
-        };
-        let some_able = how == Move::Toggle && wanted(true).next().is_some();
-        let levels = wanted(some_able);
-        let (lowest, highest) =
-            levels.fold((Level::Trace, Level::Off), |(low, high), level| (low.min(level), high.max(level)));
-        let offered = connection.offered();
-        let first_on = offered.iter().copied().find(|level| *level != Level::Off);
-        let level = match how {
-            // A mixed selection is turned on first.
-            Move::Toggle if lowest == Level::Off => first_on,
-            Move::Toggle => Some(Level::Off),
-            Move::Up => offered.iter().copied().filter(|level| *level > lowest).min(),
-            Move::Down => offered.iter().copied().filter(|level| *level < highest).max(),
-        };
-        match level {
-            Some(level) => self.turn_or_ask(targets, level),
-            None if how == Move::Toggle => {
-                self.refuse(&Command::ToggleSelected, "this agent offers no level above off");
-            }
-            None => {}
-        }
-    }
-
-    /// Opens a group of the tree, or goes into it if it is open; closes it, or goes to the one above it if it is closed.
-    fn open_or_close(&mut self, node: Node, open: bool) {
-        self.methods.follow = true;
-        self.change(|connection| {
-            let above = connection.catalogue.parent(node);
-            match (open, connection.tree.is_expanded(node), above) {
-                (true, true, _) => connection.step(1, false),
-                (false, false, Some(above)) => connection.click(above, Mode::Replace),
-                (false, false, None) => {}
-                _ => connection.tree.set_expanded(node, open),
-            }
-        });
-    }
-
-    /// Turns at once what is small or possible anyway only as a refusal; asks first about what is large.
-    fn turn_or_ask(&mut self, methods: MethodSet, level: Level) {
-        let connection =
-            self.model.current().filter(|connection| connection.turnable(&methods, level).is_ok());
-        self.confirm = connection.and_then(|connection| Bulk::of(connection, &methods, level));
-        if self.confirm.is_none() {
-            self.turn(methods, level, false);
-        }
-    }
-
-    fn turn(&mut self, methods: MethodSet, level: Level, take: bool) {
-        let now = self.now();
-        let Some(id) = self.model.current else { return };
-        let Some(connection) = self.model.connections.get_mut(&id) else { return };
-        // Why not stands in the log already.
-        if let Ok(turn) = connection.turn(&methods, level, take, &mut self.model.log, now) {
-            self.last_turn = Some((turn.ticket, methods, level));
-            self.workers.turn(turn);
-        }
-    }
-
-    fn undo(&mut self, redo: bool) {
-        let now = self.now();
-        let Some(id) = self.model.current else { return };
-        let Some(connection) = self.model.connections.get_mut(&id) else { return };
-        if let Ok(turn) = connection.undo(redo, &mut self.model.log, now) {
-            self.workers.turn(turn);
-        }
-    }
-
     /// Looks at a process.
     fn select(&mut self, process: ProcessKey) {
         let launched = self.model.launched.values().find(|launched| launched.agent == Some(process));
@@ -250,11 +188,13 @@ impl App {
     /// What is remembered of the methods' form, for the process looked at.
     fn follow_settings(&mut self) {
         let (hide_framework, tree) = (self.settings.hide_framework, self.settings.tree);
+        let merged = self.settings.merge_copies;
         self.methods.find_again = true;
         self.change(|connection| {
             let filter = crate::model::list::Filter { hide_framework, ..connection.list.filter().clone() };
             connection.set_filter(filter);
             connection.shape = if tree { Shape::Tree } else { Shape::List };
+            connection.catalogue.set_merged(merged);
         });
     }
 
@@ -388,18 +328,11 @@ impl App {
     }
 
     fn escape(&mut self) {
-        if self.confirm.take().is_some() || self.palette.take().is_some() {
-        } else if self.keys || self.launch {
-            (self.keys, self.launch) = (false, false);
+        if self.confirm.take().is_some() || self.sharing.take().is_some() || self.palette.take().is_some() {
+        } else if self.keys || self.launch || self.agent {
+            (self.keys, self.launch, self.agent) = (false, false, false);
         } else {
             self.clear_filter();
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Move {
-    Toggle,
-    Up,
-    Down,
 }

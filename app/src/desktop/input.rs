@@ -10,7 +10,8 @@ impl App {
     pub(super) fn input(&mut self, context: &egui::Context, commands: &mut Vec<Command>) {
         let focused = context.memory(|memory| memory.focused());
         let typing = context.text_edit_focused();
-        let overlay = self.confirm.is_some() || self.palette.is_some() || self.keys || self.launch;
+        let asked = self.confirm.is_some() || self.sharing.is_some();
+        let overlay = asked || self.agent || self.palette.is_some() || self.keys || self.launch;
         let situation = self.situation();
         let menu = Popup::is_any_open(context);
         let given = |command: &Command| {

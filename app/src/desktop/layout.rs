@@ -10,7 +10,8 @@ use crate::model::update::Retry;
 use crate::ui::theme::Palette;
 use crate::views::empty::Why;
 use crate::views::{
-    bar, confirm, detail, empty, ended, keys, launch, log, loss, methods, palette, processes, strip,
+    agent, bar, confirm, detail, empty, ended, keys, launch, log, loss, methods, palette, processes,
+    progress, sharing, strip,
 };
 use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, Rangef, RichText, Ui, vec2};
 use std::time::Instant;
@@ -129,6 +130,7 @@ impl App {
             methods::toolbar(ui, state, connection, situation, commands);
         });
         loss::show(ui, connection, ended.map(ended::title), mono, commands);
+        progress::show(ui, connection, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();
             let why = if filter.only_dialled && filter.text.trim().is_empty() {
@@ -153,10 +155,21 @@ impl App {
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
         let context = ui.ctx().clone();
         if let Some(bulk) = &mut self.confirm
-            && confirm::show(&context, bulk, commands)
+            && confirm::show(&context, bulk, self.model.current(), commands)
             && !commands.contains(&Command::ConfirmTurn)
         {
             self.confirm = None;
+        }
+        if let Some(question) = &mut self.sharing
+            && sharing::show(&context, question, commands)
+            && !commands.iter().any(|one| matches!(one, Command::ShareTurn | Command::LeaveShared))
+        {
+            self.sharing = None;
+        }
+        if self.agent {
+            self.agent = self.model.current().is_some_and(|connection| {
+                !agent::show(&context, connection, self.now(), situation, commands)
+            });
         }
         if let Some(state) = &mut self.palette
             && palette::show(&context, state, situation, commands)

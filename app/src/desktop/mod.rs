@@ -13,6 +13,7 @@ mod open;
 mod panels;
 #[cfg(test)]
 mod tests;
+mod turning;
 mod workers;
 
 pub use clock::Clock;
@@ -20,10 +21,9 @@ pub use open::{Options, open};
 
 use crate::commands::{Situation, Switches};
 use crate::model::Model;
-use crate::model::connection::{Connection, Shape, Status};
+use crate::model::connection::{Connection, Shape, Status, Targets};
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
-use crate::model::methodset::MethodSet;
 use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
 use crate::ui::theme;
@@ -55,6 +55,10 @@ pub struct App {
     palette: Option<views::palette::State>,
     /// A large turn that waits for a yes.
     confirm: Option<views::confirm::Bulk>,
+    /// A turn that other AppDomains would see, and that waits for a yes.
+    sharing: Option<views::sharing::Question>,
+    /// Whether control, orders and audit are shown.
+    agent: bool,
     keys: bool,
     launch: bool,
     /// The program that the launch dialog waits for, until it runs.
@@ -69,7 +73,7 @@ pub struct App {
     /// The launched program to look at as soon as its agent is there.
     launching: Option<Ticket>,
     /// The last turn, to be done again with control taken.
-    last_turn: Option<(Ticket, MethodSet, Level)>,
+    last_turn: Option<(Ticket, Targets, Level)>,
     /// The newest refusal that was shown, and until when.
     toast: (u64, Option<Instant>),
 }
@@ -109,6 +113,8 @@ impl App {
             log: views::log::State::default(),
             palette: None,
             confirm: None,
+            sharing: None,
+            agent: false,
             keys: false,
             launch: false,
             asked: None,
@@ -158,11 +164,15 @@ impl App {
                 .is_some_and(|(ticket, refused)| refused.holder.is_some() && Some(*ticket) == mine),
             undo: connection.is_some_and(|connection| connection.turns.undoable().is_some()),
             redo: connection.is_some_and(|connection| connection.turns.redoable().is_some()),
+            undo_of_anyone: connection
+                .and_then(|connection| connection.orders.as_ref())
+                .is_some_and(|orders| orders.undoable > 0),
             demo: self.demo.is_some(),
             switches: Switches {
                 only_dialled: connection.is_some_and(|connection| connection.list.filter().only_dialled),
                 hide_framework: self.settings.hide_framework,
                 tree: self.settings.tree,
+                merge_copies: self.settings.merge_copies,
                 hold_order: connection.is_some_and(|connection| connection.list.hold()),
                 log: self.settings.log_open,
                 theme: self.settings.theme,
@@ -209,7 +219,13 @@ impl App {
 impl eframe::App for App {
     fn logic(&mut self, context: &egui::Context, _frame: &mut eframe::Frame) {
         self.workers.set_focused(context.input(|input| input.focused));
+        let numbering = |app: &App| app.model.current().map(|connection| connection.numbering);
+        let before = numbering(self);
         let more = self.drain();
+        if before != numbering(self) {
+            // What they name by numbers are other methods now.
+            (self.confirm, self.sharing, self.last_turn) = (None, None, None);
+        }
         self.await_processes();
         let more = self.unfold() || more;
         let still = self.methods.is_still(context);

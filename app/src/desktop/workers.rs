@@ -7,6 +7,7 @@ use crate::model::update::Update;
 use crate::views::launch::Plan;
 use eframe::egui;
 use redial_protocol::ids::ProcessKey;
+use redial_protocol::order::Order;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -87,6 +88,21 @@ impl Workers {
     /// Turns every dial of a process off.
     pub fn all_off(&mut self, connection: ConnectionId, ticket: Ticket) {
         self.send(Command::AllOff(connection, ticket));
+    }
+
+    /// Asks what a turn with these orders would do.
+    pub fn plan(&mut self, connection: ConnectionId, ticket: Ticket, orders: Vec<Order>) {
+        self.send(Command::Plan(connection, ticket, orders));
+    }
+
+    /// Stops a turn that is under way.
+    pub fn cancel(&mut self, connection: ConnectionId, ticket: Ticket) {
+        self.send(Command::Cancel(connection, ticket));
+    }
+
+    /// Takes the last change back, whoever made it.
+    pub fn undo_of_anyone(&mut self, connection: ConnectionId, ticket: Ticket) {
+        self.send(Command::UndoOfAnyone(connection, ticket));
     }
 
     /// Starts a program with the agent in it.

@@ -3,12 +3,15 @@
 mod feed;
 mod turning;
 
+pub use turning::{Sharing, Targets};
+
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::ids::{ConnectionId, MethodIx, Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::{Live, LiveRow, Sums};
 use super::methodset::MethodSet;
+use super::orders::Reach;
 use super::selection::{Mode, Selection};
 use super::tree::{Tree, TreeRows};
 use super::turns::Turns;
@@ -19,6 +22,8 @@ use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, Holder};
+use redial_protocol::order::StandingOrder;
+use redial_protocol::report::PlanReport;
 use redial_protocol::state::State;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -102,6 +107,17 @@ pub struct GroupDial {
     pub sums: Sums,
 }
 
+/// The agent's standing orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orders {
+    /// Oldest first: of two that mean the same copy the later one wins.
+    pub standing: Vec<StandingOrder>,
+    /// Changes, of anybody, that can be taken back.
+    pub undoable: u32,
+    /// When the agent said so.
+    pub at: Now,
+}
+
 /// One agent.
 #[derive(Debug)]
 pub struct Connection {
@@ -133,10 +149,16 @@ pub struct Connection {
     pub tree: Tree,
     /// Which of the two is shown.
     pub shape: Shape,
+    /// Orders that stand, oldest first, and the changes that anybody can take back; absent until the agent said.
+    pub orders: Option<Orders>,
+    /// What the agent said that the last turn asked about would do.
+    pub plan: Option<(Ticket, Result<Box<PlanReport>, String>)>,
     /// What is selected.
     pub selection: Selection,
     /// Turns under way, and undo.
     pub turns: Turns,
+    /// Grows when methods are renumbered, so that numbers held elsewhere are void.
+    pub numbering: u64,
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
     /// Methods that were asked to be on and cannot be, and what that was found from.
@@ -165,6 +187,9 @@ impl Connection {
             list: List::default(),
             tree: Tree::default(),
             shape: Shape::default(),
+            orders: None,
+            plan: None,
+            numbering: 0,
             selection: Selection::default(),
             turns: Turns::default(),
             arrivals: VecDeque::new(),
@@ -312,7 +337,19 @@ impl Connection {
         self.group_of(&self.catalogue.methods_below(node))
     }
 
+    /// The copies that a method's row stands for, itself included; None where it stands for itself alone.
+    pub fn merged(&self, method: MethodIx) -> Option<MethodSet> {
+        let merged =
+            self.catalogue.is_merged() && self.catalogue.has_namesake(self.catalogue.module_of(method));
+        merged
+            .then(|| self.catalogue.copies(method).into_iter().collect())
+            .filter(|all: &MethodSet| all.len() > 1)
+    }
+
     fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
+        if self.catalogue.is_merged() && self.catalogue.has_copies() {
+            return self.group_of_set(&self.catalogue.with_copies(&self.shown_in(ranges)));
+        }
         let visible = self.list.visible();
         let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
         let both = |bits: &Bits| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
@@ -386,6 +423,29 @@ impl Connection {
             return MethodSet::one(method);
         }
         self.shown_in(&self.catalogue.methods_below(node))
+    }
+
+    /// What the knob of a row turns: where copies are merged, all of them; an AppDomain's, what is in that domain.
+    pub fn turned_by(&self, node: Node) -> Targets {
+        match node {
+            Node::Domain(domain) if self.turns_domain(domain) => {
+                Targets { methods: self.targets_of(node), reach: Reach::Domain(domain) }
+            }
+            _ => self.reaching(&self.targets_of(node)),
+        }
+    }
+
+    /// What a turn of the selection concerns.
+    pub fn turned_by_selection(&self) -> Targets {
+        match self.selection.only_group().filter(|_| self.shape == Shape::Tree) {
+            Some(group) => self.turned_by(group),
+            None => self.reaching(&self.targets()),
+        }
+    }
+
+    fn turns_domain(&self, domain: u32) -> bool {
+        let one = self.catalogue.domains().get(domain as usize);
+        one.is_some_and(|one| !one.shared) && self.catalogue.has_domains()
     }
 
     fn shown_in(&self, ranges: &[Range<u32>]) -> MethodSet {

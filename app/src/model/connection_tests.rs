@@ -83,8 +83,9 @@ fn transition(id: u32, state: State) -> Told {
 fn a_turn_is_pending_then_asked_then_live() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    let turn =
-        connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(1)).expect("possible");
+    let turn = connection
+        .turn(&connection.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+        .expect("possible");
     assert_eq!((turn.orders.len(), turn.orders[0].pattern.as_str()), (1, "Shop!0x06000002"));
     let dial = connection.dial(add);
     assert_eq!(
@@ -116,22 +117,29 @@ fn refusals_say_why() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
     let set = MethodSet::one(add);
-    let why = connection.turn(&set, Level::Trace, false, &mut log, now(1)).expect_err("not offered");
+    let why = connection
+        .turn(&connection.reaching(&set), Level::Trace, false, &mut log, now(1))
+        .expect_err("not offered");
     assert_eq!(why, "trace is to come in a later version");
     connection.facts.as_mut().expect("connected").levels = vec![Level::Off];
-    let why = connection.turn(&set, Level::Count, false, &mut log, now(1)).expect_err("capped");
+    let why = connection
+        .turn(&connection.reaching(&set), Level::Count, false, &mut log, now(1))
+        .expect_err("capped");
     assert!(why.contains("up to off (see REDIAL_MAX_LEVEL)"), "{why}");
     connection.facts.as_mut().expect("connected").levels = vec![Level::Off, Level::Count];
-    let why =
-        connection.turn(&MethodSet::default(), Level::Count, false, &mut log, now(1)).expect_err("nothing");
+    let why = connection
+        .turn(&connection.reaching(&MethodSet::default()), Level::Count, false, &mut log, now(1))
+        .expect_err("nothing");
     assert_eq!(why, "no method is selected");
-    let turn = connection.turn(&set, Level::Count, false, &mut log, now(1)).expect("possible");
+    let turn =
+        connection.turn(&connection.reaching(&set), Level::Count, false, &mut log, now(1)).expect("possible");
     let holder = Holder { pid: 5, program: "redial dial".into() };
     let refused = Refused { why: "the dials are controlled by another".into(), holder: Some(holder) };
     connection.apply(vec![Told::Dialled(turn.ticket, Err(refused.clone()))], &mut log, now(2));
     assert_eq!(connection.last_refused(), Some(&(turn.ticket, refused)));
     assert!(!connection.dial(add).pending, "the ring goes back");
-    let turn = connection.turn(&set, Level::Count, false, &mut log, now(3)).expect("possible");
+    let turn =
+        connection.turn(&connection.reaching(&set), Level::Count, false, &mut log, now(3)).expect("possible");
     let report = DialReport {
         matched: 1,
         refused_by_reason: vec![(Reason::NoBody, 1)],
@@ -152,7 +160,9 @@ fn refusals_say_why() {
 fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(1)).expect("possible");
+    connection
+        .turn(&connection.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+        .expect("possible");
     connection.apply(vec![Told::Latency(Duration::from_micros(80))], &mut log, now(1));
     let lost = |retry| Told::Lost { why: "the agent closed the connection".into(), retry };
     connection.apply(vec![lost(Retry::After(Duration::from_secs(2)))], &mut log, now(1_000));
@@ -165,7 +175,9 @@ fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
     assert_eq!(connection.status.retry_at(), Some(Duration::from_secs(3)));
     assert!(!connection.dial(add).pending);
     assert!(texts(&log, Kind::Refusal)[0].contains("was not answered"));
-    let why = connection.turn(&MethodSet::one(add), Level::Count, false, &mut log, now(2)).expect_err("lost");
+    let why = connection
+        .turn(&connection.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(2))
+        .expect_err("lost");
     assert_eq!(why, "the agent closed the connection");
     let said = texts(&log, Kind::Connection).len();
     connection.apply(vec![Told::Connecting, lost(Retry::Asked)], &mut log, now(3_000));
@@ -201,7 +213,7 @@ fn groups_show_what_is_mixed_and_only_what_is_visible() {
     assert_eq!(connection.targets_of(cart), MethodSet::one(add), "a knob turns what is seen");
     connection.set_filter(Filter::default());
     connection.settle(now(1));
-    let turn = connection.turn(&connection.targets_of(cart), Level::Count, false, &mut log, now(2));
+    let turn = connection.turn(&connection.turned_by(cart), Level::Count, false, &mut log, now(2));
     assert_eq!(turn.expect("possible").orders[0].pattern, "Shop!Shop.Cart.*");
     let group = connection.group(cart);
     assert_eq!((group.wanted, group.pending), (Some(Level::Count), true));
@@ -295,7 +307,9 @@ fn what_has_no_body_makes_no_group_mixed() {
     let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
     let cart = Node::Type(connection.catalogue.type_of(add));
     let targets = connection.targets_of(cart);
-    let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
+    let turn = connection
+        .turn(&connection.reaching(&targets), Level::Count, false, &mut log, now(1))
+        .expect("possible");
     let report = DialReport { matched: 2, accepted: 1, bodyless: 1, ..DialReport::default() };
     let rows = vec![row(&connection, 0, add, State::Live)];
     let told = vec![Told::Dialled(turn.ticket, Ok(report)), Told::Event(Event::Rows { id: None, rows })];
@@ -304,4 +318,72 @@ fn what_has_no_body_makes_no_group_mixed() {
     for group in [connection.group(cart), connection.group_of_set(&targets)] {
         assert_eq!((group.wanted, group.bodyless, group.by_level), (Some(Level::Count), 1, [1, 1, 0, 0]));
     }
+}
+
+/// A plugin is loaded, dialled and unloaded, again and again, while something else is dialled and selected.
+#[test]
+fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
+    use crate::model::catalogue::builder::Builder;
+    use crate::model::catalogue::builder::tests::{module, page};
+    let (mut connection, mut log) = connected();
+    let catalogue = |part| Told::Catalogue(part);
+    let mut builder = Builder::default();
+    let mut load = |connection: &mut Connection, log: &mut Log, index: u64| {
+        let row = module(index, "Plugin", "/opt/shop/Plugin.dll");
+        builder.set_modules(std::slice::from_ref(&row));
+        let names: Vec<String> = (0..50).map(|method| format!("Method{method}")).collect();
+        let methods: Vec<(&str, &str, &str, u32)> = names
+            .iter()
+            .zip(0x0600_0001..)
+            .map(|(name, token)| ("N.A", name.as_str(), "()", token))
+            .collect();
+        builder.push(&page(row.key, &methods)).expect("whole");
+        let batch = builder.finish().expect("a batch");
+        connection.apply(vec![catalogue(CataloguePart::Batch(Box::new(batch)))], log, now(1));
+        row.key
+    };
+    load(&mut connection, &mut log, 100);
+    // Behind what is forgotten: it moves up each time.
+    load(&mut connection, &mut log, 1_000);
+    let last = connection.catalogue.modules().len() - 1;
+    let first_of = |connection: &Connection, module: usize| {
+        MethodIx(connection.catalogue.modules()[module].methods.start)
+    };
+    let kept = connection.catalogue.copy_of(first_of(&connection, last)).expect("there");
+    let mut id = 0;
+    let mut rows_of = |connection: &mut Connection, log: &mut Log, method: MethodIx| {
+        id += 1;
+        let rows = vec![row(connection, id, method, State::Live)];
+        connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], log, now(1));
+    };
+    let method = connection.catalogue.find(kept).expect("there");
+    rows_of(&mut connection, &mut log, method);
+    connection.settle(now(1));
+    connection.click(Node::Method(method), Mode::Replace);
+    let reach = connection.reaching(&MethodSet::one(method));
+    let turn = connection.turn(&reach, Level::Off, false, &mut log, now(1)).expect("possible");
+    connection.apply(vec![Told::Dialled(turn.ticket, Ok(DialReport::default()))], &mut log, now(1));
+    let mut unloaded = vec![connection.catalogue.modules()[last - 1].key];
+    let mut sizes = Vec::new();
+    for round in 0..200 {
+        let key = load(&mut connection, &mut log, 2_000 + round);
+        let module = connection.catalogue.modules().len() - 1;
+        let method = first_of(&connection, module);
+        rows_of(&mut connection, &mut log, method);
+        unloaded.push(key);
+        connection.apply(vec![catalogue(CataloguePart::Unloaded(vec![key]))], &mut log, now(1));
+        if unloaded.len() > 32 {
+            let old: Vec<_> = unloaded.drain(..unloaded.len() - 16).collect();
+            connection.apply(vec![catalogue(CataloguePart::Forgotten(old))], &mut log, now(1));
+            connection.settle(now(1));
+            sizes.push((connection.catalogue.len(), connection.live.rows().count()));
+        }
+        let method = connection.catalogue.find(kept).expect("it stays");
+        assert_eq!(connection.live.of_method(method).map(|row| row.copy), Some(kept));
+        assert_eq!(connection.targets(), MethodSet::one(method), "the selection follows");
+    }
+    assert!(sizes.len() > 5 && sizes.iter().all(|size| size == sizes.last().expect("some")), "{sizes:?}");
+    let method = connection.catalogue.find(kept).expect("it stays");
+    let undo = connection.undo(false, &mut log, now(9)).expect("to be undone");
+    assert!(connection.turns.touches(&[method.0..method.0 + 1]), "{undo:?}");
 }

@@ -163,18 +163,20 @@ impl List {
 
     fn filtered(&self, catalogue: &Catalogue, live: &Live) -> Bits {
         let mut visible = self.matching.clone();
+        let known = with_row(catalogue, live);
         if self.filter.only_dialled {
-            visible.intersect(live.known());
+            visible.intersect(&known);
         }
         for module in catalogue.modules() {
             if self.filter.hide_framework && module.framework {
                 visible.set_range(module.methods.clone(), false);
             } else if module.unloaded {
-                for method in module.methods.clone().filter(|method| !live.known().get(*method)) {
+                for method in module.methods.clone().filter(|method| !known.get(*method)) {
                     visible.set(method, false);
                 }
             }
         }
+        catalogue.merged_away().into_iter().for_each(|(copy, _)| visible.set_range(copy, false));
         visible
     }
 
@@ -197,7 +199,7 @@ impl List {
         if !same_rows {
             let mut rest = self.visible.clone();
             if self.sort.key != Key::Name {
-                rest.subtract(live.known());
+                rest.subtract(&with_row(catalogue, live));
             }
             self.rest = ByName::new(rest, catalogue);
         }
@@ -284,6 +286,16 @@ impl List {
             + self.ranking.bytes()
             + self.searcher.bytes()
     }
+}
+
+/// Methods with a row of the agent's. Of merged copies the first stands for all, whichever has one.
+fn with_row(catalogue: &Catalogue, live: &Live) -> Bits {
+    let mut known = live.known().clone();
+    for (copy, lead) in catalogue.merged_away() {
+        let dialled: Vec<u32> = known.iter_in(copy.clone()).collect();
+        dialled.into_iter().for_each(|method| known.set(method - copy.start + lead.start, true));
+    }
+    known
 }
 
 /// The table as rows for a selection.

@@ -4,20 +4,23 @@
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::ids::MethodIx;
+use super::live_rows::LiveRows;
 use super::series::Series;
 use crate::output::words;
 use redial_protocol::counters::CounterDelta;
-use redial_protocol::ids::{CopyKey, RowId};
+use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow, Transition};
 use redial_protocol::state::State;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Milliseconds of one tick of the sparklines.
 pub const TICK_MS: u64 = 1000;
 /// Rows an agent may have; more are not kept. (An agent's own budget is below.)
 const MAX_ROWS: usize = 4 << 20;
+/// Numbers they may have: they are never used again, so there are more of them than rows.
+const FARTHEST: u32 = 1 << 28;
 
 /// One row of the agent's ledger.
 #[derive(Clone, Debug)]
@@ -54,7 +57,7 @@ pub struct LiveRow {
 /// All rows of one agent.
 #[derive(Debug, Default)]
 pub struct Live {
-    rows: Vec<Option<Box<LiveRow>>>,
+    rows: LiveRows,
     by_method: HashMap<MethodIx, RowId>,
     /// Rows whose module the catalogue does not have yet.
     unplaced: Vec<RowId>,
@@ -113,6 +116,27 @@ impl Live {
         *self = Live { rows_edition: rows, states_edition: states, ..Live::default() };
     }
 
+    /// Modules were forgotten, and the methods that are left were renumbered: so are their rows.
+    pub fn forget(&mut self, modules: &[ModuleKey], catalogue: &Catalogue) {
+        let modules: HashSet<&ModuleKey> = modules.iter().collect();
+        let gone: Vec<RowId> =
+            self.rows.iter().filter(|row| modules.contains(&row.copy.module)).map(|row| row.id).collect();
+        gone.iter().for_each(|id| self.rows.remove(*id));
+        self.busy.retain(|id| self.rows.get(*id).is_some());
+        self.by_method.clear();
+        self.known = Bits::default();
+        (self.by_level, self.by_state) = Default::default();
+        self.unplaced = self.rows.iter().map(|row| row.id).collect();
+        for id in self.unplaced.clone() {
+            if let Some(row) = self.row_mut(id) {
+                row.method = None;
+            }
+        }
+        self.rows_edition += 1;
+        self.states_edition += 1;
+        self.place(catalogue);
+    }
+
     /// The catalogue grew: rows that waited for their module are placed.
     pub fn place(&mut self, catalogue: &Catalogue) {
         self.known.grow(catalogue.len());
@@ -168,14 +192,10 @@ impl Live {
     }
 
     fn take_row(&mut self, row: StatusRow, catalogue: &Catalogue) {
-        let index = row.row.0 as usize;
-        if index >= MAX_ROWS {
+        let id = row.row;
+        if id.0 >= FARTHEST || self.rows.len() >= MAX_ROWS && self.row(id).is_none() {
             return;
         }
-        if self.rows.len() <= index {
-            self.rows.resize_with(index + 1, || None);
-        }
-        let id = row.row;
         let known = self.row(id).is_some_and(|known| known.copy == row.copy);
         if !known {
             self.mark(id, false);
@@ -200,9 +220,7 @@ impl Live {
                 instances: Box::default(),
                 fold: 0,
             };
-            if let Some(place) = self.rows.get_mut(index) {
-                *place = Some(Box::new(fresh));
-            }
+            self.rows.insert(fresh);
             self.rows_edition += 1;
         }
         let Some(mine) = self.row_mut(id) else { return };
@@ -270,11 +288,11 @@ impl Live {
 
     /// A row.
     pub fn row(&self, id: RowId) -> Option<&LiveRow> {
-        self.rows.get(id.0 as usize)?.as_deref()
+        self.rows.get(id)
     }
 
     fn row_mut(&mut self, id: RowId) -> Option<&mut LiveRow> {
-        self.rows.get_mut(id.0 as usize)?.as_deref_mut()
+        self.rows.get_mut(id)
     }
 
     /// A method's row, if it is or was dialled.
@@ -284,7 +302,7 @@ impl Live {
 
     /// All rows, in the order of the agent's ledger.
     pub fn rows(&self) -> impl Iterator<Item = &LiveRow> {
-        self.rows.iter().filter_map(Option::as_deref)
+        self.rows.iter()
     }
 
     /// Methods with a row, as bits.

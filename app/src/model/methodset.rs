@@ -53,6 +53,13 @@ impl MethodSet {
         self.ranges.get(after).is_some_and(|range| range.start <= method.0)
     }
 
+    /// The parts of it that lie in a range.
+    pub fn within(&self, wanted: &Range<u32>) -> Vec<Range<u32>> {
+        let first = self.ranges.partition_point(|range| range.end <= wanted.start);
+        let here = self.ranges.iter().skip(first).take_while(|range| range.start < wanted.end);
+        here.map(|range| range.start.max(wanted.start)..range.end.min(wanted.end)).collect()
+    }
+
     /// Methods of a range that are in it.
     pub fn count_in(&self, wanted: &Range<u32>) -> u32 {
         let first = self.ranges.partition_point(|range| range.end <= wanted.start);

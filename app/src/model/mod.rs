@@ -11,7 +11,8 @@
 //!
 //! # A connection
 //! - [`catalogue::Catalogue`]: domains → modules → namespaces → types → methods, each level a contiguous range of the
-//!   next, all text in two arenas. Indices ([`ids`]) stay valid as long as the connection.
+//!   next, all text in arenas. Indices ([`ids`]) stay valid until modules unloaded long ago are forgotten; then all that
+//!   is kept is renumbered.
 //! - [`live::Live`]: the agent's rows by [`redial_protocol::ids::RowId`]: wanted, state, calls, rate, sparkline.
 //! - [`list::List`]: the flat table after filter and sorting; [`tree::Tree`]: the same methods as expandable rows.
 //! - [`selection::Selection`]: survives filtering, sorting and updates, because it names methods, not positions.
@@ -27,8 +28,10 @@ pub mod ids;
 pub mod iis;
 pub mod list;
 pub mod live;
+mod live_rows;
 pub mod log;
 pub mod methodset;
+pub mod orders;
 pub mod output;
 pub mod processes;
 pub mod query;

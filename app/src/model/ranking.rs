@@ -10,7 +10,7 @@ use redial_protocol::ids::RowId;
 /// Methods with a row, by a number; those of one number by name.
 #[derive(Debug, Default)]
 pub struct Ranking {
-    /// Rows of known methods, by name.
+    /// Rows of known methods, by name; of merged copies one after another.
     named: Vec<(RowId, u32)>,
     /// Editions of catalogue and rows that `named` was made from.
     named_at: Option<(u64, u64)>,
@@ -37,21 +37,30 @@ impl Ranking {
             return;
         }
         if self.named_at != Some(editions) {
-            let row = |row: &LiveRow| row.method.map(|method| (catalogue.name_place(method), row.id));
+            let place = |method| catalogue.name_place(catalogue.shown_for(method));
+            let row = |row: &LiveRow| row.method.map(|method| (place(method), row.id));
             let mut named: Vec<((u32, u32), RowId)> = live.rows().filter_map(row).collect();
             named.sort_unstable();
             self.named = named.into_iter().map(|((_, method), id)| (id, method)).collect();
             self.named_at = Some(editions);
         }
-        let key = |(place, (id, _)): (usize, &(RowId, u32))| {
-            let number = live.row(*id).map_or(0, |row| number(sort.key, row));
-            (if sort.descending { !number } else { number }, place as u32)
+        let number_of = |rows: &[(RowId, u32)]| {
+            let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(sort.key, row));
+            numbers.reduce(|one, other| together(sort.key, one, other)).unwrap_or(0)
         };
-        let mut keys: Vec<(u64, u32)> = self.named.iter().enumerate().map(key).collect();
+        let methods = self.named.chunk_by(|one, other| one.1 == other.1);
+        let key = |(place, rows): (usize, &[(RowId, u32)])| {
+            let number = number_of(rows);
+            (
+                if sort.descending { !number } else { number },
+                place as u32,
+                rows.first().map_or(0, |(_, method)| *method),
+            )
+        };
+        let mut keys: Vec<(u64, u32, u32)> = methods.enumerate().map(key).collect();
         keys.sort_unstable();
         self.order.clear();
-        let method = |(_, place): &(u64, u32)| self.named.get(*place as usize).map(|(_, method)| *method);
-        self.order.extend(keys.iter().filter_map(method));
+        self.order.extend(keys.iter().map(|(_, _, method)| *method));
         self.ordered_at = Some(now);
     }
 
@@ -88,5 +97,15 @@ pub fn number(key: Key, row: &LiveRow) -> u64 {
         Key::State => row.state as u64,
         Key::Calls => row.calls,
         Key::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
+    }
+}
+
+/// What the numbers of two copies of one method amount to.
+fn together(key: Key, one: u64, other: u64) -> u64 {
+    match key {
+        Key::Name => 0,
+        Key::Wanted | Key::State => one.max(other),
+        Key::Calls => one.saturating_add(other),
+        Key::Rate => u64::from((f32::from_bits(one as u32) + f32::from_bits(other as u32)).to_bits()),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::catalogue::forget::Renumbering;
 use super::ids::Node;
 use super::methodset::MethodSet;
 use std::collections::BTreeSet;
@@ -118,6 +119,19 @@ impl Selection {
         self.anchor = None;
     }
 
+    /// Follows methods that were renumbered.
+    pub fn renumber(&mut self, to: &Renumbering) {
+        let methods = to.methods(&MethodSet::from_bits(&self.methods));
+        self.methods = Bits::default();
+        methods.ranges().for_each(|range| {
+            self.methods.grow(range.end as usize);
+            self.methods.set_range(range, true);
+        });
+        self.groups = self.groups.iter().filter_map(|group| to.node(*group)).collect();
+        self.focus = self.focus.and_then(|node| to.node(node));
+        self.anchor = self.anchor.and_then(|node| to.node(node));
+    }
+
     /// Forgets everything, the focus too.
     pub fn reset(&mut self) {
         *self = Selection::default();
@@ -129,6 +143,11 @@ impl Selection {
             Node::Method(method) => self.methods.get(method.0),
             group => self.groups.contains(&group),
         }
+    }
+
+    /// The group that is selected, if it is and nothing else.
+    pub fn only_group(&self) -> Option<Node> {
+        self.groups.first().copied().filter(|_| self.len() == 1)
     }
 
     /// The row that keys act from.

@@ -7,7 +7,7 @@ use super::ids::{MethodIx, Node};
 use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
 use super::ranking;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// How long an order lasts at least while numbers change.
@@ -68,9 +68,21 @@ impl Standing {
     fn take(&mut self, key: Key, visible: &Bits, catalogue: &Catalogue, live: &Live) {
         let mut above: Vec<Node> = Vec::new();
         let (mut end, mut sum) = (0, None);
-        for method in live.known().iter_in(0..u32::MAX).filter(|method| visible.get(*method)) {
-            let Some(row) = live.of_method(MethodIx(method)) else { continue };
-            let number = number(key, row);
+        let known = live.known().iter_in(0..u32::MAX);
+        let numbered =
+            known.filter_map(|method| Some((method, number(key, live.of_method(MethodIx(method))?))));
+        let numbered: Vec<(u32, f64)> = match catalogue.is_merged() {
+            false => numbered.collect(),
+            true => {
+                let mut shown = BTreeMap::new();
+                for (method, number) in numbered {
+                    let sum = shown.entry(catalogue.shown_for(MethodIx(method)).0).or_insert(0.0);
+                    *sum = together(key, *sum, number);
+                }
+                shown.into_iter().collect()
+            }
+        };
+        for (method, number) in numbered.into_iter().filter(|(method, _)| visible.get(*method)) {
             self.methods.push((method, number));
             // Methods of one type follow each other.
             if method >= end {

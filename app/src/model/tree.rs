@@ -3,13 +3,14 @@
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::catalogue::forget::Renumbering;
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use super::list::Sort;
 use super::live::Live;
 use super::query::fold;
 use super::selection::Rows;
 use super::standing::Standing;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 /// With a filter that leaves no more than this, everything is shown expanded: whoever searches wants to see what was
@@ -38,7 +39,7 @@ pub struct Tree {
     rows: Vec<TreeRow>,
     standing: Standing,
     /// The modules of each domain by name.
-    modules: Vec<Vec<u32>>,
+    modules: Vec<(u32, Vec<u32>)>,
     modules_at: Option<u64>,
     settled_at: Option<(u64, u64, u64)>,
     searched: Option<String>,
@@ -80,6 +81,14 @@ impl Tree {
             self.set_expanded(group, true);
             above = catalogue.parent(group);
         }
+    }
+
+    /// Follows groups that were renumbered.
+    pub fn renumber(&mut self, to: &Renumbering) {
+        for groups in [&mut self.expanded, &mut self.closed] {
+            *groups = groups.iter().filter_map(|group| to.node(*group)).collect();
+        }
+        self.edition += 1;
     }
 
     /// Closes everything.
@@ -141,13 +150,12 @@ impl Tree {
             return;
         }
         self.modules_at = Some(catalogue.edition());
-        self.modules = vec![Vec::new(); catalogue.domains().len().max(1)];
-        for (index, module) in catalogue.modules().iter().enumerate() {
-            if let Some(modules) = self.modules.get_mut(module.domain as usize) {
-                modules.push(index as u32);
-            }
+        let mut modules: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for index in 0..catalogue.modules().len() as u32 {
+            modules.entry(catalogue.home(ModuleIx(index))).or_default().push(index);
         }
-        for modules in &mut self.modules {
+        self.modules = modules.into_iter().collect();
+        for (_, modules) in &mut self.modules {
             modules.sort_by_cached_key(|index| {
                 let module = catalogue.module(ModuleIx(*index));
                 module.map(|module| (module.framework, fold(&module.name), *index))
@@ -170,10 +178,10 @@ struct Flattening<'a> {
 
 impl Flattening<'_> {
     fn domains(&mut self) {
-        let domains = self.tree.modules.iter().enumerate();
+        let domains = self.tree.modules.iter();
         let standing = &self.tree.standing;
-        for (domain, modules) in standing.in_order(domains, |(domain, _)| Node::Domain(domain as u32)) {
-            let node = Node::Domain(domain as u32);
+        for (domain, modules) in standing.in_order(domains, |(domain, _)| Node::Domain(*domain)) {
+            let node = Node::Domain(*domain);
             let methods = modules
                 .iter()
                 .filter_map(|index| self.catalogue.module(ModuleIx(*index)))

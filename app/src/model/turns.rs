@@ -1,15 +1,14 @@
-//! What the user asked for: turns under way, the patterns a turn is made of, and undo.
+//! What the user asked for: turns under way, and undo.
 
-use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
-use super::ids::{ConnectionId, MethodIx, ModuleIx, Ticket, TypeIx};
+use super::catalogue::forget::Renumbering;
+use super::ids::{ConnectionId, MethodIx, Node, Ticket};
 use super::live::Live;
 use super::methodset::MethodSet;
+use super::orders::Reach;
 use super::update::Now;
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::order::Order;
-use redial_protocol::pattern::Pattern;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -45,6 +44,8 @@ pub struct Pending {
     pub since: Now,
     /// When the agent accepted it.
     pub accepted: Option<Now>,
+    /// Copies the agent has asked the runtime for, of how many; absent for what is done at once.
+    pub progress: Option<(u64, u64)>,
     wishes: Vec<Wish>,
     /// What it does again or takes back, if it is no turn of its own.
     again: Option<Again>,
@@ -63,8 +64,20 @@ struct Change {
     /// The turn that made it first.
     made: Ticket,
     words: String,
+    reach: Reach,
     before: Vec<Wish>,
     after: Vec<Wish>,
+}
+
+/// What takes a change back, or makes it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// In words.
+    pub words: String,
+    /// What is to be.
+    pub wishes: Vec<Wish>,
+    /// How far the change reached.
+    pub reach: Reach,
 }
 
 /// Turns under way and turns done.
@@ -82,10 +95,18 @@ pub struct Turns {
 
 impl Turns {
     /// Notes a turn, and what undoes it: that can be asked for at once.
-    pub fn begin(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, live: &Live, now: Now) {
+    pub fn begin(
+        &mut self,
+        (ticket, words): (Ticket, String),
+        wishes: Vec<Wish>,
+        reach: Reach,
+        live: &Live,
+        now: Now,
+    ) {
         let before = self.before(&wishes, live);
         self.redo.clear();
-        self.undo.push(Change { made: ticket, words: words.clone(), before, after: wishes.clone() });
+        let after = wishes.clone();
+        self.undo.push(Change { made: ticket, words: words.clone(), reach, before, after });
         if self.undo.len() > UNDONE {
             self.undo.remove(0);
         }
@@ -93,7 +114,7 @@ impl Turns {
     }
 
     fn push(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, again: Option<Again>, since: Now) {
-        self.pending.push(Pending { ticket, words, since, accepted: None, wishes, again });
+        self.pending.push(Pending { ticket, words, since, accepted: None, progress: None, wishes, again });
         self.edition += 1;
     }
 
@@ -108,14 +129,15 @@ impl Turns {
     }
 
     /// Begins to undo the last change (or to redo the one undone last): the wishes to send.
-    pub fn begin_undo(&mut self, ticket: Ticket, redo: bool, now: Now) -> Option<(String, Vec<Wish>)> {
+    pub fn begin_undo(&mut self, ticket: Ticket, redo: bool, now: Now) -> Option<Undo> {
         let change = if redo { self.redo.pop() } else { self.undo.pop() }?;
         let wishes = if redo { change.after.clone() } else { change.before.clone() };
         let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
         let into = if redo { &mut self.undo } else { &mut self.redo };
         into.push(change.clone());
+        let reach = change.reach;
         self.push(ticket, words.clone(), wishes.clone(), Some(Again { redo, change }), now);
-        Some((words, wishes))
+        Some(Undo { words, wishes, reach })
     }
 
     /// What the methods of some wishes want now: what was asked for last, and of the others what the agent said.
@@ -146,6 +168,13 @@ impl Turns {
         }
         self.edition += 1;
         Some(pending)
+    }
+
+    /// Notes how far a turn is.
+    pub fn progressed(&mut self, ticket: Ticket, done: u64, total: u64) {
+        if let Some(pending) = self.pending.iter_mut().find(|pending| pending.ticket == ticket) {
+            pending.progress = Some((done, total));
+        }
     }
 
     /// The turn was refused, or its connection is gone: what it was.
@@ -182,6 +211,37 @@ impl Turns {
         if self.pending.len() != before {
             self.edition += 1;
         }
+    }
+
+    /// Follows methods that were renumbered.
+    pub fn renumber(&mut self, to: &Renumbering) {
+        let wishes = |wishes: &mut Vec<Wish>| wishes.iter_mut().for_each(|(_, set)| *set = to.methods(set));
+        let domain = |reach: &mut Reach| {
+            if let Reach::Domain(place) = *reach {
+                // Of a domain that is gone nothing is left to be turned.
+                *reach = match to.node(Node::Domain(place)) {
+                    Some(Node::Domain(place)) => Reach::Domain(place),
+                    _ => Reach::Copies,
+                };
+            }
+        };
+        let change = |change: &mut Change| {
+            wishes(&mut change.before);
+            wishes(&mut change.after);
+            domain(&mut change.reach);
+        };
+        for pending in &mut self.pending {
+            wishes(&mut pending.wishes);
+            pending.again.iter_mut().for_each(|again| change(&mut again.change));
+        }
+        self.undo.iter_mut().chain(&mut self.redo).for_each(change);
+        let tried = to.methods(&MethodSet::from_bits(&self.tried));
+        self.tried = Bits::default();
+        tried.ranges().for_each(|range| {
+            self.tried.grow(range.end as usize);
+            self.tried.set_range(range, true);
+        });
+        self.edition += 1;
     }
 
     /// The session is over: what was asked will not be answered, and what was held is off.
@@ -269,88 +329,6 @@ fn said(mut all: Bits, live: &Live) -> Vec<Wish> {
         }
     }
     before
-}
-
-/// The orders that turn exactly the methods of some wishes: a whole module by one pattern, a whole type by one, the
-/// rest one by one. (Copies that share an assembly's name share its patterns: the agent does not tell them apart.)
-///
-/// # Errors
-/// A sentence when that takes more orders than an agent keeps.
-pub fn orders(catalogue: &Catalogue, wishes: &[Wish]) -> Result<Vec<Order>, String> {
-    let mut orders = Vec::new();
-    for (level, set) in wishes {
-        for pattern in cover(catalogue, set, MAX_STANDING_ORDERS + 1 - orders.len()) {
-            orders.push(Order::new(pattern, *level));
-        }
-        if orders.len() > MAX_STANDING_ORDERS {
-            return Err(format!(
-                "this takes more than {MAX_STANDING_ORDERS} orders, which is all an agent keeps; turn whole types or \
-                 modules, or fewer methods"
-            ));
-        }
-    }
-    Ok(orders)
-}
-
-fn cover(catalogue: &Catalogue, set: &MethodSet, most: usize) -> Vec<String> {
-    let mut patterns = Vec::new();
-    for range in set.ranges() {
-        let mut at = range.start;
-        while at < range.end && patterns.len() < most {
-            let method = MethodIx(at);
-            let Some(module) = catalogue.module(catalogue.module_of(method)) else { break };
-            let owner = catalogue.type_of(method);
-            let of_type = catalogue.methods_of_type(owner);
-            let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end;
-            let (pattern, next) = if covers(&module.methods) && !whole_module(&module.name).is_empty() {
-                (whole_module(&module.name), module.methods.end)
-            } else if covers(&of_type) && of_type.len() > 1 && !whole_type(catalogue, owner).is_empty() {
-                (whole_type(catalogue, owner), of_type.end)
-            } else {
-                (one_method(catalogue, method), at + 1)
-            };
-            patterns.push(pattern);
-            at = next;
-        }
-    }
-    patterns
-}
-
-/// Empty when no pattern names this assembly.
-fn whole_module(name: &str) -> String {
-    let pattern = format!("{name}!*");
-    if names_assembly(&pattern, name) { pattern } else { String::new() }
-}
-
-fn whole_type(catalogue: &Catalogue, owner: TypeIx) -> String {
-    let pattern = format!("{}*", catalogue.type_text(owner));
-    let name = catalogue.module(catalogue.module_of_type(owner)).map_or("", |module| &module.name);
-    if names_assembly(&pattern, name) { pattern } else { String::new() }
-}
-
-fn names_assembly(pattern: &str, name: &str) -> bool {
-    !name.contains('*') && Pattern::parse(pattern).is_ok_and(|parsed| parsed.matches_assembly(name))
-}
-
-/// The pattern of exactly one method: by its token, unless another loaded assembly of that name is another build, in
-/// which the token may be another method's.
-pub fn one_method(catalogue: &Catalogue, method: MethodIx) -> String {
-    let index = catalogue.module_of(method);
-    let named = catalogue.pattern(method);
-    let Some(module) = catalogue.module(index) else { return named };
-    let by_token = format!("{}!{:#010x}", module.name, catalogue.token(method).0);
-    if has_other_build(catalogue, index) || !names_assembly(&by_token, &module.name) {
-        // An assembly whose name no pattern can say is left out: the method's name still is its own.
-        let fits = Pattern::parse(&named).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
-        let without_assembly = module.name.len() + 1;
-        return if fits { named } else { named.get(without_assembly..).unwrap_or_default().to_owned() };
-    }
-    by_token
-}
-
-fn has_other_build(catalogue: &Catalogue, index: ModuleIx) -> bool {
-    let Some(module) = catalogue.module(index) else { return false };
-    catalogue.modules().iter().any(|other| other.name == module.name && other.mvid != module.mvid)
 }
 
 #[cfg(test)]

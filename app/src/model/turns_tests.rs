@@ -1,125 +1,7 @@
-//! Orders turn exactly what was meant; what is pending ends; undo takes back.
+//! What is pending ends; undo takes back.
 
 use super::*;
-use crate::model::catalogue::builder::Builder;
-use crate::model::catalogue::builder::tests::{module, page};
-use crate::model::catalogue::synthetic::Chance;
-use crate::model::catalogue::tests::{large, method, small};
-
-fn patterns(catalogue: &Catalogue, set: MethodSet) -> Vec<String> {
-    let orders = orders(catalogue, &[(Level::Count, set)]).expect("not too many");
-    assert!(orders.iter().all(|order| order.level == Level::Count && order.copy.is_none()));
-    orders.into_iter().map(|order| order.pattern).collect()
-}
-
-/// The methods that a pattern names, by the protocol's own matching.
-fn matched(catalogue: &Catalogue, pattern: &str) -> Vec<u32> {
-    let parsed = Pattern::parse(pattern).expect("a pattern");
-    let matches = |index: &u32| {
-        let method = MethodIx(*index);
-        let module = catalogue.module(catalogue.module_of(method)).expect("a module");
-        if !parsed.matches_assembly(&module.name) {
-            return false;
-        }
-        if let Some(token) = parsed.token() {
-            return catalogue.token(method).0 == token;
-        }
-        let owner = catalogue.type_name(catalogue.type_of(method));
-        parsed.for_type(owner).is_some_and(|of_type| {
-            let params = || catalogue.signature(method).replace(", ", ",");
-            of_type.matches(catalogue.method_name(method), 0, params)
-        })
-    };
-    (0..catalogue.len() as u32).filter(matches).collect()
-}
-
-#[test]
-fn whole_modules_and_types_are_one_pattern_each() {
-    let catalogue = small();
-    let shop = catalogue.modules()[1].methods.clone();
-    assert_eq!(patterns(&catalogue, MethodSet::range(shop.clone())), ["Shop!*"]);
-    let cart = catalogue.methods_of_type(catalogue.type_of(method(&catalogue, "Shop!Shop.Cart.Add(int)")));
-    assert_eq!(patterns(&catalogue, MethodSet::range(cart)), ["Shop!Shop.Cart.*"]);
-    let add = method(&catalogue, "Shop!Shop.Cart.Add(int)");
-    assert_eq!(patterns(&catalogue, MethodSet::one(add)), ["Shop!0x06000002"]);
-    let mut most = MethodSet::range(shop);
-    most.remove(add.0..add.0 + 1);
-    assert_eq!(patterns(&catalogue, most).len(), 3);
-    assert_eq!(
-        patterns(&catalogue, MethodSet::range(0..8)),
-        ["System.Private.CoreLib!*", "Shop!*", "Plugin!*"]
-    );
-}
-
-#[test]
-fn orders_name_exactly_the_methods_meant() {
-    let catalogue = large(8, 800);
-    let mut chance = Chance::new(2);
-    for _ in 0..60 {
-        let mut set = MethodSet::default();
-        for _ in 0..=chance.below(6) {
-            let start = chance.below(800) as u32;
-            set.insert(start..(start + chance.below(150) as u32 + 1).min(800));
-        }
-        let mut named: Vec<u32> =
-            patterns(&catalogue, set.clone()).iter().flat_map(|one| matched(&catalogue, one)).collect();
-        named.sort_unstable();
-        assert_eq!(named, set.iter().map(|method| method.0).collect::<Vec<_>>(), "each once");
-    }
-}
-
-#[test]
-fn another_build_of_the_same_assembly_is_told_apart_by_names() {
-    let rows = [module(1, "Shop", "/a/Shop.dll"), module(2, "Shop", "/b/Shop.dll"), module(3, "Od*d", "")];
-    let mut builder = Builder::default();
-    builder.set_modules(&rows);
-    let mut catalogue = Catalogue::default();
-    for row in &rows {
-        let methods = [("N.A", "M", "(int)", 0x0600_0001), ("N.A", "O", "()", 0x0600_0002)];
-        for batch in builder.push(&page(row.key, &methods)).expect("whole") {
-            catalogue.append(batch);
-        }
-    }
-    catalogue.append(builder.finish().expect("the last"));
-    assert_eq!(one_method(&catalogue, MethodIx(0)), "Shop!N.A.M(int)");
-    // A star is a wildcard in a pattern; by name it still is this method in what it matches.
-    assert_eq!(one_method(&catalogue, MethodIx(4)), "Od*d!N.A.M(int)");
-}
-
-/// What is read is not what is sent: a pointer's star is no wildcard.
-#[test]
-fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
-    use crate::model::catalogue::builder::Builder;
-    use crate::model::catalogue::builder::tests::{module, page};
-    let builds = [module(1, "Shop", "a.dll"), module(2, "Shop", "b.dll")];
-    let mut catalogue = Catalogue::default();
-    let mut builder = Builder::default();
-    builder.set_modules(&builds);
-    let mut batches = Vec::new();
-    for build in &builds {
-        let methods = [("Shop.Raw", "Copy", r"(byte\*, int)", 0x0600_0001)];
-        batches.extend(builder.push(&page(build.key, &methods)).expect("whole"));
-    }
-    batches.extend(builder.finish());
-    assert!(batches.into_iter().all(|batch| catalogue.append(batch)));
-    let method = MethodIx(0);
-    assert_eq!(catalogue.full_name(method).text, "Shop!Shop.Raw.Copy(byte*, int)");
-    let pattern = one_method(&catalogue, method);
-    assert_eq!(
-        pattern, r"Shop!Shop.Raw.Copy(byte\*, int)",
-        "another build may have another method at its token"
-    );
-    let parsed = Pattern::parse(&pattern).expect("a pattern");
-    assert!(!parsed.has_wildcard());
-}
-
-#[test]
-fn too_many_orders_are_refused_with_a_sentence() {
-    let catalogue = large(10, 10_000);
-    let set: MethodSet = (0..10_000).step_by(2).map(MethodIx).collect();
-    let why = orders(&catalogue, &[(Level::Count, set)]).expect_err("5,000 single methods");
-    assert!(why.contains("4096"), "{why}");
-}
+use crate::model::catalogue::tests::small;
 
 fn now(seconds: u64) -> Now {
     Now { mono: Duration::from_secs(seconds), unix_ms: 0 }
@@ -130,7 +12,13 @@ fn pending_lasts_until_the_rows_say_so() {
     let live = Live::default();
     let mut turns = Turns::default();
     let (one, other) = (MethodIx(3), MethodIx(4));
-    turns.begin(Ticket(1), "count".into(), vec![(Level::Count, MethodSet::one(one))], &live, now(0));
+    turns.begin(
+        (Ticket(1), "count".into()),
+        vec![(Level::Count, MethodSet::one(one))],
+        Reach::Copies,
+        &live,
+        now(0),
+    );
     assert_eq!(turns.waits_for(one, Level::Off), Some(Level::Count));
     assert_eq!(turns.waits_for(one, Level::Count), Some(Level::Count), "the agent has not answered");
     assert_eq!(turns.waits_for(other, Level::Off), None);
@@ -143,8 +31,20 @@ fn pending_lasts_until_the_rows_say_so() {
     assert_eq!(turns.pending().len(), 1);
     turns.settle(now(9));
     assert_eq!(turns.waits_for(one, Level::Off), None, "it never came: the agent's word stands");
-    turns.begin(Ticket(2), "count".into(), vec![(Level::Count, MethodSet::one(one))], &live, now(9));
-    turns.begin(Ticket(3), "off".into(), vec![(Level::Off, MethodSet::one(one))], &live, now(9));
+    turns.begin(
+        (Ticket(2), "count".into()),
+        vec![(Level::Count, MethodSet::one(one))],
+        Reach::Copies,
+        &live,
+        now(9),
+    );
+    turns.begin(
+        (Ticket(3), "off".into()),
+        vec![(Level::Off, MethodSet::one(one))],
+        Reach::Copies,
+        &live,
+        now(9),
+    );
     assert_eq!(turns.waits_for(one, Level::Count), Some(Level::Off), "the newest counts");
     assert!(turns.failed(Ticket(3)).is_some() && turns.failed(Ticket(3)).is_none());
     assert_eq!(turns.waits_for(one, Level::Off), Some(Level::Count));
@@ -157,11 +57,11 @@ fn undo_restores_the_mixture_there_was() {
     // Row 0 (method 2) is off, rows 1 and 2 (methods 3 and 4) count.
     let mut turns = Turns::default();
     let all = vec![(Level::Off, MethodSet::range(2..6))];
-    turns.begin(Ticket(1), "off".into(), all.clone(), &live, now(0));
+    turns.begin((Ticket(1), "off".into()), all.clone(), Reach::Copies, &live, now(0));
     assert_eq!(turns.undoable(), Some("off"), "at once");
     turns.accepted(Ticket(1), now(0));
     assert_eq!(turns.undoable(), Some("off"));
-    let (words, wishes) = turns.begin_undo(Ticket(2), false, now(1)).expect("one to undo");
+    let Undo { words, wishes, .. } = turns.begin_undo(Ticket(2), false, now(1)).expect("one to undo");
     let mut off = MethodSet::one(MethodIx(2));
     off.insert_one(MethodIx(5));
     assert_eq!(words, "undo off");
@@ -171,7 +71,7 @@ fn undo_restores_the_mixture_there_was() {
     turns.begin_undo(Ticket(3), false, now(1));
     turns.accepted(Ticket(3), now(1));
     assert_eq!((turns.undoable(), turns.redoable()), (None, Some("off")));
-    let (_, wishes) = turns.begin_undo(Ticket(4), true, now(1)).expect("one to redo");
+    let Undo { wishes, .. } = turns.begin_undo(Ticket(4), true, now(1)).expect("one to redo");
     assert_eq!(wishes, all);
     turns.accepted(Ticket(4), now(1));
     assert_eq!((turns.undoable(), turns.redoable()), (Some("off"), None));
@@ -186,12 +86,12 @@ fn what_is_not_answered_yet_can_be_undone_too() {
     let mut turns = Turns::default();
     let count = |method| vec![(Level::Count, MethodSet::one(MethodIx(method)))];
     let off = |method| vec![(Level::Off, MethodSet::one(MethodIx(method)))];
-    turns.begin(Ticket(1), "one".into(), count(3), &live, now(0));
-    turns.begin(Ticket(2), "two".into(), count(4), &live, now(0));
-    turns.begin(Ticket(3), "three".into(), off(3), &live, now(0));
+    turns.begin((Ticket(1), "one".into()), count(3), Reach::Copies, &live, now(0));
+    turns.begin((Ticket(2), "two".into()), count(4), Reach::Copies, &live, now(0));
+    turns.begin((Ticket(3), "three".into()), off(3), Reach::Copies, &live, now(0));
     let mut undone = |ticket| turns.begin_undo(Ticket(ticket), false, now(0)).expect("one to undo");
-    assert_eq!(undone(4), ("undo three".into(), count(3)), "the wish before, not what the agent last said");
-    assert_eq!(undone(5), ("undo two".into(), off(4)));
+    assert_eq!((undone(4).wishes), (count(3)), "the wish before, not what the agent last said");
+    assert_eq!(undone(5).wishes, off(4));
     assert_eq!((turns.undoable(), turns.redoable()), (Some("one"), Some("two")));
     // Both fail: they stand where they stood.
     turns.failed(Ticket(4));

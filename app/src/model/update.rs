@@ -6,8 +6,9 @@ use super::processes::ProcessChanges;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, ProcessKey};
-use redial_protocol::message::{AgentStatus, Event, Holder};
-use redial_protocol::report::DialReport;
+use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
+use redial_protocol::order::StandingOrder;
+use redial_protocol::report::{DialReport, PlanReport};
 use std::time::Duration;
 
 /// The time, as whoever holds the model reads it.
@@ -100,6 +101,14 @@ pub enum Told {
     Event(Event),
     /// A turn was answered.
     Dialled(Ticket, Result<DialReport, Refused>),
+    /// How far a turn of many copies is: copies asked for, of how many.
+    Progress(Ticket, u64, u64),
+    /// What a turn would do, as the agent says; or why it cannot say.
+    Plan(Ticket, Result<Box<PlanReport>, String>),
+    /// The orders that stand, and the number of changes that can be taken back.
+    Orders(Vec<StandingOrder>, u32),
+    /// The last change, whoever made it, was taken back, or not.
+    Undone(Ticket, Result<Box<Undone>, Refused>),
     /// "All off" was answered: copies reverted, copies that could not be; or why not.
     AllOff(Ticket, Result<(u64, u64), String>),
     /// The last round trip of a ping.
@@ -108,6 +117,15 @@ pub enum Told {
     AgentStatus(Box<AgentStatus>),
     /// Something the user should know, as a sentence.
     Notice(String),
+}
+
+/// A change that was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// What it was and who made it.
+    pub what: AuditEntry,
+    /// What taking it back did.
+    pub report: DialReport,
 }
 
 /// Why a whole turn was refused.
@@ -133,6 +151,8 @@ pub enum CataloguePart {
     Batch(Box<Batch>),
     /// Modules that are no longer loaded.
     Unloaded(Vec<ModuleKey>),
+    /// Modules that were unloaded long ago: nothing of them is needed any more.
+    Forgotten(Vec<ModuleKey>),
     /// Everything that was loaded when it was asked for is there.
     Complete(NameOrder),
 }

@@ -77,7 +77,10 @@ fn entry(ui: &mut Ui, command: &Command, now: &Situation, commands: &mut Vec<Com
         response.widget_info(info);
     }
     let response = match enabled {
-        Ok(()) => response,
+        Ok(()) => match command.explained() {
+            Some(text) => response.on_hover_text(text),
+            None => response,
+        },
         Err(why) => response.on_disabled_hover_text(why),
     };
     if response.clicked() {

@@ -2,13 +2,14 @@
 //! known, what it costs.
 
 use crate::commands::Command;
-use crate::model::connection::Connection;
-use crate::model::methodset::MethodSet;
+use crate::model::connection::{Connection, Targets};
+use crate::model::ids::Ticket;
 use crate::output::words;
 use crate::ui::knob::meaning;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Button, Id, Key, Modal, Modifiers, RichText, Ui, WidgetInfo};
 use redial_protocol::level::Level;
+use redial_protocol::report::PlanReport;
 use redial_protocol::state::State;
 
 /// From so many methods on, turning them on is asked about first.
@@ -21,9 +22,11 @@ const KEPT: u64 = 1_400;
 #[derive(Clone, Debug)]
 pub struct Bulk {
     /// What would be turned.
-    pub methods: MethodSet,
+    pub targets: Targets,
     /// To which level.
     pub level: Level,
+    /// What the agent says of it.
+    pub plan: Plan,
     modules: Vec<String>,
     already: u64,
     known_refused: u64,
@@ -32,9 +35,19 @@ pub struct Bulk {
     shown: bool,
 }
 
+/// What becomes of the agent's plan.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// The agent was asked; its answer carries this.
+    Asked(Ticket),
+    /// It was not, for this reason.
+    None(String),
+}
+
 impl Bulk {
     /// The question, if the turn is large enough for one.
-    pub fn of(connection: &Connection, methods: &MethodSet, level: Level) -> Option<Bulk> {
+    pub fn of(connection: &Connection, targets: &Targets, level: Level) -> Option<Bulk> {
+        let methods = &targets.methods;
         if level == Level::Off || methods.len() < LARGE {
             return None;
         }
@@ -49,8 +62,9 @@ impl Bulk {
             }
         }
         Some(Bulk {
-            methods: methods.clone(),
+            targets: targets.clone(),
             level,
+            plan: Plan::None("the agent was not asked".to_owned()),
             modules,
             already: group.by_level.get(level as usize).copied().unwrap_or(0).into(),
             known_refused: count(State::Refused) + count(State::Failed),
@@ -60,10 +74,36 @@ impl Bulk {
         })
     }
 
-    /// What there is to know, a sentence each.
-    fn sentences(&self) -> Vec<String> {
+    /// What there is to know, a sentence each: what the agent says, or until it says it what is known here.
+    fn sentences(&self, connection: Option<&Connection>) -> Vec<String> {
         let many = |number: u64| words::methods(number);
-        let mut sentences = vec![format!("{} in {}.", many(self.methods.len()), self.places())];
+        let mut sentences = vec![format!("{} in {}.", many(self.targets.methods.len()), self.places())];
+        let answer = match (&self.plan, connection.and_then(|connection| connection.plan.as_ref())) {
+            (Plan::Asked(ticket), Some((of, answer))) if ticket == of => Some(answer),
+            _ => None,
+        };
+        match (answer, &self.plan) {
+            (Some(Ok(plan)), _) => sentences.extend(planned(plan)),
+            (Some(Err(why)), _) | (None, Plan::None(why)) => {
+                sentences.extend(self.known());
+                sentences.push(format!("The agent cannot say more: {why}."));
+            }
+            (None, Plan::Asked(_)) => {
+                sentences.extend(self.known());
+                sentences.push("Asking the agent what this would do…".to_owned());
+            }
+        }
+        sentences.push(
+            "Each is recompiled at its next call, and none is inlined any more while it is on.".to_owned(),
+        );
+        sentences.push("Undo (Ctrl+Z) takes it back; F9 turns everything off.".to_owned());
+        sentences
+    }
+
+    /// What is known without the agent.
+    fn known(&self) -> Vec<String> {
+        let many = |number: u64| words::methods(number);
+        let mut sentences = Vec::new();
         if self.already > 0 {
             sentences.push(format!("At {} already: {}.", self.level, many(self.already)));
         }
@@ -82,13 +122,12 @@ impl Bulk {
             known => format!("Left out, as the agent said before: {} without a body.", many(known)),
         });
         let left_out = self.unfit + self.known_refused + self.bodyless;
-        let fresh = self.methods.len().saturating_sub(self.already + left_out);
+        let fresh = self.targets.methods.len().saturating_sub(self.already + left_out);
         sentences.push(format!(
-            "Each is recompiled at its next call, and none is inlined any more while it is on. For each the runtime \
-             keeps some memory until its AppDomain unloads, also after the dial is off: about {} in all.",
+            "For each the runtime keeps some memory until its AppDomain unloads, also after the dial is off: about {} \
+             in all.",
             words::bytes(fresh * KEPT)
         ));
-        sentences.push("Undo (Ctrl+Z) takes it back; F9 turns everything off.".to_owned());
         sentences
     }
 
@@ -107,14 +146,62 @@ impl Bulk {
     }
 }
 
+/// What the agent says a turn would do.
+fn planned(plan: &PlanReport) -> Vec<String> {
+    let grouped = words::grouped;
+    let mut sentences =
+        vec![format!("{} matched, says the agent:", words::count(plan.matched, "copy", "copies"))];
+    for (number, what) in [
+        (plan.to_request, "to be recompiled"),
+        (plan.to_revert, "to get the original code back"),
+        (plan.unchanged, "as wanted already"),
+        (plan.bodyless, "without a body (abstract, extern, P/Invoke), left out"),
+    ] {
+        if number > 0 {
+            sentences.push(format!("    {} {what}", grouped(number)));
+        }
+    }
+    for (reason, number) in &plan.refused_by_reason {
+        sentences.push(format!("    {} refused: {}", grouped(*number), reason.sentence()));
+    }
+    for shared in &plan.shared {
+        let mut domains = shared.domains.clone();
+        if shared.more_domains > 0 {
+            domains.push(format!("{} more", grouped(shared.more_domains)));
+        }
+        let (methods, domains) = (words::methods(shared.methods), words::all(&domains));
+        sentences.push(format!("{methods} of {} are shared: {domains} would all see this.", shared.module));
+    }
+    if plan.generic > 0 {
+        sentences.push(format!(
+            "{} of them are generic: all their instantiations are turned, those of later included.",
+            grouped(plan.generic)
+        ));
+    }
+    let (time, clr) = (words::short_time(plan.expected_us), words::bytes(plan.expected_clr_bytes));
+    let agent = words::bytes(plan.expected_agent_bytes);
+    sentences.push(format!(
+        "Expected: {time} until the runtime has accepted it; about {clr} that the runtime keeps until the AppDomain \
+         unloads, also after the dial is off, and {agent} of the agent."
+    ));
+    sentences.extend(plan.warnings.iter().map(|warning| format!("{}.", words::one_line(warning))));
+    sentences
+}
+
 fn overlap(one: &std::ops::Range<u32>, other: &std::ops::Range<u32>) -> u64 {
     one.end.min(other.end).saturating_sub(one.start.max(other.start)).into()
 }
 
 /// Shows the question; true when it is to be closed.
-pub fn show(context: &egui::Context, bulk: &mut Bulk, commands: &mut Vec<Command>) -> bool {
+pub fn show(
+    context: &egui::Context,
+    bulk: &mut Bulk,
+    connection: Option<&Connection>,
+    commands: &mut Vec<Command>,
+) -> bool {
     let entered = context.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
-    let shown = Modal::new(Id::unique("confirm a large turn")).show(context, |ui| inside(ui, bulk));
+    let shown =
+        Modal::new(Id::unique("confirm a large turn")).show(context, |ui| inside(ui, bulk, connection));
     if entered || shown.inner == Some(true) {
         commands.push(Command::ConfirmTurn);
         return true;
@@ -123,15 +210,15 @@ pub fn show(context: &egui::Context, bulk: &mut Bulk, commands: &mut Vec<Command
 }
 
 /// Whether yes or no was clicked.
-fn inside(ui: &mut Ui, bulk: &mut Bulk) -> Option<bool> {
+fn inside(ui: &mut Ui, bulk: &mut Bulk, connection: Option<&Connection>) -> Option<bool> {
     let palette = Palette::of(ui);
     ui.set_width(ui.ctx().content_rect().width().min(560.0) - 40.0);
-    let methods = words::grouped(bulk.methods.len());
+    let methods = words::grouped(bulk.targets.methods.len());
     let title =
         ui.label(RichText::new(format!("Turn {methods} dials to {}?", bulk.level)).size(19.0).strong());
     ui.label(RichText::new(meaning(bulk.level)).color(palette.weak));
     ui.separator();
-    for sentence in bulk.sentences() {
+    for sentence in bulk.sentences(connection) {
         ui.label(sentence);
     }
     ui.add_space(8.0);

@@ -2,8 +2,8 @@
 
 use super::face::Face;
 use crate::commands::Command;
-use crate::model::connection::Connection;
-use crate::model::ids::MethodIx;
+use crate::model::connection::{Connection, Targets};
+use crate::model::ids::{MethodIx, Node};
 use crate::model::methodset::MethodSet;
 use crate::output::words;
 use crate::ui::knob::Knob;
@@ -17,9 +17,10 @@ const KNOB: f32 = 116.0;
 
 /// Shows it in the rest of `ui`.
 pub fn show(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
-    let targets = connection.targets();
-    let first = targets.iter().next();
-    match (first, targets.len()) {
+    let targets = connection.turned_by_selection();
+    let shown = connection.targets();
+    let first = shown.iter().next();
+    match (first, shown.len()) {
         (None, _) => nothing(ui),
         (Some(method), 1) => one(ui, connection, method, commands),
         _ => many(ui, connection, targets, commands),
@@ -40,17 +41,22 @@ fn nothing(ui: &mut Ui) {
 fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
     let full = connection.catalogue.full_name(method);
+    let merged = connection.merged(method);
     let dial = connection.dial(method);
     let connected = connection.obstacle().is_none();
-    let face = Face::of(&dial, connected);
+    let group = merged.as_ref().map(|copies| connection.group_of_set(copies));
+    let face = group.as_ref().map_or_else(|| Face::of(&dial, connected), Face::of_group);
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.method)).size(18.0).strong()).truncate());
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.type_name)).color(palette.weak)).wrap());
     let params = full.part(&full.signature);
     if params != "()" {
         ui.add(eframe::egui::Label::new(RichText::new(params).small().color(palette.weak)).wrap());
     }
-    knob(ui, connection, &face, MethodSet::one(method), commands);
-    if let Some(row) = dial.row {
+    knob(ui, connection, &face, connection.reaching(&MethodSet::one(method)), commands);
+    if let Some(group) = group {
+        figure(ui, "calls", &words::grouped(group.sums.calls));
+        figure(ui, "now", &numbers::rate(group.sums.rate));
+    } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         figure(ui, "calls", &format!("{least}{}", words::grouped(row.calls)));
         let rate = row.rate.filter(|_| connected).map_or("–".to_owned(), |rate| numbers::rate(rate.into()));
@@ -84,6 +90,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             pair(ui, "compiled", &words::count(row.instances.len() as u64, "instance", "instances"));
         }
     }
+    super::copies::show(ui, connection, method, commands);
     ui.separator();
     home(ui, connection, method);
 }
@@ -94,18 +101,14 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
     let Some(module) = connection.catalogue.module(connection.catalogue.module_of(method)) else { return };
     pair(ui, "module", &module.name);
     if let Some(domain) = connection.catalogue.domains().get(module.domain as usize) {
-        pair(ui, "AppDomain", &domain.name);
+        let title = connection.catalogue.domain_title(Node::Domain(module.domain));
+        let row = ui.scope(|ui| pair(ui, "AppDomain", &title));
+        row.response.on_hover_text(&domain.name);
     }
     pair(ui, "token", &format!("{:#010x}", connection.catalogue.token(method).0));
-    if module.shared && module.domains.len() > 1 {
-        let names: Vec<&str> = connection
-            .catalogue
-            .domains()
-            .iter()
-            .filter(|domain| module.domains.contains(&domain.id))
-            .map(|domain| domain.name.as_str())
-            .collect();
-        let count = module.domains.len();
+    if connection.catalogue.is_shared(module) {
+        let names = connection.catalogue.domain_titles(module);
+        let count = names.len();
         let text = format!("shared by {count} AppDomains, all of them will see this: {}", names.join(", "));
         ui.colored_label(palette.asked, text);
     }
@@ -114,11 +117,11 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
     }
 }
 
-fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut Vec<Command>) {
-    let group = connection.group_of_set(&targets);
+fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut Vec<Command>) {
+    let group = connection.group_of_set(&targets.methods);
     let (by_level, sums) = (group.by_level, group.sums);
     let face = Face::of_group(&group);
-    ui.label(RichText::new(words::methods(targets.len())).size(18.0).strong());
+    ui.label(RichText::new(words::methods(targets.methods.len())).size(18.0).strong());
     ui.weak("turned together");
     knob(ui, connection, &face, targets, commands);
     if sums.known > 0 {
@@ -146,14 +149,14 @@ fn many(ui: &mut Ui, connection: &Connection, targets: MethodSet, commands: &mut
     }
 }
 
-fn knob(ui: &mut Ui, connection: &Connection, face: &Face, methods: MethodSet, commands: &mut Vec<Command>) {
+fn knob(ui: &mut Ui, connection: &Connection, face: &Face, targets: Targets, commands: &mut Vec<Command>) {
     ui.add_space(6.0);
     ui.vertical_centered(|ui| {
         let enabled = connection.obstacle().map_or(Ok(()), Err);
         let turned =
             Knob::new(face.knob(connection, "dial of the selection"), KNOB).enabled(enabled).show(ui);
         if let Some(level) = turned.to {
-            commands.push(Command::Turn { methods, level });
+            commands.push(Command::Turn { targets, level });
         }
         if let Some(level) = turned.refused {
             commands.push(Command::NotOffered(level));

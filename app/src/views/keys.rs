@@ -19,6 +19,8 @@ pub fn show(context: &egui::Context) -> bool {
         .open(&mut open)
         .resizable(false)
         .collapsible(false)
+        // All of it, where there is room.
+        .default_height(context.content_rect().height() - 60.0)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
             let commands = listed().filter_map(|command| Some((command.keys(context)?, command.name())));

@@ -102,17 +102,23 @@ pub fn toolbar(
     });
     ui.horizontal_wrapped(|ui| {
         let filter = connection.list.filter();
-        for (on, text, command) in [
-            (filter.only_dialled, "only dialled", Command::OnlyDialled),
-            (filter.hide_framework, "hide framework", Command::HideFramework),
-            (connection.shape == Shape::Tree, "tree", Command::Tree),
-            (connection.list.hold(), "hold order", Command::HoldOrder),
+        let copies = connection.catalogue.has_copies() || connection.catalogue.has_domains();
+        for (there, on, text, command) in [
+            (true, filter.only_dialled, "only dialled", Command::OnlyDialled),
+            (true, filter.hide_framework, "hide framework", Command::HideFramework),
+            (true, connection.shape == Shape::Tree, "tree", Command::Tree),
+            (copies, connection.catalogue.is_merged(), "merge copies", Command::MergeCopies),
+            (true, connection.list.hold(), "hold order", Command::HoldOrder),
         ] {
+            if !there {
+                continue;
+            }
             let mut value = on;
             let shortcut = command.keys(ui.ctx()).unwrap_or_default();
+            let more = command.explained().map(|text| format!("\n{text}")).unwrap_or_default();
             if ui
                 .checkbox(&mut value, text)
-                .on_hover_text(format!("{} ({shortcut})", command.name()))
+                .on_hover_text(format!("{} ({shortcut}){more}", command.name()))
                 .changed()
             {
                 commands.push(command);

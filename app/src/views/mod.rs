@@ -2,10 +2,12 @@
 //! commands; it changes nothing else and must not know threads, pipes or files.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod bar;
 pub mod cells;
 pub mod columns;
 pub mod confirm;
+pub mod copies;
 pub mod detail;
 pub mod empty;
 pub mod ended;
@@ -17,5 +19,7 @@ pub mod loss;
 pub mod methods;
 pub mod palette;
 pub mod processes;
+pub mod progress;
 pub mod rows;
+pub mod sharing;
 pub mod strip;

@@ -4,8 +4,8 @@ use super::cells::{Name, Paint};
 use super::columns::Columns;
 use super::face::Face;
 use crate::commands::{Command, Form};
-use crate::model::connection::{Connection, Shape};
-use crate::model::ids::{MethodIx, Node};
+use crate::model::connection::{Connection, Shape, Targets};
+use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::selection::Mode;
@@ -111,10 +111,16 @@ impl Row<'_> {
     fn method(&self, ui: &mut Ui, method: MethodIx) -> (Face, String) {
         let Row { paint, connection, rect, .. } = self;
         let connected = connection.obstacle().is_none();
+        let merged = connection.merged(method);
+        if let Some(copies) = merged {
+            return self.merged(ui, method, &copies);
+        }
         let dial = connection.dial(method);
         let face = Face::of(&dial, connected);
         let full = connection.catalogue.full_name(method);
-        self.tell(ui, &full.text, |node| {
+        let place = self.place_of(connection.catalogue.module_of(method));
+        let said = place.as_ref().map_or(full.text.clone(), |place| format!("{} {place}", full.text));
+        self.tell(ui, &said, |node| {
             node.set_value(match dial.row {
                 Some(row) => {
                     let least = if misses_calls(row) { "at least " } else { "" };
@@ -130,6 +136,9 @@ impl Row<'_> {
         }
         name.part(full.method.clone(), palette.text);
         name.part(full.signature.clone(), palette.weak);
+        if let Some(place) = place.filter(|_| connection.shape == Shape::List) {
+            name.remark(&format!("   {place}"), palette.weak);
+        }
         paint.name(*rect, self.left, name);
         paint.state(*rect, &face);
         if let Some(row) = dial.row {
@@ -141,7 +150,7 @@ impl Row<'_> {
             let note = dial.row.and_then(|row| row.note.as_deref());
             self.response.clone().on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(560.0);
-                ui.label(&full.text);
+                ui.label(&said);
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
                     ui.weak(format!("{state}: {}", words::state_means(state)));
                 }
@@ -150,6 +159,55 @@ impl Row<'_> {
                 }
             });
         }
+        (face, said)
+    }
+
+    /// Names the AppDomains that see the dials of a shared module.
+    fn hover_shared(&self, ui: &Ui) {
+        if !self.response.hovered() || Popup::is_any_open(ui.ctx()) {
+            return;
+        }
+        let Node::Module(module) = self.node else { return };
+        let catalogue = &self.connection.catalogue;
+        let Some(module) = catalogue.module(module) else { return };
+        let names = words::all(&catalogue.domain_titles(module));
+        self.response.clone().on_hover_ui_at_pointer(|ui| {
+            ui.set_max_width(560.0);
+            ui.label(format!("one copy serves {names}: a dial here is for all of them"));
+        });
+    }
+
+    /// Where a copy is, where there are others with rows of their own.
+    fn place_of(&self, module: ModuleIx) -> Option<String> {
+        let catalogue = &self.connection.catalogue;
+        catalogue.place(module).filter(|_| !catalogue.is_merged())
+    }
+
+    /// A method that stands for all its copies.
+    fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (Face, String) {
+        let Row { paint, connection, rect, .. } = self;
+        let group = connection.group_of_set(copies);
+        let face = Face::of_group(&group);
+        let full = connection.catalogue.full_name(method);
+        self.tell(ui, &full.text, |node| {
+            node.set_value(match group.sums.known {
+                0 => "never dialled".to_owned(),
+                _ => format!("{}, {} calls", face.says, words::grouped(group.sums.calls)),
+            });
+        });
+        let palette = paint.palette;
+        let mut name = Name::new(&full.text, connection, palette);
+        if connection.shape == Shape::List {
+            name.part(full.type_name.start..full.method.start, palette.weak);
+        }
+        name.part(full.method.clone(), palette.text);
+        name.part(full.signature.clone(), palette.weak);
+        name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak);
+        paint.name(*rect, self.left, name);
+        paint.state(*rect, &face);
+        if group.sums.known > 0 {
+            paint.counted(*rect, "", group.sums.calls, Some(group.sums.rate));
+        }
         (face, full.text)
     }
 
@@ -157,7 +215,8 @@ impl Row<'_> {
     fn group(&self, ui: &mut Ui, commands: &mut Vec<Command>) -> (Face, String) {
         let Row { paint, connection, node, rect, .. } = self;
         let group = connection.group(*node);
-        let face = Face::of_group(&group);
+        let mut face = Face::of_group(&group);
+        let shared = shared_by(connection, *node);
         let what = match node {
             Node::Domain(_) => "AppDomain",
             Node::Module(_) => "module",
@@ -165,7 +224,18 @@ impl Row<'_> {
             Node::Type(_) | Node::Method(_) => "type",
         };
         let label = connection.catalogue.label(*node);
-        let said = format!("{what} {label}");
+        let place = match node {
+            Node::Module(module) => self.place_of(*module),
+            _ => None,
+        };
+        let said = match &place {
+            Some(place) => format!("{what} {label} {place}"),
+            None => format!("{what} {label}"),
+        };
+        let title = match node {
+            Node::Domain(_) => connection.catalogue.domain_title(*node),
+            _ => label.to_owned(),
+        };
         let Some(row) = connection.tree.rows().get(self.place) else { return (face, said) };
         self.tell(ui, &said, |node| node.set_expanded(row.expanded));
         let arrow = Rect::from_center_size(pos2(self.left + 6.0, rect.center().y), vec2(16.0, rect.height()));
@@ -180,9 +250,17 @@ impl Row<'_> {
         if open.clicked() || self.response.double_clicked() {
             commands.push(Command::Expand(*node));
         }
-        let mut name = Name::new(label, connection, paint.palette);
-        name.part(0..label.len(), paint.palette.text);
+        let mut name = Name::new(&title, connection, paint.palette);
+        name.part(0..title.len(), paint.palette.text);
         let count = words::methods(row.methods.into());
+        if let Some(shared) = shared {
+            // In the state's column it is read in a narrow table too.
+            match face.says.is_empty() {
+                true => face.says = shared,
+                false => name.remark(&format!("   {shared}"), paint.palette.asked),
+            }
+            self.hover_shared(ui);
+        }
         name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);
         let hidden = self.selected_inside(row.expanded);
         if hidden > 0 {
@@ -222,7 +300,7 @@ impl Row<'_> {
             if !self.selected {
                 commands.push(Command::Pick(self.node, Mode::Replace));
             }
-            commands.push(Command::Turn { methods: self.connection.targets_of(self.node), level });
+            commands.push(Command::Turn { targets: self.connection.turned_by(self.node), level });
         }
         commands.extend(turned.refused.map(Command::NotOffered));
     }
@@ -244,24 +322,24 @@ impl Row<'_> {
         }
         Popup::context_menu(&self.response).show(|ui| {
             // Of several selected rows all are meant.
-            let methods = match selected {
-                true => self.connection.targets(),
-                false => self.connection.targets_of(self.node),
+            let targets = match selected {
+                true => self.connection.turned_by_selection(),
+                false => self.connection.turned_by(self.node),
             };
-            self.menu(ui, face, name, methods, commands);
+            self.menu(ui, face, name, targets, commands);
         });
     }
 
-    fn menu(&self, ui: &mut Ui, face: &Face, name: &str, methods: MethodSet, commands: &mut Vec<Command>) {
-        let many = words::methods(methods.len());
-        let title = if methods.len() == 1 { name } else { &many };
+    fn menu(&self, ui: &mut Ui, face: &Face, name: &str, targets: Targets, commands: &mut Vec<Command>) {
+        let many = words::methods(targets.methods.len());
+        let title = if targets.methods.len() == 1 { name } else { &many };
         ui.add(egui::Label::new(egui::RichText::new(title).small()).truncate());
         match self.connection.obstacle() {
             Some(why) => drop(ui.weak(why)),
             None => {
                 let knob = face.knob(self.connection, title);
                 if let Some(level) = knob_levels::entries(ui, &knob) {
-                    commands.push(Command::Turn { methods, level });
+                    commands.push(Command::Turn { targets, level });
                 }
             }
         }
@@ -284,12 +362,43 @@ pub fn misses_calls(row: &LiveRow) -> bool {
     row.note.is_some() && matches!(row.state, State::Asked | State::Live)
 }
 
+/// Of a shared module, how many AppDomains see its dials.
+fn shared_by(connection: &Connection, node: Node) -> Option<String> {
+    let Node::Module(module) = node else { return None };
+    let module = connection.catalogue.module(module)?;
+    let number = connection.catalogue.domain_names(module).len();
+    connection.catalogue.is_shared(module).then(|| format!("shared by {number}"))
+}
+
 fn remarks(connection: &Connection, node: Node) -> String {
-    let Node::Module(module) = node else { return String::new() };
-    let Some(module) = connection.catalogue.module(module) else { return String::new() };
+    let catalogue = &connection.catalogue;
     let mut remarks = String::new();
-    if module.shared {
+    let (module, index) = match node {
+        Node::Module(index) => match catalogue.module(index) {
+            Some(module) => (module, index),
+            None => return remarks,
+        },
+        Node::Domain(domain) => {
+            let name = catalogue.label(node);
+            if catalogue.domain_title(node) != name {
+                remarks.push_str(&format!(", {name}"));
+            }
+            let shared = catalogue.domains().get(domain as usize).is_some_and(|one| one.shared);
+            if shared && catalogue.has_domains() {
+                remarks.push_str(", a dial here is for all of them");
+            }
+            return remarks;
+        }
+        _ => return remarks,
+    };
+    if module.shared && !catalogue.is_shared(module) {
         remarks.push_str(", shared by every AppDomain");
+    }
+    let copies = catalogue.namesakes(&module.name).count();
+    if catalogue.is_merged() && copies > 1 {
+        remarks.push_str(&format!(", {copies} copies"));
+    } else if !catalogue.is_merged() && !catalogue.alone_in_domain(index) {
+        remarks.push_str(&format!(", copy #{}", module.key.generation));
     }
     if module.dynamic {
         remarks.push_str(", dynamic");

@@ -98,6 +98,12 @@ fn items(connection: &Connection) -> Vec<Item> {
         ),
         None => item("control: free".to_owned(), "turning a dial takes control"),
     }
+    if let Some(agent) = connection.agent.as_ref().filter(|agent| agent.kept > 0) {
+        item(
+            format!("{} kept", words::grouped(agent.kept)),
+            "methods with dials that stay on when this window is closed; Ctrl+I shows who set them, and until when",
+        );
+    }
     if connection.live.late() {
         item(
             "numbers are late".to_owned(),

@@ -2,6 +2,7 @@
 
 pub mod stage;
 
+mod domains;
 mod gestures;
 mod keys;
 mod order;

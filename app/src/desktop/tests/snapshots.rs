@@ -2,15 +2,20 @@
 //! each before committing it.
 
 use super::stage::{
-    SHOP, act, crowd, feed, look_at_shop, minute, processes, rows, second, tell, window, window_of, with_shop,
+    SHOP, act, copy_row, crowd, feed, look_at_domains, look_at_shop, minute, processes, rows, second, tell,
+    window, window_of, with_shop,
 };
 use crate::commands::Command;
 use crate::desktop::App;
+use crate::model::ids::{MethodIx, Node};
 use crate::model::list::{Filter, Key, Sort};
+use crate::model::selection::Mode;
 use crate::model::update::{Launch, Retry, Told, Update, Written};
 use eframe::egui::{Key as Button, Modifiers, Theme};
 use egui_kittest::kittest::Queryable;
 use egui_kittest::{Harness, SnapshotOptions, SnapshotResults};
+use redial_protocol::message::Event;
+use redial_protocol::state::State;
 
 /// Drivers differ in the last bit of a colour and at edges; a widget in the wrong place has thousands of pixels.
 const DIFFERENT_PIXELS: usize = 400;
@@ -252,6 +257,57 @@ fn a_large_turn() {
         act(&mut harness, Command::SelectAll);
         harness.key_press(Button::Space);
         harness.run_steps(4);
+        harness
+    });
+}
+
+#[test]
+fn domains_as_the_first_level() {
+    both("domains", |theme| {
+        let mut harness = look_at_domains(window_of(theme, [1280.0, 1000.0]));
+        act(&mut harness, Command::Tree);
+        act(&mut harness, Command::HideFramework);
+        let told = Event::Rows {
+            id: None,
+            rows: vec![copy_row(2, State::Live, 1_234), copy_row(3, State::Asked, 0)],
+        };
+        tell(&mut harness, vec![Told::Event(told)]);
+        for group in ["AppDomain Second", "module Shop in Second", "AppDomain EE Shared Assembly Repository"]
+        {
+            harness.get_by_label(&format!("expand {group}")).click();
+            harness.run_steps(3);
+        }
+        let method = harness.state().model.current().and_then(|shop| {
+            let all = (0..shop.catalogue.len() as u32).map(MethodIx);
+            let place = |method| shop.catalogue.place(shop.catalogue.module_of(method));
+            let mut adds = all.filter(|method| shop.catalogue.method_name(*method) == "Add");
+            adds.find(|method| place(*method).as_deref() == Some("in Second"))
+        });
+        act(&mut harness, Command::Pick(Node::Method(method.expect("there")), Mode::Replace));
+        harness
+    });
+}
+
+#[test]
+fn what_other_domains_would_see() {
+    both("shared", |theme| {
+        let mut harness = look_at_domains(window(theme));
+        act(&mut harness, Command::Tree);
+        act(&mut harness, Command::HideFramework);
+        harness.get_by_label("expand AppDomain EE Shared Assembly Repository").click();
+        harness.run_steps(3);
+        harness.get_by_label("dial of AppDomain First").click();
+        harness.run_steps(4);
+        harness
+    });
+}
+
+#[test]
+fn control_orders_and_audit() {
+    both("orders", |theme| {
+        let mut harness = counting(theme);
+        super::domains::tell_orders(&mut harness);
+        act(&mut harness, Command::Agent);
         harness
     });
 }

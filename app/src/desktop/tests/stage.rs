@@ -10,7 +10,7 @@ use crate::model::update::{CataloguePart, Now, Told, Update};
 use crate::persist::ThemeChoice;
 use eframe::egui::{self, Theme};
 use egui_kittest::Harness;
-use redial_protocol::catalogue::DomainRow;
+use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
 use redial_protocol::level::Level;
@@ -125,6 +125,31 @@ pub fn act(harness: &mut Harness<'static, App>, command: crate::commands::Comman
     harness.run_steps(3);
 }
 
+/// Lets a window look at a program with three AppDomains: a copy of Shop in each, and a core library that they share.
+pub fn look_at_domains(mut harness: Harness<'static, App>) -> Harness<'static, App> {
+    feed(&mut harness, vec![Update::Processes(processes())]);
+    act(&mut harness, crate::commands::Command::Select(SHOP));
+    tell(&mut harness, vec![Told::Connected(Box::new(facts()))]);
+    let own = |index: u64| {
+        let mut row = module(index, "Shop", "/opt/shop/Shop.dll");
+        row.key.generation = index as u32;
+        ModuleRow { mvid: "6f3a9c1e-0000-0000-0000-000000000000".into(), domains: vec![index], ..row }
+    };
+    let core = module(9, "System.Private.CoreLib", "/usr/share/dotnet/Microsoft.NETCore.App/2.1.30/x.dll");
+    let core = ModuleRow { shared: true, domains: vec![1, 2, 3], ..core };
+    let domain = |id, name: &str| DomainRow { id, name: name.into(), shared: id == 99 };
+    let iis = "/LM/W3SVC/1/ROOT/Shop-2-133012345678901234";
+    let domains = vec![
+        domain(1, "First"),
+        domain(2, "Second"),
+        domain(3, iis),
+        domain(99, "EE Shared Assembly Repository"),
+    ];
+    tell(&mut harness, loaded(domains, &[own(1), own(2), own(3), core]));
+    tell(&mut harness, vec![Told::AgentStatus(Box::new(status()))]);
+    harness
+}
+
 /// The processes of a small server.
 pub fn processes() -> ProcessChanges {
     let row = |pid, start, name: &str, agent| ProcessRow {
@@ -153,21 +178,28 @@ fn catalogue() -> Vec<Told> {
         module(1, "Shop", "/opt/shop/Shop.dll"),
         module(2, "System.Private.CoreLib", "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/x.dll"),
     ];
+    let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };
+    loaded(vec![domain], &modules)
+}
+
+/// What is told of modules: the Shop's methods for each Shop, the framework's for others.
+fn loaded(domains: Vec<DomainRow>, modules: &[ModuleRow]) -> Vec<Told> {
     let mut builder = Builder::default();
-    builder.set_modules(&modules);
+    builder.set_modules(modules);
     let mut batches = Vec::new();
-    for (module, methods) in modules.iter().zip([&METHODS[..], &FRAMEWORK[..]]) {
+    for module in modules {
+        let methods = if module.name == "Shop" { &METHODS[..] } else { &FRAMEWORK[..] };
         batches.extend(builder.push(&page(module.key, methods)).expect("whole"));
     }
     batches.extend(builder.finish());
-    let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };
-    let mut told = vec![Told::Catalogue(CataloguePart::Domains { domains: vec![domain], methods: 12 })];
+    let mut told = vec![Told::Catalogue(CataloguePart::Domains { domains, methods: 12 })];
     told.extend(batches.into_iter().map(|batch| Told::Catalogue(CataloguePart::Batch(Box::new(batch)))));
     told.push(Told::Catalogue(CataloguePart::Complete(builder.name_order())));
     told
 }
 
-fn status() -> AgentStatus {
+/// The agent's account.
+pub fn status() -> AgentStatus {
     AgentStatus {
         control: Some(Holder { pid: std::process::id(), program: "redial".into() }),
         held: 0,
@@ -199,6 +231,15 @@ pub fn row(index: u32, state: State, wanted: Level, calls: u64, note: Option<&st
         note: note.map(str::to_owned),
         calls,
     }
+}
+
+/// A row of the copy of `Add` that is in that domain.
+pub fn copy_row(domain: u64, state: State, calls: u64) -> StatusRow {
+    let mut row = row(0, state, Level::Count, calls, None);
+    let mut key = module(domain, "Shop", "").key;
+    key.generation = domain as u32;
+    (row.row, row.copy.module) = (RowId(domain as u32), key);
+    row
 }
 
 /// Rows in every state a user meets.

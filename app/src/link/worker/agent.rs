@@ -30,6 +30,12 @@ pub enum Order {
     Turn(Turn),
     /// Turn everything off.
     AllOff(Ticket),
+    /// Ask what a turn would do.
+    Plan(Ticket, Vec<redial_protocol::order::Order>),
+    /// Stop a turn.
+    Cancel(Ticket),
+    /// Take the last change back, whoever made it.
+    UndoOfAnyone(Ticket),
     /// Look for new modules.
     Reload,
     /// Do not wait for the next attempt.
@@ -223,11 +229,16 @@ impl Link {
             };
             match order {
                 Order::Retry => return true,
-                Order::Reload => {}
+                Order::Reload | Order::Cancel(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
-                Order::Turn(turn) => {
+                Order::Turn(Turn { ticket, .. }) | Order::Plan(ticket, _) | Order::UndoOfAnyone(ticket) => {
                     let refused = Refused { why: why.to_owned(), holder: None };
-                    if self.tell(vec![Told::Dialled(turn.ticket, Err(refused))]).is_err() {
+                    let told = match order {
+                        Order::Plan(..) => Told::Plan(ticket, Err(refused.why)),
+                        Order::UndoOfAnyone(_) => Told::Undone(ticket, Err(refused)),
+                        _ => Told::Dialled(ticket, Err(refused)),
+                    };
+                    if self.tell(vec![told]).is_err() {
                         return false;
                     }
                 }
@@ -314,6 +325,8 @@ impl Link {
             match event {
                 Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
                 Event::Methods { .. } | Event::Rows { id: Some(_), .. } => {}
+                Event::Progress { id, done, total } => told.extend(talk.progress(id, done, total)),
+                Event::Catalogue { .. } => self.loader.iter().for_each(Loader::again),
                 event => {
                     rows += match &event {
                         Event::Rows { rows, .. } => rows.len(),
@@ -334,6 +347,9 @@ impl Link {
             Order::Reload => self.loader.iter().for_each(Loader::again),
             Order::AllOff(ticket) => self.all_off(ticket),
             Order::Turn(turn) => talk.turn(turn, session)?,
+            Order::Plan(ticket, orders) => talk.plan(ticket, orders, session)?,
+            Order::Cancel(ticket) => talk.cancel(ticket, session)?,
+            Order::UndoOfAnyone(ticket) => talk.undo(ticket, session)?,
         }
         Ok(())
     }

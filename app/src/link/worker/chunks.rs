@@ -10,26 +10,39 @@ use std::collections::VecDeque;
 /// Bytes of patterns in one request: far enough below a frame for everything else in it.
 const BYTES: usize = MAX_FRAME / 4;
 
-/// The requests that make up a turn. Turning off is a revert that stays: were it held like the rest, a kept dial
-/// would come back on when this session ends.
+/// The requests that make up a turn, in the order of its orders. Turning off is kept: were it held like the rest, a kept
+/// dial would come back on when this session ends.
 pub fn requests(orders: Vec<Order>, take: bool) -> VecDeque<Command> {
-    let (off, on): (Vec<Order>, Vec<Order>) = orders.into_iter().partition(|order| order.level == Level::Off);
     let mut requests = VecDeque::new();
-    for orders in chunks(on) {
-        requests.push_back(Command::RequestReJit { orders, later: false, take, stand: Stand::Held });
-    }
-    for orders in chunks(off) {
-        let patterns = orders.into_iter().map(|order| order.pattern).collect();
-        requests.push_back(Command::RequestRevert { patterns, take });
+    let mut orders = orders.into_iter().peekable();
+    while let Some(first) = orders.next() {
+        let is_off = first.level == Level::Off;
+        let mut run = vec![first];
+        while let Some(next) = orders.next_if(|next| (next.level == Level::Off) == is_off) {
+            run.push(next);
+        }
+        requests.extend(chunks(run).into_iter().map(|orders| request(orders, is_off, take)));
     }
     requests
+}
+
+fn request(orders: Vec<Order>, is_off: bool, take: bool) -> Command {
+    let everywhere = orders.iter().all(|order| order.domain.is_none() && order.copy.is_none());
+    match is_off {
+        true if everywhere => {
+            let patterns = orders.into_iter().map(|order| order.pattern).collect();
+            Command::RequestRevert { patterns, take }
+        }
+        true => Command::RequestReJit { orders, later: false, take, stand: Stand::Kept },
+        false => Command::RequestReJit { orders, later: false, take, stand: Stand::Held },
+    }
 }
 
 fn chunks(orders: Vec<Order>) -> Vec<Vec<Order>> {
     let mut chunks: Vec<Vec<Order>> = Vec::new();
     let mut bytes = 0;
     for order in orders {
-        let length = order.pattern.len();
+        let length = order.pattern.len() + order.domain.as_ref().map_or(0, String::len);
         match chunks.last_mut() {
             Some(last) if last.len() < MAX_ORDERS && bytes + length <= BYTES => {
                 bytes += length;
@@ -92,8 +105,19 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!((requests.len(), sent.len()), (4, 2_501));
-        assert_eq!(sent.last().map(String::as_str), Some("Shop!Shop.Cart.*"));
+        assert_eq!((requests.len(), sent.len()), (5, 2_501));
+        assert_eq!(sent[7], "Shop!Shop.Cart.*", "orders stay in order");
+    }
+
+    #[test]
+    fn off_in_one_domain_is_limited_to_it_and_kept() {
+        let off = Order { domain: Some("Second".into()), ..order("Shop!*".into(), Level::Off) };
+        let mut requests = requests(vec![order("Shop!*".into(), Level::Off), off], false);
+        let Some(Command::RequestReJit { orders, stand: Stand::Kept, .. }) = requests.pop_front() else {
+            panic!("an order for a domain is no pattern alone");
+        };
+        assert!(requests.is_empty());
+        assert_eq!(orders[1].domain.as_deref(), Some("Second"));
     }
 
     #[test]

@@ -13,13 +13,16 @@ use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::{Command, Reply};
 use redial_protocol::pattern::Pattern;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often modules are asked for once everything is loaded.
 const LOOK: Duration = Duration::from_secs(3);
+/// Unloaded modules of which the window still shows what was dialled: as many as the agent itself remembers, and twice
+/// that until the oldest of them are forgotten together.
+const REMEMBERED: usize = 16;
 /// New modules asked for one by one; if there are more, everything is asked for.
 const SINGLY: usize = 8;
 
@@ -30,6 +33,24 @@ pub struct Loaded {
     /// Modules seen, with or without methods.
     seen: HashSet<ModuleKey>,
     domains: Vec<DomainRow>,
+    /// Modules that were unloaded, oldest first, and are not forgotten.
+    unloaded: VecDeque<ModuleKey>,
+}
+
+impl Loaded {
+    /// Notes modules that were unloaded; what there is to tell of it.
+    fn unload(&mut self, gone: Vec<ModuleKey>) -> Vec<Told> {
+        self.unloaded.extend(gone.iter().filter(|key| self.builder.has(**key)));
+        let mut told = vec![Told::Catalogue(CataloguePart::Unloaded(gone))];
+        if self.unloaded.len() > 2 * REMEMBERED {
+            let old: Vec<ModuleKey> = self.unloaded.drain(..self.unloaded.len() - REMEMBERED).collect();
+            self.builder.forget(&old);
+            let order = self.builder.name_order();
+            told.push(Told::Catalogue(CataloguePart::Forgotten(old)));
+            told.push(Told::Catalogue(CataloguePart::Complete(order)));
+        }
+        told
+    }
 }
 
 /// Ends what a loading session waits for (true), or wakes it to look again.
@@ -157,7 +178,8 @@ impl Loading {
             return Err(session.wrong_reply().into());
         };
         let there: HashSet<ModuleKey> = modules.iter().map(|module| module.key).collect();
-        let gone: Vec<ModuleKey> = loaded.seen.difference(&there).copied().collect();
+        let mut gone: Vec<ModuleKey> = loaded.seen.difference(&there).copied().collect();
+        gone.sort_unstable_by_key(|key| key.generation);
         let fresh: Vec<&ModuleRow> =
             modules.iter().filter(|module| !loaded.seen.contains(&module.key)).collect();
         let mut told = Vec::new();
@@ -168,7 +190,7 @@ impl Loading {
         }
         if !gone.is_empty() {
             loaded.seen.retain(|key| there.contains(key));
-            told.push(Told::Catalogue(CataloguePart::Unloaded(gone)));
+            told.extend(loaded.unload(gone));
         }
         self.outlet.tell(self.connection, told)?;
         if fresh.is_empty() && !first {
@@ -242,6 +264,33 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::model::catalogue::builder::tests::module;
+
+    #[test]
+    fn modules_unloaded_long_ago_are_forgotten_by_all() {
+        use crate::model::catalogue::builder::tests::page;
+        let mut loaded = Loaded::default();
+        let mut forgotten = Vec::new();
+        for index in 1..=100 {
+            let row = module(index, "Plugin", "");
+            loaded.builder.set_modules(std::slice::from_ref(&row));
+            loaded.builder.push(&page(row.key, &[("N.A", "M", "()", 0x0600_0001)])).expect("whole");
+            loaded.builder.finish().expect("a batch");
+            for told in loaded.unload(vec![row.key]) {
+                match told {
+                    Told::Catalogue(CataloguePart::Forgotten(keys)) => forgotten.extend(keys),
+                    Told::Catalogue(CataloguePart::Complete(order)) => {
+                        assert_eq!(order.types.len(), REMEMBERED)
+                    }
+                    _ => {}
+                }
+            }
+            assert!(loaded.unloaded.len() <= 2 * REMEMBERED);
+        }
+        let expected: Vec<ModuleKey> =
+            (1..=forgotten.len() as u64).map(|index| module(index, "", "").key).collect();
+        assert!(forgotten.len() >= 100 - 2 * REMEMBERED && forgotten == expected, "{forgotten:?}");
+        assert!(loaded.builder.name_order().types.len() <= 2 * REMEMBERED);
+    }
 
     #[test]
     fn new_modules_are_asked_for_by_name_where_names_will_do() {

@@ -31,6 +31,7 @@ use crate::model::update::Update;
 pub use launching::LaunchSpec;
 use outlet::Outlet;
 use redial_protocol::ids::ProcessKey;
+use redial_protocol::order::Order;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -59,6 +60,12 @@ pub enum Command {
     Turn(Turn),
     /// Turn every dial of a process off, whoever set it.
     AllOff(ConnectionId, Ticket),
+    /// Ask what a turn with these orders would do.
+    Plan(ConnectionId, Ticket, Vec<Order>),
+    /// Stop a turn that is under way, and undo what it did so far.
+    Cancel(ConnectionId, Ticket),
+    /// Take the last change back, whoever made it.
+    UndoOfAnyone(ConnectionId, Ticket),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Look at all processes again now.
@@ -97,6 +104,13 @@ impl Worker {
             Command::Retry(connection) => self.tell(connection, agent::Order::Retry),
             Command::Turn(turn) => self.tell(turn.connection, agent::Order::Turn(turn)),
             Command::AllOff(connection, ticket) => self.tell(connection, agent::Order::AllOff(ticket)),
+            Command::Plan(connection, ticket, orders) => {
+                self.tell(connection, agent::Order::Plan(ticket, orders))
+            }
+            Command::Cancel(connection, ticket) => self.tell(connection, agent::Order::Cancel(ticket)),
+            Command::UndoOfAnyone(connection, ticket) => {
+                self.tell(connection, agent::Order::UndoOfAnyone(ticket))
+            }
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
             Command::Scan => self.scanner.scan(),
             Command::Launch(ticket, spec) => launching::start(ticket, spec, self.outlet.clone()),

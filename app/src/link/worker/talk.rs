@@ -5,8 +5,9 @@ use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
-use crate::model::update::Told;
+use crate::model::update::{Told, Undone};
 use redial_protocol::message::{AgentStatus, Command, Event, Reply};
+use redial_protocol::order::Order;
 use redial_protocol::report::DialReport;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ pub struct Talk {
     /// When something was heard last.
     heard: Option<Instant>,
     turns: Vec<Turning>,
+    /// Other questions that are out: the ids of requests and what their answers are.
+    asked: Vec<(u32, Asked)>,
     /// Whether control may be ours.
     turned: bool,
     /// Whether the counters told last were that nothing was called.
@@ -71,6 +74,17 @@ impl Account {
         self.latency = Some((latency, now));
         Some(Told::Latency(latency))
     }
+}
+
+/// A question that is no turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// What a turn would do.
+    Plan(Ticket),
+    /// The last change taken back.
+    Undo(Ticket),
+    /// The orders that stand.
+    Orders,
 }
 
 /// A turn under way.
@@ -122,7 +136,8 @@ impl Talk {
     /// The end of an agent that has nothing to say any more though it was asked. While a turn is under way it may be
     /// busy for long; `overdue` looks after that.
     pub fn silent(&self, pid: u32, now: Instant) -> Result<(), LinkError> {
-        let asked = self.status.map(|(_, asked)| asked).filter(|_| self.turns.is_empty());
+        let asked =
+            self.status.map(|(_, asked)| asked).filter(|_| self.turns.is_empty() && self.asked.is_empty());
         let since = asked.map(|asked| self.heard.map_or(asked, |heard| heard.max(asked)));
         match since {
             Some(since) if now.saturating_duration_since(since) > SILENCE => {
@@ -148,6 +163,66 @@ impl Talk {
         self.turned = true;
         self.turns.push(turning);
         Ok(())
+    }
+
+    /// Asks what a turn would do.
+    pub fn plan(
+        &mut self,
+        ticket: Ticket,
+        orders: Vec<Order>,
+        session: &mut Session,
+    ) -> Result<(), LinkError> {
+        self.asked.push((session.send(Command::Plan { orders })?, Asked::Plan(ticket)));
+        Ok(())
+    }
+
+    /// Takes the last change back, whoever made it.
+    pub fn undo(&mut self, ticket: Ticket, session: &mut Session) -> Result<(), LinkError> {
+        self.asked.push((session.send(Command::Undo { take: false })?, Asked::Undo(ticket)));
+        self.turned = true;
+        Ok(())
+    }
+
+    /// Stops a turn: what was not sent yet never is. Its own answer says that it was cancelled.
+    pub fn cancel(&mut self, ticket: Ticket, session: &mut Session) -> Result<(), LinkError> {
+        let turn = self.turns.iter_mut().find(|turn| turn.ticket == ticket);
+        if let Some(turn) = turn
+            && let Some((request, _)) = turn.sent
+        {
+            turn.waiting.clear();
+            session.send(Command::Cancel { request })?;
+        }
+        Ok(())
+    }
+
+    /// How far a turn is.
+    pub fn progress(&self, id: u32, done: u64, total: u64) -> Option<Told> {
+        let turn = self.turns.iter().find(|turn| turn.sent.is_some_and(|(of, _)| of == id))?;
+        Some(Told::Progress(turn.ticket, done, total))
+    }
+
+    fn answered(&mut self, asked: Asked, reply: Reply, session: &Session) -> Result<Told, LinkError> {
+        if matches!(asked, Asked::Undo(_)) {
+            self.want_status(Instant::now());
+        }
+        Ok(match (asked, reply) {
+            (Asked::Plan(ticket), Reply::Plan(plan)) => Told::Plan(ticket, Ok(Box::new(plan))),
+            (Asked::Undo(ticket), Reply::Undone { what, report }) => {
+                Told::Undone(ticket, Ok(Box::new(Undone { what, report })))
+            }
+            (Asked::Orders, Reply::Orders { orders, undoable }) => Told::Orders(orders, undoable),
+            (asked, Reply::Refused(refusal)) => {
+                let refused = describe::refused(&LinkError::Refused(refusal));
+                match asked {
+                    Asked::Plan(ticket) => Told::Plan(ticket, Err(refused.why)),
+                    Asked::Undo(ticket) => Told::Undone(ticket, Err(refused)),
+                    Asked::Orders => {
+                        Told::Notice(format!("the orders that stand are not known: {}", refused.why))
+                    }
+                }
+            }
+            _ => return Err(session.wrong_reply()),
+        })
     }
 
     /// Keeps back that there is still nothing to count, again and again: it would draw the window for nothing. The
@@ -189,8 +264,15 @@ impl Talk {
                 if status.held == 0 && self.turns.is_empty() && std::mem::take(&mut self.turned) {
                     session.send(Command::ReleaseControl)?;
                 }
-                told.extend(self.account.status(status));
+                let news = self.account.status(status);
+                if news.is_some() && !self.asked.iter().any(|(_, asked)| *asked == Asked::Orders) {
+                    self.asked.push((session.send(Command::Orders)?, Asked::Orders));
+                }
+                told.extend(news);
             }
+        } else if let Some(at) = self.asked.iter().position(|(of, _)| *of == id) {
+            let (_, asked) = self.asked.remove(at);
+            told.push(self.answered(asked, reply, session)?);
         } else if let Some(at) = self.turns.iter().position(|turn| turn.sent.is_some_and(|(of, _)| of == id))
         {
             self.turn_answered(at, reply, session, told)?;

@@ -73,6 +73,7 @@ fn talk_of_dials(
                 held: held.map_or(0, |held| held.load(Ordering::SeqCst)),
                 ..status()
             }),
+            Wire::Orders => Reply::Orders { orders: vec![], undoable: 0 },
             _ => Reply::Done,
         };
         end.offer(&FromAgent::Event(Event::Reply { id: request.id, reply }));
@@ -140,7 +141,8 @@ impl Window {
         let now = self.now();
         let Model { connections, log, .. } = &mut self.model;
         let connection = connections.values_mut().next().expect("one connection");
-        let turn = connection.turn(set, Level::Count, take, log, now).expect("possible");
+        let turn =
+            connection.turn(&connection.reaching(set), Level::Count, take, log, now).expect("possible");
         self.tell(agent::Order::Turn(turn));
     }
 

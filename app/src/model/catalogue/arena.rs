@@ -107,6 +107,29 @@ impl Arena {
         self.capitals.extend_from_slice(&other.capitals);
     }
 
+    /// Keeps so many strings and no more.
+    pub fn truncate(&mut self, strings: usize) {
+        if strings >= self.ends.len() {
+            return;
+        }
+        let bytes = self.start(strings);
+        self.text.truncate(bytes);
+        self.folded.truncate(bytes);
+        self.ends.truncate(strings);
+        self.letters.truncate(strings);
+        self.capitals.truncate(strings);
+        self.blocks.truncate(self.ends.last().map_or(0, |end| *end as usize / BLOCK + 1));
+    }
+
+    /// The strings of a range, as they are.
+    pub fn part(&self, strings: std::ops::Range<usize>) -> Arena {
+        let mut part = Arena::default();
+        for index in strings {
+            part.push(&[self.get(index)]);
+        }
+        part
+    }
+
     /// The string at an index; empty out of range.
     pub fn get(&self, index: usize) -> &str {
         let (start, end) = self.span(index);

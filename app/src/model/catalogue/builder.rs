@@ -57,6 +57,8 @@ pub struct Builder {
     done: HashSet<ModuleKey>,
     /// Of each type given out so far: what it is ordered by.
     order_keys: Vec<String>,
+    /// The modules given out, in order, with the number of types of each.
+    given: Vec<(ModuleKey, usize)>,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,22 @@ impl Builder {
         self.open = None;
     }
 
+    /// Forgets modules that were given out, as `Catalogue::forget` does.
+    pub fn forget(&mut self, keys: &[ModuleKey]) {
+        let keys: HashSet<&ModuleKey> = keys.iter().collect();
+        let mut types = std::mem::take(&mut self.order_keys).into_iter();
+        for (key, number) in &self.given {
+            let of_module = types.by_ref().take(*number);
+            if keys.contains(key) {
+                of_module.for_each(drop);
+            } else {
+                self.order_keys.extend(of_module);
+            }
+        }
+        self.given.retain(|(key, _)| !keys.contains(key));
+        self.done.retain(|key| !keys.contains(key));
+    }
+
     /// The order of all types given out so far.
     pub fn name_order(&self) -> NameOrder {
         let mut types: Vec<u32> = (0..self.order_keys.len() as u32).collect();
@@ -141,6 +159,7 @@ impl Builder {
             types.into_iter().map(|(name, methods)| Type::new(name, methods)).collect();
         types.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.name.cmp(&b.name)));
         self.order_keys.extend(types.iter().map(|one| one.key.clone()));
+        self.given.push((module.key, types.len()));
         Some(batch(module, types))
     }
 }

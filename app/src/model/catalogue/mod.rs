@@ -1,10 +1,12 @@
 //! What a process has loaded: domains → modules → namespaces → types → methods. Each level is a contiguous range of
-//! the next, so that a group is two numbers; all text stands in two arenas. Nothing is ever moved or taken out:
-//! modules that were unloaded are marked.
+//! the next, so that a group is two numbers; all text stands in arenas. Modules that were unloaded are marked, and
+//! nothing is moved until there are many of them (`forget`).
 
 pub mod arena;
 pub mod bits;
 pub mod builder;
+pub mod copies;
+pub mod forget;
 pub mod framework;
 pub mod search;
 pub mod synthetic;
@@ -15,7 +17,7 @@ use arena::Arena;
 use builder::{Batch, NameOrder};
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// A module.
@@ -47,6 +49,8 @@ pub struct Module {
     pub types: Range<u32>,
     /// Its methods, as `MethodIx`.
     pub methods: Range<u32>,
+    /// The first of its texts among the names and the signatures.
+    texts: (u32, u32),
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +73,12 @@ pub struct Catalogue {
     domains: Vec<DomainRow>,
     modules: Vec<Module>,
     by_key: HashMap<ModuleKey, u32>,
+    /// Modules by the names of their assemblies, in the order they came.
+    by_name: HashMap<String, Vec<u32>>,
+    /// Whether copies of one method are one row.
+    merged: bool,
+    /// Ids of the domains that there were when modules were asked for last.
+    current: HashSet<u64>,
     namespaces: Vec<Namespace>,
     types: Vec<Type>,
     /// `Module!Namespace.Type.` of each type.
@@ -93,6 +103,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// Takes the list of domains in, and how many methods there will be.
     pub fn set_domains(&mut self, domains: Vec<DomainRow>, expected: u64) {
+        self.current = domains.iter().map(|domain| domain.id).collect();
         // Places are kept: modules name domains by them.
         for domain in domains {
             match self.domains.iter_mut().find(|known| known.id == domain.id) {
@@ -154,6 +165,7 @@ impl Catalogue {
         let home = module.domains.iter().find_map(|id| self.domains.iter().position(|one| one.id == *id));
         let shared = self.domains.iter().position(|domain| domain.shared).filter(|_| module.shared);
         self.by_key.insert(module.key, index);
+        self.by_name.entry(module.name.clone()).or_default().push(index);
         self.modules.push(Module {
             key: module.key,
             name: module.name.clone(),
@@ -168,6 +180,7 @@ impl Catalogue {
             namespaces: first_namespace..self.namespaces.len() as u32,
             types: first_type..self.types.len() as u32,
             methods: first_method..self.tokens.len() as u32,
+            texts: (first_name, first_signature),
         });
         self.edition += 1;
         true
@@ -314,10 +327,7 @@ impl Catalogue {
     /// The methods below a row of the tree, as ranges: one, but for domains.
     pub fn methods_below(&self, node: Node) -> Vec<Range<u32>> {
         match node {
-            Node::Domain(domain) => {
-                let modules = self.modules.iter().filter(|module| module.domain == domain);
-                modules.map(|module| module.methods.clone()).collect()
-            }
+            Node::Domain(domain) => self.methods_of_domain(domain),
             Node::Module(module) => self.module(module).map(|one| one.methods.clone()).into_iter().collect(),
             Node::Namespace(namespace) => vec![self.methods_of_namespace(namespace)],
             Node::Type(owner) => vec![self.methods_of_type(owner)],
@@ -329,7 +339,7 @@ impl Catalogue {
     pub fn parent(&self, node: Node) -> Option<Node> {
         match node {
             Node::Domain(_) => None,
-            Node::Module(module) => Some(Node::Domain(self.module(module)?.domain)),
+            Node::Module(module) => self.module(module).map(|_| Node::Domain(self.home(module))),
             Node::Namespace(namespace) => Some(Node::Module(self.module_of_namespace(namespace))),
             Node::Type(owner) => Some(Node::Namespace(self.namespace_of(owner))),
             Node::Method(method) => Some(Node::Type(self.type_of(method))),
@@ -339,6 +349,7 @@ impl Catalogue {
     /// What a row of the tree is called below its parent; a method, its name.
     pub fn label(&self, node: Node) -> &str {
         match node {
+            Node::Domain(copies::EVERY_DOMAIN) => "all AppDomains",
             Node::Domain(domain) => self.domains.get(domain as usize).map_or("", |one| &one.name),
             Node::Module(module) => self.module(module).map_or("", |one| &one.name),
             Node::Namespace(namespace) => match self.namespace_name(namespace) {

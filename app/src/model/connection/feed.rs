@@ -1,15 +1,16 @@
 //! What the worker tells a connection.
 
-use super::{Connection, Status};
+use super::{Connection, Orders, Status};
 use crate::model::ids::Ticket;
 use crate::model::live::Live;
 use crate::model::log::{Kind, Log};
-use crate::model::update::{CataloguePart, Now, Retry, Told};
+use crate::model::update::{CataloguePart, Now, Retry, Told, Undone};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::Event;
-use redial_protocol::report::DialReport;
+use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, SharedModule};
 use redial_protocol::state::State;
 use std::time::Duration;
 
@@ -42,6 +43,20 @@ impl Connection {
             Told::Dialled(ticket, Err(refused)) => {
                 let words = self.turns.failed(ticket).map_or("turn".to_owned(), |pending| pending.words);
                 log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {}", refused.why));
+                self.refused = Some((ticket, refused));
+            }
+            Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
+            Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
+            Told::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
+            Told::Undone(_, Ok(undone)) => {
+                let Undone { what, report } = *undone;
+                let by = if what.user.is_empty() { "the launcher".to_owned() } else { what.user };
+                let words = format!("undo of {} (by {by}, {})", what.order, what.program);
+                self.tell_report(&words, &report, log, now);
+            }
+            Told::Undone(ticket, Err(refused)) => {
+                let why = format!("undo of the last change refused: {}", refused.why);
+                log.add(now, Some(self.id), Kind::Refusal, why);
                 self.refused = Some((ticket, refused));
             }
             Told::AllOff(ticket, result) => self.all_off_done(ticket, result, log, now),
@@ -89,6 +104,8 @@ impl Connection {
         self.loss = Some(why.clone());
         self.latency = None;
         self.holder = None;
+        self.orders = None;
+        self.plan = None;
         self.status = Status::Lost { why, retry, since: now.mono };
     }
 
@@ -104,6 +121,15 @@ impl Connection {
                 self.live.place(&self.catalogue);
             }
             CataloguePart::Unloaded(keys) => self.catalogue.unload(&keys),
+            CataloguePart::Forgotten(keys) => {
+                if let Some(to) = self.catalogue.forget(&keys) {
+                    self.selection.renumber(&to);
+                    self.tree.renumber(&to);
+                    self.turns.renumber(&to);
+                    self.numbering += 1;
+                }
+                self.live.forget(&keys, &self.catalogue);
+            }
             CataloguePart::Complete(order) => self.catalogue.complete(order),
         }
     }
@@ -151,10 +177,16 @@ impl Connection {
     }
 
     fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
-        let Some(pending) = self.turns.accepted(ticket, now) else { return };
+        let Some(words) = self.turns.accepted(ticket, now).map(|pending| pending.words.clone()) else {
+            return;
+        };
+        self.tell_report(&words, report, log, now);
+    }
+
+    fn tell_report(&self, what: &str, report: &DialReport, log: &mut Log, now: Now) {
         let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
         let (accepted, matched) = (words::grouped(report.accepted), words::grouped(report.matched));
-        let mut text = format!("{}: {accepted} of {matched} accepted", pending.words);
+        let mut text = format!("{what}: {accepted} of {matched} accepted");
         if report.bodyless > 0 {
             text.push_str(&format!(", {} without a body", words::grouped(report.bodyless)));
         }
@@ -165,7 +197,11 @@ impl Connection {
             let first: Vec<String> = named.take(3).map(|one| words::plain_parameters(&one.method)).collect();
             let rest = number.saturating_sub(first.len() as u64);
             let more = if rest > 0 { format!(" and {} more", words::grouped(rest)) } else { String::new() };
-            let text = format!("refused: {}{more}: {}", first.join(", "), reason.sentence());
+            let why = match reason {
+                Reason::Shared => shared_by(&report.shared),
+                reason => reason.sentence().to_owned(),
+            };
+            let text = format!("refused: {}{more}: {why}", first.join(", "));
             log.add(now, Some(self.id), Kind::Refusal, text);
         }
         for warning in &report.warnings {
@@ -210,6 +246,21 @@ impl Connection {
             self.arrivals.pop_front();
         }
     }
+}
+
+/// Why methods of shared modules were refused: who would see their dials.
+fn shared_by(modules: &[SharedModule]) -> String {
+    let refused = modules.iter().filter(|module| !module.accepted);
+    let each: Vec<String> = refused
+        .map(|module| {
+            let mut domains = module.domains.clone();
+            if module.more_domains > 0 {
+                domains.push(format!("{} more", words::grouped(module.more_domains)));
+            }
+            format!("one copy of {} serves {}", module.module, words::all(&domains))
+        })
+        .collect();
+    format!("{}; a dial there is a dial for all of them", each.join(", "))
 }
 
 /// Transitions of one message, to be told.

@@ -1,13 +1,40 @@
 //! What a user asks of a connection.
 
 use super::Connection;
-use crate::model::ids::Ticket;
+use crate::model::catalogue::Module;
+use crate::model::ids::{Node, Ticket};
 use crate::model::log::{Kind, Log};
 use crate::model::methodset::MethodSet;
-use crate::model::turns::{self, Turn};
+use crate::model::orders::{self, Reach};
+use crate::model::turns::{Turn, Undo};
 use crate::model::update::Now;
+use crate::output::words;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
+
+/// Copies to be turned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Targets {
+    /// The copies there are now.
+    pub methods: MethodSet,
+    /// What else is meant.
+    pub reach: Reach,
+}
+
+/// Methods of a turn of which one copy serves several AppDomains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sharing {
+    /// Names of their assemblies.
+    pub modules: Vec<String>,
+    /// What the domains are called that would see the dials.
+    pub domains: Vec<String>,
+    /// How many they are.
+    pub methods: u64,
+    /// The turn with them.
+    pub with: Targets,
+    /// The turn without them, where something is left of it.
+    pub without: Option<Targets>,
+}
 
 impl Connection {
     /// Turns methods to a level: marks them pending, and answers what to send.
@@ -16,18 +43,18 @@ impl Connection {
     /// Why not, as a sentence; it is in the log already.
     pub fn turn(
         &mut self,
-        targets: &MethodSet,
+        targets: &Targets,
         level: Level,
         take: bool,
         log: &mut Log,
         now: Now,
     ) -> Result<Turn, String> {
-        let words = format!("{level} on {}", self.name_of(targets));
+        let words = format!("{level} on {}", self.name_of_targets(targets));
         let orders = self.refuse(&words, self.turnable(targets, level), log, now)?;
-        let wishes = vec![(level, targets.clone())];
+        let wishes = vec![(level, targets.methods.clone())];
         let ticket = self.ticket();
         log.add(now, Some(self.id), Kind::Request, words.clone());
-        self.turns.begin(ticket, words, wishes, &self.live, now);
+        self.turns.begin((ticket, words), wishes, targets.reach, &self.live, now);
         Ok(Turn { connection: self.id, ticket, orders, take })
     }
 
@@ -35,9 +62,35 @@ impl Connection {
     ///
     /// # Errors
     /// Why not, as a sentence.
-    pub fn turnable(&self, targets: &MethodSet, level: Level) -> Result<Vec<Order>, String> {
-        self.possible(targets, level)?;
-        turns::orders(&self.catalogue, &[(level, targets.clone())])
+    pub fn turnable(&self, targets: &Targets, level: Level) -> Result<Vec<Order>, String> {
+        self.possible(&targets.methods, level)?;
+        orders::orders(&self.catalogue, &[(level, targets.methods.clone())], targets.reach)
+    }
+
+    /// What a turn of methods shown concerns: where copies are merged, every copy of them, now and later.
+    pub fn reaching(&self, shown: &MethodSet) -> Targets {
+        match self.catalogue.is_merged() {
+            true => Targets { methods: self.catalogue.with_copies(shown), reach: Reach::Everywhere },
+            false => Targets { methods: shown.clone(), reach: Reach::Copies },
+        }
+    }
+
+    fn name_of_targets(&self, targets: &Targets) -> String {
+        let Targets { methods, reach } = targets;
+        if let Reach::Domain(domain) = reach {
+            let name = self.catalogue.label(Node::Domain(*domain));
+            return format!("{} in {name}", words::methods(methods.len()));
+        }
+        let Some(first) = methods.iter().next() else { return self.name_of(methods) };
+        let copies = self.catalogue.copies(first).len() as u64;
+        if *reach == Reach::Everywhere && copies > 1 && copies == methods.len() {
+            return format!("{} ({copies} copies)", self.catalogue.full_name(first).text);
+        }
+        let place = self.catalogue.place(self.catalogue.module_of(first)).filter(|_| methods.len() == 1);
+        match place {
+            Some(place) => format!("{} {place}", self.name_of(methods)),
+            None => self.name_of(methods),
+        }
     }
 
     fn possible(&self, targets: &MethodSet, level: Level) -> Result<(), String> {
@@ -79,10 +132,10 @@ impl Connection {
             return self.refuse(what, Err(obstacle), log, now);
         }
         let ticket = self.ticket();
-        let Some((words, wishes)) = self.turns.begin_undo(ticket, redo, now) else {
+        let Some(Undo { words, wishes, reach }) = self.turns.begin_undo(ticket, redo, now) else {
             return self.refuse(what, Err(format!("there is nothing to {what}")), log, now);
         };
-        match turns::orders(&self.catalogue, &wishes) {
+        match orders::restoring(&self.catalogue, &wishes, reach) {
             Ok(orders) => {
                 log.add(now, Some(self.id), Kind::Request, words);
                 Ok(Turn { connection: self.id, ticket, orders, take: false })
@@ -94,13 +147,83 @@ impl Connection {
         }
     }
 
+    /// What a turn would do is asked of the agent: the ticket and the orders to send.
+    ///
+    /// # Errors
+    /// Why not, as a sentence.
+    pub fn ask_plan(&mut self, targets: &Targets, level: Level) -> Result<(Ticket, Vec<Order>), String> {
+        let orders = self.turnable(targets, level)?;
+        self.plan = None;
+        Ok((self.ticket(), orders))
+    }
+
+    /// Has the agent take the last change back, whoever made it: the ticket to send.
+    ///
+    /// # Errors
+    /// Why not, as a sentence; it is in the log already.
+    pub fn undo_of_anyone(&mut self, log: &mut Log, now: Now) -> Result<Ticket, String> {
+        let obstacle = self.obstacle().map_or(Ok(()), |why| Err(why.to_owned()));
+        self.refuse("undo of the last change", obstacle, log, now)?;
+        log.add(now, Some(self.id), Kind::Request, "undo of the last change of anyone");
+        Ok(self.ticket())
+    }
+
+    /// Who else would see a turn: where one copy of a module serves several AppDomains, and copies are not merged, so
+    /// that a dial is expected to be one domain's. None where that concerns nothing that is turned on.
+    pub fn sharing(&self, targets: &Targets, level: Level) -> Option<Sharing> {
+        if level == Level::Off || targets.reach == Reach::Everywhere {
+            return None;
+        }
+        let catalogue = &self.catalogue;
+        let direct = catalogue
+            .modules()
+            .iter()
+            .filter(|module| catalogue.is_shared(module) && targets.methods.touches(&module.methods));
+        let mut modules: Vec<&Module> = direct.collect();
+        let (mut shared, mut without) = (MethodSet::default(), None);
+        match targets.reach {
+            // What the domain shares with others is not below its row, but it is its code too.
+            Reach::Domain(domain) => {
+                let of_domain = catalogue.shared_in(domain);
+                modules.extend(of_domain.iter().filter_map(|module| catalogue.module(*module)));
+                for module in &modules {
+                    let shown = self.shown_in(std::slice::from_ref(&module.methods));
+                    shown.ranges().for_each(|range| shared.insert(range));
+                }
+                modules.retain(|module| shared.touches(&module.methods));
+                without = Some(targets.clone());
+            }
+            Reach::Copies | Reach::Everywhere => {
+                let inside = modules.iter().flat_map(|module| targets.methods.within(&module.methods));
+                inside.for_each(|range| shared.insert(range));
+            }
+        }
+        if shared.is_empty() {
+            return None;
+        }
+        let mut named: Vec<(&str, String)> = Vec::new();
+        for module in &modules {
+            let names = catalogue.domain_names(module).into_iter().zip(catalogue.domain_titles(module));
+            for (name, title) in names {
+                if !named.iter().any(|(known, _)| *known == name) {
+                    named.push((name, title));
+                }
+            }
+        }
+        let domains = named.into_iter().map(|(_, title)| title).collect();
+        let mut with = targets.clone();
+        shared.ranges().for_each(|range| with.methods.insert(range));
+        let modules = modules.iter().map(|module| module.name.clone()).collect();
+        Some(Sharing { modules, domains, methods: shared.len(), with, without })
+    }
+
     /// Turns everything off, whatever the state of the connection: marks what is on pending; the ticket to send.
     pub fn all_off(&mut self, log: &mut Log, now: Now) -> Ticket {
         let ticket = self.ticket();
         let on = self.live.rows().filter(|row| row.wanted != Level::Off).filter_map(|row| row.method);
         let wishes = vec![(Level::Off, on.collect())];
         log.add(now, Some(self.id), Kind::Request, "all dials off");
-        self.turns.begin(ticket, "all dials off".to_owned(), wishes, &self.live, now);
+        self.turns.begin((ticket, "all dials off".to_owned()), wishes, Reach::Copies, &self.live, now);
         ticket
     }
 

@@ -1,0 +1,264 @@
+//! AppDomains and copies: what a knob turns, what is asked first, what is merged.
+
+use super::stage::{act, copy_row, crowd, look_at_domains, status, tell, window, window_of, with_shop};
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::log::Kind;
+use crate::model::update::{Told, Undone};
+use crate::views::confirm::Plan;
+use eframe::egui::{Key, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use redial_protocol::level::Level;
+use redial_protocol::message::{AuditEntry, Event, Holder};
+use redial_protocol::order::{Order, Stand, StandingOrder};
+use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
+use redial_protocol::state::State;
+
+const CONCAT: &str = "System.Private.CoreLib!System.String.Concat(string, string)";
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const IIS: &str = "/LM/W3SVC/1/ROOT/Shop-2-133012345678901234";
+
+fn tree() -> Harness<'static, App> {
+    let mut harness = look_at_domains(window(Theme::Dark));
+    act(&mut harness, Command::Tree);
+    harness
+}
+
+fn requests(harness: &Harness<'static, App>) -> Vec<String> {
+    let log = &harness.state().model.log;
+    log.entries().iter().filter(|entry| entry.kind == Kind::Request).map(|entry| entry.text.clone()).collect()
+}
+
+fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+    harness.query_all_by_label_contains(part).next().is_some()
+}
+
+fn click(harness: &mut Harness<'static, App>, label: &str) {
+    harness.get_by_label(label).click();
+    harness.run_steps(3);
+}
+
+#[test]
+fn domains_are_the_first_level_and_each_has_a_knob() {
+    let mut harness = tree();
+    for domain in ["First", "Second", IIS] {
+        assert!(harness.query_by_label(&format!("dial of AppDomain {domain}")).is_some(), "{domain}");
+    }
+    assert!(!says(&harness, "dial of AppDomain EE Shared"), "nothing of it is shown");
+    click(&mut harness, "dial of AppDomain Second");
+    assert_eq!(requests(&harness), ["count on 9 methods in Second"]);
+    let pending = |harness: &Harness<'static, App>, label: &str| {
+        harness.get_by_label(label).value().is_some_and(|value| value.contains("asking"))
+    };
+    assert!(pending(&harness, "dial of AppDomain Second") && !pending(&harness, "dial of AppDomain First"));
+}
+
+#[test]
+fn a_knob_of_what_is_shared_asks_first() {
+    let mut harness = look_at_domains(window(Theme::Dark));
+    act(&mut harness, Command::HideFramework);
+    act(&mut harness, Command::Filter("Concat".into()));
+    let dial = format!("dial of {CONCAT}");
+    click(&mut harness, &dial);
+    assert!(says(&harness, "serves 3, all of them will see this"), "no question");
+    assert!(says(&harness, "First, Second and site 1, /Shop"));
+    assert!(!says(&harness, Command::LeaveShared.name()), "there is nothing else in it");
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(!says(&harness, "serves 3") && requests(&harness).is_empty());
+    click(&mut harness, &dial);
+    click(&mut harness, Command::ShareTurn.name());
+    assert_eq!(requests(&harness), [format!("count on {CONCAT}")]);
+    // To turn it off again takes nothing from anybody that was not given.
+    click(&mut harness, &dial);
+    assert_eq!(requests(&harness).len(), 2);
+}
+
+#[test]
+fn a_domain_with_what_it_shares_offers_to_leave_that_out() {
+    let mut harness = tree();
+    act(&mut harness, Command::HideFramework);
+    click(&mut harness, "dial of AppDomain First");
+    assert!(says(&harness, "System.Private.CoreLib serves 3"));
+    click(&mut harness, Command::LeaveShared.name());
+    assert_eq!(requests(&harness), ["count on 9 methods in First"]);
+    click(&mut harness, "dial of AppDomain Second");
+    click(&mut harness, Command::ShareTurn.name());
+    assert_eq!(requests(&harness)[1..], ["count on 12 methods in Second"]);
+}
+
+#[test]
+fn merged_copies_are_one_row_and_its_dial_is_for_all() {
+    let mut harness = look_at_domains(window(Theme::Dark));
+    let dial = |place: &str| format!("dial of {ADD}{place}");
+    assert!(harness.query_by_label(&dial(" in First")).is_some());
+    assert!(harness.query_by_label(&dial("")).is_none());
+    tell(
+        &mut harness,
+        vec![Told::Event(Event::Rows {
+            id: None,
+            rows: vec![copy_row(2, State::Live, 30), copy_row(3, State::Live, 4)],
+        })],
+    );
+    act(&mut harness, Command::MergeCopies);
+    assert!(harness.query_by_label(&dial(" in First")).is_none());
+    let row = |harness: &Harness<'static, App>| harness.get_by_label(ADD).accesskit_node().value();
+    assert_eq!(row(&harness).as_deref(), Some("2 of 2 live, 34 calls"));
+    click(&mut harness, &dial(""));
+    assert_eq!(requests(&harness), [format!("count on {ADD} (3 copies)")]);
+    act(&mut harness, Command::OnlyDialled);
+    assert!(harness.query_by_label(ADD).is_some(), "a copy of it is dialled");
+    act(&mut harness, Command::Tree);
+    assert!(says(&harness, "AppDomain all AppDomains"));
+}
+
+#[test]
+fn with_one_domain_nothing_tells_of_copies() {
+    let mut harness = with_shop(Theme::Dark);
+    assert!(harness.query_by_label("merge copies").is_none());
+    act(&mut harness, Command::MergeCopies);
+    act(&mut harness, Command::Tree);
+    assert!(says(&harness, "AppDomain clrhost") && !says(&harness, "copies"));
+}
+
+#[test]
+fn every_copy_of_the_selected_method_has_a_dial_of_its_own() {
+    let mut harness = look_at_domains(window_of(Theme::Dark, [1180.0, 1000.0]));
+    act(&mut harness, Command::MergeCopies);
+    click(&mut harness, ADD);
+    assert!(says(&harness, "3 copies"));
+    click(&mut harness, &format!("dial of copy #2 in Second of {ADD}"));
+    let turned = harness.state().model.current().expect("there").turns.undoable().map(str::to_owned);
+    assert_eq!(turned.as_deref(), Some("count on Shop!Shop.Cart.Add(int) in Second"));
+    let asked = |domain: &str| {
+        let label = format!("dial of copy {domain} of {ADD}");
+        let dial = harness.get_by_label(&label);
+        dial.value().unwrap_or_default()
+    };
+    assert!(asked("#2 in Second").contains("asking") && !asked("#1 in First").contains("asking"));
+}
+
+#[test]
+fn the_agents_plan_replaces_what_was_known() {
+    let mut harness = with_shop(Theme::Dark);
+    crowd(&mut harness, 2_000);
+    act(&mut harness, Command::SelectAll);
+    harness.key_press(Key::Space);
+    harness.run_steps(3);
+    assert!(says(&harness, "Asking the agent"));
+    let Some(Plan::Asked(ticket)) = harness.state().confirm.as_ref().map(|bulk| bulk.plan.clone()) else {
+        panic!("it was not asked")
+    };
+    let plan = PlanReport {
+        matched: 2_009,
+        to_request: 1_990,
+        bodyless: 12,
+        generic: 5,
+        refused_by_reason: vec![(Reason::PInvoke, 7)],
+        expected_us: 42_000,
+        expected_clr_bytes: 3 << 20,
+        expected_agent_bytes: 1 << 20,
+        ..PlanReport::default()
+    };
+    tell(&mut harness, vec![Told::Plan(ticket, Ok(Box::new(plan)))]);
+    for part in
+        ["1,990 to be recompiled", "12 without a body", "7 refused", "5 of them are generic", "3.00 MiB"]
+    {
+        assert!(says(&harness, part), "{part}");
+    }
+    assert!(!says(&harness, "Asking the agent"));
+    harness.key_press(Key::Enter);
+    harness.run_steps(3);
+    let ticket = harness.state().model.current().expect("there").turns.pending()[0].ticket;
+    tell(&mut harness, vec![Told::Progress(ticket, 500, 1_990)]);
+    assert_eq!(harness.get_by_label("progress of the turn").value().as_deref(), Some("500 of 1,990"));
+    assert!(harness.query_by_label(Command::CancelTurn(ticket).name()).is_some());
+    tell(&mut harness, vec![Told::Dialled(ticket, Ok(DialReport::default()))]);
+    assert!(harness.query_by_label("progress of the turn").is_none());
+}
+
+#[test]
+fn a_refusal_of_what_is_shared_names_the_domains() {
+    let mut harness = tree();
+    click(&mut harness, "dial of AppDomain First");
+    let ticket = harness.state().model.current().expect("there").turns.pending()[0].ticket;
+    let shared = SharedModule {
+        module: "Common".into(),
+        methods: 1,
+        domains: vec!["First".into(), "Second".into()],
+        more_domains: 3,
+        accepted: false,
+    };
+    let refused = RefusedMethod { method: "Common!A.B()".into(), reason: Reason::Shared, hresult: 0 };
+    let report = DialReport {
+        matched: 1,
+        refused_by_reason: vec![(Reason::Shared, 1)],
+        refused: vec![refused],
+        shared: vec![shared],
+        ..DialReport::default()
+    };
+    tell(&mut harness, vec![Told::Dialled(ticket, Ok(report))]);
+    assert!(says(&harness, "one copy of Common serves First, Second and 3 more"));
+}
+
+/// Orders and turns of several users.
+pub fn tell_orders(harness: &mut Harness<'static, App>) {
+    let order = |pattern: &str, domain: Option<&str>, stand, program: &str| StandingOrder {
+        order: Order { domain: domain.map(str::to_owned), ..Order::new(pattern, Level::Count) },
+        stand,
+        user: "www".into(),
+        by: Holder { pid: 77, program: program.into() },
+    };
+    let orders = vec![
+        order("Shop!Shop.Cart.*", None, Stand::Kept, "redial dial"),
+        order("Shop!Shop.Pricing.*", Some("Second"), Stand::KeptFor { ms: 90_000 }, "redial dial"),
+        order("Shop!0x06000001", None, Stand::Held, "redial app"),
+    ];
+    let entry = |t_unix_ms, program: &str, order: &str| AuditEntry {
+        t_unix_ms,
+        user: "www".into(),
+        program: program.into(),
+        order: order.into(),
+    };
+    let audit = vec![
+        entry(1_763_621_000_000, "redial dial", "Shop!Shop.Cart.* = count"),
+        entry(1_763_621_900_000, "redial app", "Shop!0x06000001 = count"),
+    ];
+    let mut account = status();
+    (account.held, account.kept, account.audit) = (1, 6, audit);
+    tell(harness, vec![Told::AgentStatus(Box::new(account)), Told::Orders(orders, 2)]);
+}
+
+#[test]
+fn orders_and_who_turned_what_are_shown() {
+    let mut harness = with_shop(Theme::Dark);
+    tell_orders(&mut harness);
+    assert!(says(&harness, "6 kept"), "in the strip");
+    act(&mut harness, Command::Agent);
+    for part in [
+        "This window has control",
+        "domain=Second",
+        "kept for 1m 30s",
+        "redial dial (pid 77, www)",
+        "2 changes",
+    ] {
+        assert!(says(&harness, part), "{part}");
+    }
+    click(&mut harness, Command::UndoOfAnyone.name());
+    assert_eq!(requests(&harness), ["undo of the last change of anyone"]);
+    let what = AuditEntry {
+        t_unix_ms: 0,
+        user: "www".into(),
+        program: "redial dial".into(),
+        order: "Shop!* = count".into(),
+    };
+    let report = DialReport { matched: 9, accepted: 9, ..DialReport::default() };
+    let undone = Undone { what, report };
+    tell(&mut harness, vec![Told::Undone(crate::model::ids::Ticket(1), Ok(Box::new(undone)))]);
+    assert!(says(&harness, "undo of Shop!* = count (by www, redial dial): 9 of 9 accepted"));
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(!says(&harness, "Who turned what"));
+}

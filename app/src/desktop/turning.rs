@@ -1,0 +1,148 @@
+//! Turning dials: what is asked about first, and what undoes it.
+
+use super::App;
+use crate::commands::Command;
+use crate::model::connection::{Connection, Shape, Targets};
+use crate::model::ids::Node;
+use crate::model::selection::Mode;
+use crate::output::words;
+use crate::views::confirm::{Bulk, Plan};
+use crate::views::sharing::Question;
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_ORDERS;
+
+/// How the selected dials are turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// On or off.
+    Toggle,
+    /// A level up.
+    Up,
+    /// A level down.
+    Down,
+}
+
+impl App {
+    pub(super) fn turn_selected(&mut self, how: Move) {
+        let Some(connection) = self.model.current() else { return };
+        // Left and right open and close groups in the tree, as everywhere.
+        if let (Shape::Tree, Some(node), Move::Up | Move::Down) =
+            (connection.shape, connection.selection.focus(), how)
+            && !matches!(node, Node::Method(_))
+        {
+            self.open_or_close(node, how == Move::Up);
+            return;
+        }
+        let targets = connection.turned_by_selection();
+        // Methods that cannot be on do not make a selection mixed, unless there are no others.
+        let wanted = |able: bool| {
+            let these = targets.methods.iter().filter(move |method| !able || !connection.is_unable(*method));
+            these.map(|method| connection.dial(method).wanted)
+        };
+        let some_able = how == Move::Toggle && wanted(true).next().is_some();
+        let levels = wanted(some_able);
+        let (lowest, highest) =
+            levels.fold((Level::Trace, Level::Off), |(low, high), level| (low.min(level), high.max(level)));
+        let offered = connection.offered();
+        let first_on = offered.iter().copied().find(|level| *level != Level::Off);
+        let level = match how {
+            // A mixed selection is turned on first.
+            Move::Toggle if lowest == Level::Off => first_on,
+            Move::Toggle => Some(Level::Off),
+            Move::Up => offered.iter().copied().filter(|level| *level > lowest).min(),
+            Move::Down => offered.iter().copied().filter(|level| *level < highest).max(),
+        };
+        match level {
+            Some(level) => self.turn_or_ask(targets, level),
+            None if how == Move::Toggle => {
+                self.refuse(&Command::ToggleSelected, "this agent offers no level above off");
+            }
+            None => {}
+        }
+    }
+
+    /// Opens a group of the tree, or goes into it if it is open; closes it, or goes to the one above it if it is closed.
+    fn open_or_close(&mut self, node: Node, open: bool) {
+        self.methods.follow = true;
+        self.change(|connection| {
+            let above = connection.catalogue.parent(node);
+            match (open, connection.tree.is_expanded(node), above) {
+                (true, true, _) => connection.step(1, false),
+                (false, false, Some(above)) => connection.click(above, Mode::Replace),
+                (false, false, None) => {}
+                _ => connection.tree.set_expanded(node, open),
+            }
+        });
+    }
+
+    /// Asks first about what other AppDomains would see, and about what is large; turns the rest at once, and what is
+    /// possible only as a refusal.
+    pub(super) fn turn_or_ask(&mut self, targets: Targets, level: Level) {
+        let connection = self.turning_connection(&targets, level);
+        let sharing = connection.and_then(|connection| connection.sharing(&targets, level));
+        match sharing {
+            Some(sharing) => self.sharing = Some(Question::new(sharing, level)),
+            None => self.turn_or_ask_large(targets, level),
+        }
+    }
+
+    pub(super) fn turn_or_ask_large(&mut self, targets: Targets, level: Level) {
+        let connection = self.turning_connection(&targets, level);
+        self.confirm = connection.and_then(|connection| Bulk::of(connection, &targets, level));
+        if self.confirm.is_none() {
+            self.turn(targets, level, false);
+            return;
+        }
+        // What the agent knows of it comes while the question is read.
+        let Some(connection) = self.model.current_mut() else { return };
+        let asked = connection.ask_plan(&targets, level);
+        let id = connection.id;
+        if let Some(bulk) = &mut self.confirm {
+            bulk.plan = match asked {
+                Ok((_, orders)) if orders.len() > MAX_ORDERS => Plan::None(format!(
+                    "it is made of {} orders, and the agent is asked about {MAX_ORDERS} at most",
+                    words::grouped(orders.len() as u64)
+                )),
+                Ok((ticket, orders)) => {
+                    self.workers.plan(id, ticket, orders);
+                    Plan::Asked(ticket)
+                }
+                Err(why) => Plan::None(why),
+            };
+        }
+    }
+
+    /// The connection looked at, if such a turn is possible there.
+    fn turning_connection(&self, targets: &Targets, level: Level) -> Option<&Connection> {
+        self.model.current().filter(|connection| connection.turnable(targets, level).is_ok())
+    }
+
+    pub(super) fn turn(&mut self, targets: Targets, level: Level, take: bool) {
+        let now = self.now();
+        let Some(id) = self.model.current else { return };
+        let Some(connection) = self.model.connections.get_mut(&id) else { return };
+        // Why not stands in the log already.
+        if let Ok(turn) = connection.turn(&targets, level, take, &mut self.model.log, now) {
+            self.last_turn = Some((turn.ticket, targets, level));
+            self.workers.turn(turn);
+        }
+    }
+
+    pub(super) fn undo_of_anyone(&mut self) {
+        let now = self.now();
+        let Some(id) = self.model.current else { return };
+        let Some(connection) = self.model.connections.get_mut(&id) else { return };
+        if let Ok(ticket) = connection.undo_of_anyone(&mut self.model.log, now) {
+            self.workers.undo_of_anyone(id, ticket);
+        }
+    }
+
+    pub(super) fn undo(&mut self, redo: bool) {
+        let now = self.now();
+        let Some(id) = self.model.current else { return };
+        let Some(connection) = self.model.connections.get_mut(&id) else { return };
+        if let Ok(turn) = connection.undo(redo, &mut self.model.log, now) {
+            self.workers.turn(turn);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What is forgotten leaves no trace, and what stays is found where it is now.
+
+use super::*;
+use crate::model::catalogue::builder::{Builder, NameOrder};
+use crate::model::catalogue::synthetic::batches;
+use redial_protocol::catalogue::DomainRow;
+
+fn name(catalogue: &Catalogue, method: u32) -> String {
+    catalogue.full_name(MethodIx(method)).text
+}
+
+/// Everything a catalogue says of its methods, by name.
+fn told(catalogue: &Catalogue) -> Vec<(String, u32, Option<MethodIx>)> {
+    let one = |index: u32| {
+        let method = MethodIx(index);
+        let copy = catalogue.copy_of(method).expect("it has a module");
+        assert_eq!(catalogue.find(copy), Some(method));
+        (name(catalogue, index), catalogue.token(method).0, Some(method))
+    };
+    (0..catalogue.len() as u32).map(one).collect()
+}
+
+fn catalogue() -> (Catalogue, Vec<Batch>) {
+    let (batches, order) = batches(9, 900);
+    let mut catalogue = Catalogue::default();
+    catalogue.set_domains(vec![DomainRow { id: 1, name: "clrhost".into(), shared: false }], 900);
+    batches.iter().for_each(|batch| assert!(catalogue.append(batch.clone())));
+    catalogue.complete(order);
+    (catalogue, batches)
+}
+
+#[test]
+fn a_catalogue_that_forgot_is_the_one_that_never_knew() {
+    for gone in [vec![0], vec![3, 4, 7], vec![8], (0..9).collect::<Vec<usize>>()] {
+        let (mut catalogue, batches) = catalogue();
+        let before = told(&catalogue);
+        let keys: Vec<ModuleKey> = gone.iter().map(|index| batches[*index].module.key).collect();
+        catalogue.unload(&keys);
+        let renumbering = catalogue.forget(&keys).expect("they are known");
+        let mut fresh = Catalogue::default();
+        fresh.set_domains(catalogue.domains().to_vec(), 900);
+        let stay = batches.iter().enumerate().filter(|(index, _)| !gone.contains(index));
+        stay.for_each(|(_, batch)| assert!(fresh.append(batch.clone())));
+        assert_eq!(told(&catalogue), told(&fresh), "{gone:?}");
+        assert!(catalogue.modules().iter().all(|module| !module.unloaded));
+        for (full, token, method) in before {
+            let method = method.expect("there");
+            match renumbering.method(method) {
+                Some(now) => {
+                    assert_eq!((name(&catalogue, now.0), catalogue.token(now).0), (full, token));
+                    assert_eq!(renumbering.methods(&MethodSet::one(method)), MethodSet::one(now));
+                    let node = renumbering.node(Node::Method(method));
+                    assert_eq!(node, Some(Node::Method(now)));
+                }
+                None => assert!(renumbering.methods(&MethodSet::one(method)).is_empty()),
+            }
+        }
+        assert_eq!(catalogue.forget(&keys).map(drop), None, "they are gone");
+    }
+}
+
+#[test]
+fn groups_keep_their_names() {
+    let (mut catalogue, batches) = catalogue();
+    let owner = catalogue.type_of(MethodIx(catalogue.modules()[5].methods.start));
+    let (label, namespace) = (catalogue.type_text(owner).to_owned(), catalogue.namespace_of(owner));
+    let space = catalogue.namespace_name(namespace).to_owned();
+    let renumbering = catalogue.forget(&[batches[2].module.key]).expect("known");
+    let Some(Node::Type(now)) = renumbering.node(Node::Type(owner)) else { panic!("it stayed") };
+    assert_eq!(catalogue.type_text(now), label);
+    let Some(Node::Namespace(now)) = renumbering.node(Node::Namespace(namespace)) else {
+        panic!("it stayed")
+    };
+    assert_eq!(catalogue.namespace_name(now), space);
+    assert_eq!(renumbering.node(Node::Module(ModuleIx(2))), None);
+    assert_eq!(renumbering.node(Node::Module(ModuleIx(5))), Some(Node::Module(ModuleIx(4))));
+    assert_eq!(renumbering.node(Node::Domain(0)), Some(Node::Domain(0)));
+}
+
+/// The builder forgets the same, so that the order it gives fits again.
+#[test]
+fn the_order_of_names_fits_afterwards() {
+    use crate::model::catalogue::builder::tests::{module, page};
+    let rows: Vec<ModuleRow> = (1..=4).map(|index| module(index, &format!("M{index}"), "")).collect();
+    let (mut builder, mut catalogue) = (Builder::default(), Catalogue::default());
+    builder.set_modules(&rows);
+    for (index, row) in rows.iter().enumerate() {
+        let types = [format!("Z{index}.A"), format!("A{index}.B")];
+        let methods: Vec<_> = types.iter().map(|one| (one.as_str(), "M", "()", 0x0600_0001)).collect();
+        for batch in builder.push(&page(row.key, &methods)).expect("whole") {
+            catalogue.append(batch);
+        }
+    }
+    catalogue.append(builder.finish().expect("the last"));
+    let gone = [rows[1].key, rows[2].key];
+    builder.forget(&gone);
+    catalogue.forget(&gone);
+    catalogue.complete(builder.name_order());
+    let names: Vec<&str> = catalogue.types_by_name().map(|owner| catalogue.type_name(owner)).collect();
+    assert_eq!(names, ["A0.B", "A3.B", "Z0.A", "Z3.A"]);
+    assert_ne!(builder.name_order(), NameOrder::default());
+    assert!(!builder.has(gone[0]) && builder.has(rows[3].key));
+}
+
+#[test]
+fn a_domain_goes_with_its_last_module() {
+    let (mut catalogue, batches) = catalogue();
+    let domain = |id, name: &str| DomainRow { id, name: name.into(), shared: false };
+    catalogue.set_domains(vec![domain(1, "clrhost"), domain(2, "Second")], 900);
+    catalogue.set_domains(vec![domain(1, "clrhost"), domain(3, "Third")], 900);
+    assert_eq!(catalogue.domains().len(), 3, "places are kept until something is forgotten");
+    let renumbering = catalogue.forget(&[batches[0].module.key]).expect("known");
+    assert_eq!(catalogue.domains().len(), 2);
+    assert_eq!(renumbering.node(Node::Domain(1)), None);
+    assert_eq!(renumbering.node(Node::Domain(2)), Some(Node::Domain(1)));
+}

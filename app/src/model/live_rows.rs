@@ -1,0 +1,75 @@
+//! The rows by their numbers, in pages: numbers are never used again, so a page whose rows are all forgotten goes.
+
+use super::live::LiveRow;
+use redial_protocol::ids::RowId;
+
+/// Rows a page has room for.
+const PAGE: usize = 1024;
+
+/// Rows by their numbers.
+#[derive(Debug, Default)]
+pub struct LiveRows {
+    pages: Vec<Option<Box<Page>>>,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Page {
+    rows: Vec<Option<Box<LiveRow>>>,
+    used: usize,
+}
+
+impl LiveRows {
+    /// Rows there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// A row.
+    pub fn get(&self, id: RowId) -> Option<&LiveRow> {
+        let page = self.pages.get(id.0 as usize / PAGE)?.as_ref()?;
+        page.rows.get(id.0 as usize % PAGE)?.as_deref()
+    }
+
+    /// A row, to be changed.
+    pub fn get_mut(&mut self, id: RowId) -> Option<&mut LiveRow> {
+        let page = self.pages.get_mut(id.0 as usize / PAGE)?.as_mut()?;
+        page.rows.get_mut(id.0 as usize % PAGE)?.as_deref_mut()
+    }
+
+    /// Puts a row in its place.
+    pub fn insert(&mut self, row: LiveRow) {
+        let index = row.id.0 as usize;
+        if self.pages.len() <= index / PAGE {
+            self.pages.resize_with(index / PAGE + 1, || None);
+        }
+        let Some(page) = self.pages.get_mut(index / PAGE) else { return };
+        let fresh = || Box::new(Page { rows: std::iter::repeat_with(|| None).take(PAGE).collect(), used: 0 });
+        let page = page.get_or_insert_with(fresh);
+        if let Some(place) = page.rows.get_mut(index % PAGE)
+            && place.replace(Box::new(row)).is_none()
+        {
+            page.used += 1;
+            self.len += 1;
+        }
+    }
+
+    /// Takes a row out.
+    pub fn remove(&mut self, id: RowId) {
+        let Some(place) = self.pages.get_mut(id.0 as usize / PAGE) else { return };
+        let Some(page) = place else { return };
+        if page.rows.get_mut(id.0 as usize % PAGE).and_then(Option::take).is_some() {
+            page.used -= 1;
+            self.len -= 1;
+            if page.used == 0 {
+                *place = None;
+            }
+        }
+    }
+
+    /// The rows, by ascending number.
+    pub fn iter(&self) -> impl Iterator<Item = &LiveRow> {
+        let pages = self.pages.iter().flatten();
+        pages.flat_map(|page| page.rows.iter().filter_map(Option::as_deref))
+    }
+}

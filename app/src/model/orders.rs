@@ -1,0 +1,220 @@
+//! The orders a turn is made of: patterns that turn exactly the methods meant, in the copies meant.
+
+use super::catalogue::Catalogue;
+use super::catalogue::copies::EVERY_DOMAIN;
+use super::ids::{MethodIx, ModuleIx, Node, TypeIx};
+use super::methodset::MethodSet;
+use super::turns::Wish;
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_STANDING_ORDERS;
+use redial_protocol::order::Order;
+use redial_protocol::pattern::Pattern;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// How far a turn reaches beyond the copies it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those copies and no others. (Where an assembly is loaded once, there are no others: should it be loaded again, the
+    /// dial is for that copy too.)
+    #[default]
+    Copies,
+    /// Every copy, now and later.
+    Everywhere,
+    /// An AppDomain, by its place in `Catalogue::domains`: also what it loads later, where all of it is meant.
+    Domain(u32),
+}
+
+/// Which copies of an assembly orders are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Scope {
+    domain: Option<String>,
+    copy: Option<u64>,
+    all_domains: bool,
+}
+
+impl Scope {
+    fn order(&self, pattern: String, level: Level) -> Order {
+        let Scope { domain, copy, all_domains } = self.clone();
+        Order { domain, copy, all_domains, ..Order::new(pattern, level) }
+    }
+
+    /// The copy of a method in one module, or in the AppDomain it is alone in.
+    fn of(catalogue: &Catalogue, module: ModuleIx, reach: Reach) -> Scope {
+        let Some(one) = catalogue.module(module) else { return Scope::default() };
+        let copy = || Scope { copy: Some(one.key.module_id), ..Scope::default() };
+        let in_domain = |domain: u32| {
+            let name = catalogue.domain_scope(domain).filter(|_| catalogue.alone_in_domain(module));
+            name.map(|name| Scope { domain: Some(name.to_owned()), ..Scope::default() })
+        };
+        match reach {
+            Reach::Everywhere => Scope::default(),
+            // Who turned it was told that it is one copy for all of them.
+            Reach::Domain(domain) if one.shared => {
+                Scope { all_domains: true, ..in_domain(domain).unwrap_or_default() }
+            }
+            Reach::Domain(domain) => in_domain(domain).unwrap_or_else(copy),
+            Reach::Copies if !catalogue.has_namesake(module) => Scope::default(),
+            Reach::Copies => in_domain(one.domain).filter(|_| !one.shared).unwrap_or_else(copy),
+        }
+    }
+}
+
+/// The orders that turn exactly the methods of some wishes: a whole module by one pattern, a whole type by one, the
+/// rest one by one; where an assembly is loaded more than once, limited to the copies meant. Orders that come later win.
+///
+/// # Errors
+/// A sentence when that takes more orders than an agent keeps.
+pub fn orders(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Result<Vec<Order>, String> {
+    let mut made = Made { catalogue, orders: Vec::new(), known: HashSet::new() };
+    for (level, set) in wishes {
+        match reach {
+            Reach::Copies => made.add(*level, set, reach)?,
+            Reach::Domain(domain) => match whole_domain(catalogue, domain, set) {
+                Some(order) => made.push(Order { level: *level, ..order })?,
+                None => made.add(*level, set, reach)?,
+            },
+            Reach::Everywhere => made.add(*level, set, reach)?,
+        }
+    }
+    Ok(made.orders)
+}
+
+/// The orders that put copies back to what they wanted before a turn that reached so far. Where that was a mixture, the
+/// wide orders of the turn are turned off first, so that they stand for nothing that comes later.
+///
+/// # Errors
+/// As [`orders`].
+pub fn restoring(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Result<Vec<Order>, String> {
+    if reach == Reach::Copies || wishes.len() < 2 {
+        return orders(catalogue, wishes, reach);
+    }
+    let mut all = MethodSet::default();
+    wishes.iter().flat_map(|(_, set)| set.ranges()).for_each(|range| all.insert(range));
+    let on: Vec<Wish> = wishes.iter().filter(|(level, _)| *level != Level::Off).cloned().collect();
+    let mut restoring = orders(catalogue, &[(Level::Off, all)], reach)?;
+    restoring.extend(orders(catalogue, &on, Reach::Copies)?);
+    Ok(restoring)
+}
+
+/// The order for everything in an AppDomain, if everything is meant: what it shares with others too.
+fn whole_domain(catalogue: &Catalogue, domain: u32, set: &MethodSet) -> Option<Order> {
+    let name = catalogue.domain_scope(domain).filter(|_| domain != EVERY_DOMAIN)?;
+    let shared = catalogue.shared_in(domain);
+    let methods = catalogue.methods_below(Node::Domain(domain)).into_iter();
+    let shared_methods = shared.iter().filter_map(|module| Some(catalogue.module(*module)?.methods.clone()));
+    let all = methods.chain(shared_methods).all(|range| set.contains_all(&range));
+    let scope = Scope { domain: Some(name.to_owned()), copy: None, all_domains: !shared.is_empty() };
+    all.then(|| scope.order("*".to_owned(), Level::Off))
+}
+
+struct Made<'a> {
+    catalogue: &'a Catalogue,
+    orders: Vec<Order>,
+    /// Copies of one method give the same order.
+    known: HashSet<Order>,
+}
+
+impl Made<'_> {
+    fn add(&mut self, level: Level, set: &MethodSet, reach: Reach) -> Result<(), String> {
+        let catalogue = self.catalogue;
+        for range in set.ranges() {
+            let mut at = range.start;
+            while at < range.end {
+                let module = catalogue.module_of(MethodIx(at));
+                let Some(one) = catalogue.module(module) else { break };
+                let end = one.methods.end.min(range.end);
+                let scope = Scope::of(catalogue, module, reach);
+                let most = MAX_STANDING_ORDERS + 1;
+                for pattern in cover(catalogue, &(at..end), most, scope.copy.is_some()) {
+                    self.push(scope.order(pattern, level))?;
+                }
+                at = end;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, order: Order) -> Result<(), String> {
+        if self.known.insert(order.clone()) {
+            self.orders.push(order);
+        }
+        if self.orders.len() > MAX_STANDING_ORDERS {
+            return Err(format!(
+                "this takes more than {MAX_STANDING_ORDERS} orders, which is all an agent keeps; turn whole types or \
+                 modules, or fewer methods"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The patterns of a part of one module. `one_copy`: other builds are out of reach, so that a token is a name.
+fn cover(catalogue: &Catalogue, range: &Range<u32>, most: usize, one_copy: bool) -> Vec<String> {
+    let mut patterns = Vec::new();
+    let mut at = range.start;
+    while at < range.end && patterns.len() < most {
+        let method = MethodIx(at);
+        let Some(module) = catalogue.module(catalogue.module_of(method)) else { break };
+        let owner = catalogue.type_of(method);
+        let of_type = catalogue.methods_of_type(owner);
+        let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end;
+        let (pattern, next) = if covers(&module.methods) && !whole_module(&module.name).is_empty() {
+            (whole_module(&module.name), module.methods.end)
+        } else if covers(&of_type) && of_type.len() > 1 && !whole_type(catalogue, owner).is_empty() {
+            (whole_type(catalogue, owner), of_type.end)
+        } else {
+            (method_pattern(catalogue, method, one_copy), at + 1)
+        };
+        patterns.push(pattern);
+        at = next;
+    }
+    patterns
+}
+
+/// Empty when no pattern names this assembly.
+fn whole_module(name: &str) -> String {
+    let pattern = format!("{name}!*");
+    if names_assembly(&pattern, name) { pattern } else { String::new() }
+}
+
+fn whole_type(catalogue: &Catalogue, owner: TypeIx) -> String {
+    let pattern = format!("{}*", catalogue.type_text(owner));
+    let name = catalogue.module(catalogue.module_of_type(owner)).map_or("", |module| &module.name);
+    if names_assembly(&pattern, name) { pattern } else { String::new() }
+}
+
+fn names_assembly(pattern: &str, name: &str) -> bool {
+    !name.contains('*') && Pattern::parse(pattern).is_ok_and(|parsed| parsed.matches_assembly(name))
+}
+
+/// The pattern of exactly one method: by its token, unless another loaded assembly of that name is another build, in
+/// which the token may be another method's.
+pub fn one_method(catalogue: &Catalogue, method: MethodIx) -> String {
+    method_pattern(catalogue, method, false)
+}
+
+fn method_pattern(catalogue: &Catalogue, method: MethodIx, one_copy: bool) -> String {
+    let index = catalogue.module_of(method);
+    let named = catalogue.pattern(method);
+    let Some(module) = catalogue.module(index) else { return named };
+    let by_token = format!("{}!{:#010x}", module.name, catalogue.token(method).0);
+    if (!one_copy && has_other_build(catalogue, index)) || !names_assembly(&by_token, &module.name) {
+        // An assembly whose name no pattern can say is left out: the method's name still is its own.
+        let fits = Pattern::parse(&named).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
+        let without_assembly = module.name.len() + 1;
+        return if fits { named } else { named.get(without_assembly..).unwrap_or_default().to_owned() };
+    }
+    by_token
+}
+
+fn has_other_build(catalogue: &Catalogue, index: ModuleIx) -> bool {
+    let Some(module) = catalogue.module(index) else { return false };
+    catalogue
+        .namesakes(&module.name)
+        .any(|other| catalogue.module(other).is_some_and(|other| other.mvid != module.mvid))
+}
+
+#[cfg(test)]
+#[path = "orders_tests.rs"]
+mod tests;

@@ -1,0 +1,224 @@
+//! Orders turn exactly what was meant.
+
+use super::*;
+use crate::model::catalogue::builder::Builder;
+use crate::model::catalogue::builder::tests::{module, page};
+use crate::model::catalogue::copies::tests::{contexts, domains};
+use crate::model::catalogue::synthetic::Chance;
+use crate::model::catalogue::tests::{large, method, small};
+
+fn patterns(catalogue: &Catalogue, set: MethodSet) -> Vec<String> {
+    let orders = orders(catalogue, &[(Level::Count, set)], Reach::Copies).expect("not too many");
+    assert!(orders.iter().all(|order| order.level == Level::Count && order.copy.is_none()));
+    orders.into_iter().map(|order| order.pattern).collect()
+}
+
+/// The methods that a pattern names, by the protocol's own matching.
+fn matched(catalogue: &Catalogue, pattern: &str) -> Vec<u32> {
+    let parsed = Pattern::parse(pattern).expect("a pattern");
+    let matches = |index: &u32| {
+        let method = MethodIx(*index);
+        let module = catalogue.module(catalogue.module_of(method)).expect("a module");
+        if !parsed.matches_assembly(&module.name) {
+            return false;
+        }
+        if let Some(token) = parsed.token() {
+            return catalogue.token(method).0 == token;
+        }
+        let owner = catalogue.type_name(catalogue.type_of(method));
+        parsed.for_type(owner).is_some_and(|of_type| {
+            let params = || catalogue.signature(method).replace(", ", ",");
+            of_type.matches(catalogue.method_name(method), 0, params)
+        })
+    };
+    (0..catalogue.len() as u32).filter(matches).collect()
+}
+
+#[test]
+fn whole_modules_and_types_are_one_pattern_each() {
+    let catalogue = small();
+    let shop = catalogue.modules()[1].methods.clone();
+    assert_eq!(patterns(&catalogue, MethodSet::range(shop.clone())), ["Shop!*"]);
+    let cart = catalogue.methods_of_type(catalogue.type_of(method(&catalogue, "Shop!Shop.Cart.Add(int)")));
+    assert_eq!(patterns(&catalogue, MethodSet::range(cart)), ["Shop!Shop.Cart.*"]);
+    let add = method(&catalogue, "Shop!Shop.Cart.Add(int)");
+    assert_eq!(patterns(&catalogue, MethodSet::one(add)), ["Shop!0x06000002"]);
+    let mut most = MethodSet::range(shop);
+    most.remove(add.0..add.0 + 1);
+    assert_eq!(patterns(&catalogue, most).len(), 3);
+    assert_eq!(
+        patterns(&catalogue, MethodSet::range(0..8)),
+        ["System.Private.CoreLib!*", "Shop!*", "Plugin!*"]
+    );
+}
+
+#[test]
+fn orders_name_exactly_the_methods_meant() {
+    let catalogue = large(8, 800);
+    let mut chance = Chance::new(2);
+    for _ in 0..60 {
+        let mut set = MethodSet::default();
+        for _ in 0..=chance.below(6) {
+            let start = chance.below(800) as u32;
+            set.insert(start..(start + chance.below(150) as u32 + 1).min(800));
+        }
+        let mut named: Vec<u32> =
+            patterns(&catalogue, set.clone()).iter().flat_map(|one| matched(&catalogue, one)).collect();
+        named.sort_unstable();
+        assert_eq!(named, set.iter().map(|method| method.0).collect::<Vec<_>>(), "each once");
+    }
+}
+
+#[test]
+fn another_build_of_the_same_assembly_is_told_apart_by_names() {
+    let rows = [module(1, "Shop", "/a/Shop.dll"), module(2, "Shop", "/b/Shop.dll"), module(3, "Od*d", "")];
+    let mut builder = Builder::default();
+    builder.set_modules(&rows);
+    let mut catalogue = Catalogue::default();
+    for row in &rows {
+        let methods = [("N.A", "M", "(int)", 0x0600_0001), ("N.A", "O", "()", 0x0600_0002)];
+        for batch in builder.push(&page(row.key, &methods)).expect("whole") {
+            catalogue.append(batch);
+        }
+    }
+    catalogue.append(builder.finish().expect("the last"));
+    assert_eq!(one_method(&catalogue, MethodIx(0)), "Shop!N.A.M(int)");
+    // A star is a wildcard in a pattern; by name it still is this method in what it matches.
+    assert_eq!(one_method(&catalogue, MethodIx(4)), "Od*d!N.A.M(int)");
+}
+
+/// What is read is not what is sent: a pointer's star is no wildcard.
+#[test]
+fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
+    use crate::model::catalogue::builder::Builder;
+    use crate::model::catalogue::builder::tests::{module, page};
+    let builds = [module(1, "Shop", "a.dll"), module(2, "Shop", "b.dll")];
+    let mut catalogue = Catalogue::default();
+    let mut builder = Builder::default();
+    builder.set_modules(&builds);
+    let mut batches = Vec::new();
+    for build in &builds {
+        let methods = [("Shop.Raw", "Copy", r"(byte\*, int)", 0x0600_0001)];
+        batches.extend(builder.push(&page(build.key, &methods)).expect("whole"));
+    }
+    batches.extend(builder.finish());
+    assert!(batches.into_iter().all(|batch| catalogue.append(batch)));
+    let method = MethodIx(0);
+    assert_eq!(catalogue.full_name(method).text, "Shop!Shop.Raw.Copy(byte*, int)");
+    let pattern = one_method(&catalogue, method);
+    assert_eq!(
+        pattern, r"Shop!Shop.Raw.Copy(byte\*, int)",
+        "another build may have another method at its token"
+    );
+    let parsed = Pattern::parse(&pattern).expect("a pattern");
+    assert!(!parsed.has_wildcard());
+}
+
+#[test]
+fn too_many_orders_are_refused_with_a_sentence() {
+    let catalogue = large(10, 10_000);
+    let set: MethodSet = (0..10_000).step_by(2).map(MethodIx).collect();
+    let why = orders(&catalogue, &[(Level::Count, set)], Reach::Copies).expect_err("5,000 single methods");
+    assert!(why.contains("4096"), "{why}");
+}
+
+fn sent(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Vec<String> {
+    let orders = orders(catalogue, wishes, reach).expect("not too many");
+    orders.iter().map(redial_protocol::dialset::print_order).collect()
+}
+
+fn count(set: MethodSet) -> [Wish; 1] {
+    [(Level::Count, set)]
+}
+
+#[test]
+fn a_copy_in_a_domain_of_its_own_is_named_by_the_domain() {
+    let catalogue = domains();
+    let second = catalogue.modules()[2].methods.clone();
+    let add = MethodSet::range(second.start + 1..second.start + 2);
+    assert_eq!(
+        sent(&catalogue, &count(add.clone()), Reach::Copies),
+        ["domains!0x06000001 = count domain=Second"]
+    );
+    assert_eq!(
+        sent(&catalogue, &count(MethodSet::range(second)), Reach::Copies),
+        ["domains!* = count domain=Second"]
+    );
+    // Merged: all copies give one order, and that stands for later ones too.
+    let all = catalogue.with_copies(&add);
+    assert_eq!(all.len(), 3);
+    assert_eq!(sent(&catalogue, &count(all), Reach::Everywhere), ["domains!0x06000001 = count"]);
+    // What is loaded once needs no limit, whatever domains there are.
+    let core = MethodSet::range(catalogue.modules()[0].methods.clone());
+    assert_eq!(sent(&catalogue, &count(core), Reach::Copies), ["System.Private.CoreLib!* = count"]);
+}
+
+#[test]
+fn a_copy_among_others_of_its_domain_is_named_by_its_module() {
+    let catalogue = contexts();
+    let [first, .., newer] = catalogue.modules() else { panic!("there are four") };
+    let add = |module: &crate::model::catalogue::Module| {
+        let mut methods = module.methods.clone().map(MethodIx);
+        MethodSet::one(methods.find(|method| catalogue.method_name(*method) == "Add").expect("there"))
+    };
+    let [one] = &orders(&catalogue, &count(add(first)), Reach::Copies).expect("one")[..] else {
+        panic!("one")
+    };
+    assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000001", Some(first.key.module_id)));
+    let [one] = &orders(&catalogue, &count(add(newer)), Reach::Copies).expect("one")[..] else {
+        panic!("one")
+    };
+    assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000002", Some(newer.key.module_id)));
+    let all = catalogue.with_copies(&add(newer));
+    assert_eq!(
+        sent(&catalogue, &count(all), Reach::Everywhere),
+        ["Copied!Domains.Work.Add(int) = count"],
+        "by name where builds differ"
+    );
+}
+
+#[test]
+fn a_domain_is_one_order_where_all_of_it_is_meant() {
+    let catalogue = domains();
+    let core = catalogue.modules()[0].methods.clone();
+    let first = catalogue.modules()[1].methods.clone();
+    let own = MethodSet::range(first.clone());
+    let reach = Reach::Domain(0);
+    assert_eq!(
+        sent(&catalogue, &count(own.clone()), reach),
+        ["domains!* = count domain=First"],
+        "the shared core library is left out"
+    );
+    let mut with_core = own.clone();
+    with_core.insert(core.clone());
+    assert_eq!(sent(&catalogue, &count(with_core), reach), ["* = count domain=First all-domains"]);
+    let mut some = own;
+    some.insert(core.start..core.start + 1);
+    assert_eq!(
+        sent(&catalogue, &count(some), reach),
+        [
+            "System.Private.CoreLib!0x06000012 = count domain=First all-domains",
+            "domains!* = count domain=First"
+        ]
+    );
+}
+
+#[test]
+fn undoing_a_mixture_leaves_nothing_wide_behind() {
+    let catalogue = domains();
+    let copies: Vec<MethodSet> = (1..4)
+        .map(|module| {
+            MethodSet::range(
+                catalogue.modules()[module].methods.start..catalogue.modules()[module].methods.start + 1,
+            )
+        })
+        .collect();
+    let mut off = copies[0].clone();
+    copies[2].ranges().for_each(|range| off.insert(range));
+    let wishes = [(Level::Count, copies[1].clone()), (Level::Off, off)];
+    let back = restoring(&catalogue, &wishes, Reach::Everywhere).expect("not too many");
+    let back: Vec<String> = back.iter().map(redial_protocol::dialset::print_order).collect();
+    assert_eq!(back, ["domains!0x06000003 = off", "domains!0x06000003 = count domain=Second"]);
+    let plain = restoring(&catalogue, &wishes, Reach::Copies).expect("not too many");
+    assert_eq!(plain.len(), 3, "each copy by itself");
+}

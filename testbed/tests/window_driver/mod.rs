@@ -1,0 +1,100 @@
+//! The window without a screen, driven through AccessKit.
+#![allow(dead_code, reason = "each suite uses what it needs")]
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use eframe::egui::Key;
+use eframe::egui::accesskit::Role;
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use redial::desktop::{App, Options};
+use redial_testbed::host::DEADLINE;
+
+/// The window, and when it asks to be drawn again: what its worker threads tell makes it ask.
+pub struct Window(pub Harness<'static, App>, Receiver<Instant>);
+
+impl Window {
+    /// Opens one that looks for processes.
+    pub fn open() -> Window {
+        let options = Options { scan: true, ..Options::default() };
+        let harness = Harness::builder()
+            .with_size([1280.0, 900.0])
+            .build_eframe(|creation| App::new(&creation.egui_ctx, options));
+        let (ask, asked) = channel();
+        harness.ctx.set_request_repaint_callback(move |asked| {
+            // Nobody listens any more once the window is gone.
+            let _ = ask.send(Instant::now() + asked.delay);
+        });
+        Window(harness, asked)
+    }
+
+    /// Draws until it is as wanted.
+    pub fn until(&mut self, what: &str, found: impl Fn(&Window) -> bool) -> Result<()> {
+        let deadline = Instant::now() + DEADLINE;
+        while !found(self) {
+            ensure!(Instant::now() < deadline, "{what} did not come; on screen is {:#?}", self.labels());
+            self.0.step();
+            self.wait_to_be_drawn(deadline);
+        }
+        Ok(())
+    }
+
+    /// Waits as the desktop does: until the earliest moment that was asked for.
+    fn wait_to_be_drawn(&self, deadline: Instant) {
+        let mut next = deadline;
+        while let Ok(asked) = self.1.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            next = next.min(asked);
+        }
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.0.root().children_recursive().filter_map(|node| node.accesskit_node().label()).collect()
+    }
+
+    /// Whether something on screen has this in its name.
+    pub fn says(&self, part: &str) -> bool {
+        self.0.query_all_by_label_contains(part).next().is_some()
+    }
+
+    /// The value of what has that name.
+    pub fn value(&self, label: &str) -> String {
+        self.0.query_by_label(label).and_then(|node| node.value()).unwrap_or_default()
+    }
+
+    /// What the knob of a method says.
+    pub fn dial(&self, method: &str) -> String {
+        self.value(&format!("dial of {method}"))
+    }
+
+    /// Calls, as the method's row says.
+    pub fn calls(&self, method: &str) -> Option<u64> {
+        // `live v1, 1,234 calls`
+        let value = self.value(method);
+        let (_, calls) = value.strip_suffix(" calls")?.split_once(", ")?;
+        calls.replace(',', "").parse().ok()
+    }
+
+    /// Types into the filter.
+    pub fn filter(&mut self, text: &str) {
+        self.0.key_press(Key::Escape);
+        self.0.run_steps(2);
+        self.0.get_by_role_and_label(Role::TextInput, "filter of the methods").focus();
+        self.0.run_steps(2);
+        self.0.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text(text);
+        self.0.run_steps(3);
+    }
+
+    /// Finds the process in the list and picks it.
+    pub fn pick(&mut self, pid: u32) -> Result<()> {
+        let row = format!(" {pid}, ");
+        self.until("the process", |window| {
+            window.0.query_all_by_label_contains(&row).any(|node| {
+                node.accesskit_node().label().is_some_and(|label| label.ends_with("agent loaded"))
+            })
+        })?;
+        self.0.get_by_label_contains(&row).click();
+        self.until("the connection", |window| window.says("connected") && window.says("hide framework"))
+    }
+}
