@@ -50,7 +50,14 @@ impl Window {
     }
 
     fn labels(&self) -> Vec<String> {
-        self.0.root().children_recursive().filter_map(|node| node.accesskit_node().label()).collect()
+        let text = |node: &egui_kittest::Node<'_>| {
+            let node = node.accesskit_node();
+            match (node.label(), node.value()) {
+                (Some(label), Some(value)) => Some(format!("{label}: {value}")),
+                (label, value) => label.or(value),
+            }
+        };
+        self.0.root().children_recursive().filter_map(|node| text(&node)).collect()
     }
 
     /// Whether something on screen has this in its name.
@@ -94,7 +101,8 @@ impl Window {
                 node.accesskit_node().label().is_some_and(|label| label.ends_with("agent loaded"))
             })
         })?;
-        self.0.get_by_label_contains(&row).click();
+        // By its identity: where it is may change with the next process that starts or ends on this machine.
+        self.0.get_by_label_contains(&row).click_accesskit();
         self.until("the connection", |window| window.says("connected") && window.says("hide framework"))
     }
 }
