@@ -65,6 +65,8 @@ pub struct Agent {
     pub server: Server,
     patterns: Mutex<Arc<[Arc<Pattern>]>>,
     any_pattern: AtomicBool,
+    /// The ReJIT thread was told that domains changed, and has not looked yet.
+    pub domains_told: AtomicBool,
     call_form: OnceLock<CallForm>,
     /// First turns at module load that took longer than a host thread may wait.
     pub missed_deadlines: AtomicU64,
@@ -163,6 +165,7 @@ pub(crate) fn install(
         server: Server::default(),
         patterns: Mutex::new(Arc::from([])),
         any_pattern: AtomicBool::new(false),
+        domains_told: AtomicBool::new(false),
         call_form: OnceLock::new(),
         missed_deadlines: AtomicU64::new(0),
         rejit_errors: AtomicU64::new(0),
@@ -272,7 +275,8 @@ impl Agent {
     }
 
     fn domains_changed(&self) {
-        if self.any_pattern.load(Ordering::Acquire) {
+        // Told once until it is looked at, however many come and go.
+        if self.any_pattern.load(Ordering::Acquire) && !self.domains_told.swap(true, Ordering::AcqRel) {
             self.inbox.put(Job::DomainsChanged);
         }
     }

@@ -23,6 +23,12 @@ impl Runtime {
         self.major < 5
     }
 
+    /// Compilations that a dial of a method called often costs: .NET 5 and later go through tiers (measured on 8.0: first
+    /// tier, instrumented, optimised), earlier ones compile a recompiled body once.
+    pub fn compilations_per_dial(&self) -> u64 {
+        if self.major >= 5 { 3 } else { 1 }
+    }
+
     /// Asks the runtime. CoreCLR before 5.0 calls itself 4.0; there the folder of the runtime's own library
     /// (`shared/Microsoft.NETCore.App/3.1.23`) tells more.
     ///

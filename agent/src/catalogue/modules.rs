@@ -34,8 +34,10 @@ pub struct Module {
     pub path: String,
     /// `AssemblyID`.
     pub assembly: usize,
-    /// `AppDomainID`: of a shared module, the shared domain's.
+    /// `AppDomainID`: of a shared module, the shared domain's. Not valid for the CLR once the domain is gone.
     pub domain: usize,
+    /// Its name, once known.
+    domain_name: OnceLock<String>,
     /// Reflection.Emit.
     pub dynamic: bool,
     /// Can be unloaded alone; ReJIT does nothing there, or hangs the caller.
@@ -127,6 +129,7 @@ impl Modules {
             path: facts.path,
             assembly,
             domain,
+            domain_name: OnceLock::new(),
             dynamic: facts.dynamic,
             collectible: facts.collectible,
             before_attach,
@@ -203,7 +206,7 @@ impl Modules {
 
     /// Where a module is, for orders with a scope.
     pub fn place(&self, info: &ProfilerInfo, module: &Module) -> Place {
-        let own = self.domain_name(info, module.domain);
+        let own = self.domain_of(info, module);
         let shared = own == SHARED_DOMAIN;
         let domains = if shared {
             let names = self.users(info, module).into_iter().map(|domain| self.domain_name(info, domain));
@@ -238,15 +241,30 @@ impl Modules {
         all
     }
 
-    /// A domain's name, empty when unknown.
-    pub fn domain_name(&self, info: &ProfilerInfo, domain: usize) -> String {
-        let known = lock(&self.inner).domains.get(&domain).cloned().unwrap_or_default();
-        if !known.is_empty() {
-            return known;
+    /// A domain's name; empty when unknown, or when the domain is gone: the CLR must not be asked about it then.
+    fn domain_name(&self, info: &ProfilerInfo, domain: usize) -> String {
+        // Asked under the lock, so that the domain is not forgotten meanwhile; it is a short call that calls nobody back.
+        match lock(&self.inner).domains.get_mut(&domain) {
+            None => String::new(),
+            Some(name) => {
+                if name.is_empty() {
+                    // Names may come only after the domain's first module (CORPROF_E_DATAINCOMPLETE until then).
+                    *name = info.domain_name(domain).unwrap_or_default();
+                }
+                name.clone()
+            }
         }
-        // Names may come only after the domain's first module (CORPROF_E_DATAINCOMPLETE until then).
-        let name = info.domain_name(domain).unwrap_or_default();
-        lock(&self.inner).domains.insert(domain, name.clone());
+    }
+
+    /// The name of a module's domain, as long as the module is remembered.
+    pub fn domain_of(&self, info: &ProfilerInfo, module: &Module) -> String {
+        if let Some(name) = module.domain_name.get() {
+            return name.clone();
+        }
+        let name = self.domain_name(info, module.domain);
+        if !name.is_empty() {
+            let _ = module.domain_name.set(name.clone());
+        }
         name
     }
 

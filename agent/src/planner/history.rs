@@ -48,10 +48,10 @@ impl History {
 
     /// Puts a change in again that was not undone after all.
     pub fn put_back(&mut self, change: Change) {
-        if self.changes.len() >= MAX_UNDO {
-            self.changes.pop_front();
-        }
-        self.changes.push_back(change);
+        let at = self.changes.partition_point(|other| other.id.0 < change.id.0);
+        self.changes.insert(at, change);
+        let surplus = self.changes.len().saturating_sub(MAX_UNDO);
+        self.changes.drain(..surplus);
     }
 
     /// A change was taken back: neither it nor its orders are known any more.

@@ -179,9 +179,9 @@ impl Orders {
         self.list = before.list;
     }
 
-    /// Takes out those whose time has passed. Answers whether there were any.
-    pub fn expire(&mut self, now: Instant) -> bool {
-        !self.take_out(|standing| matches!(standing.owner, Owner::KeptUntil(end) if end <= now)).is_empty()
+    /// Takes out those whose time has passed, and answers them.
+    pub fn expire(&mut self, now: Instant) -> Vec<Arc<Standing>> {
+        self.take_out(|standing| matches!(standing.owner, Owner::KeptUntil(end) if end <= now))
     }
 
     /// When the next one's time passes.
@@ -208,9 +208,15 @@ impl Orders {
         self.list.retain(|standing| standing.seq != seq);
     }
 
-    /// Takes out what a session held. Answers whether there was anything.
-    pub fn end_session(&mut self, session: SessionId) -> bool {
-        !self.take_out(|standing| standing.owner == Owner::Held(session)).is_empty()
+    /// Takes out what a session held, and answers it.
+    pub fn end_session(&mut self, session: SessionId) -> Vec<Arc<Standing>> {
+        self.take_out(|standing| standing.owner == Owner::Held(session))
+    }
+
+    /// Whether a session holds a dial that is on.
+    pub fn holds(&self, session: SessionId) -> bool {
+        let holds = |one: &Arc<Standing>| one.owner == Owner::Held(session) && one.order.level > Level::Off;
+        self.list.iter().any(holds)
     }
 
     /// Takes out everything.
@@ -310,7 +316,7 @@ mod tests {
         let kept = add(&mut orders, "A.B", Level::Count, Owner::Kept);
         let held = add(&mut orders, "A.B", Level::Off, Owner::Held(SessionId(1)));
         assert_eq!(orders.wanted(&[kept, held]).0, Level::Off);
-        assert!(orders.end_session(SessionId(1)));
+        assert_eq!(orders.end_session(SessionId(1)).len(), 1);
         assert_eq!(orders.wanted(&[kept, held]), (Level::Count, Some(Owner::Kept)));
     }
 
@@ -344,8 +350,8 @@ mod tests {
         let off = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end));
         assert_eq!(orders.wanted(&[kept, off]).0, Level::Off);
         assert_eq!(orders.next_expiry(), Some(end));
-        assert!(!orders.expire(now));
-        assert!(orders.expire(end));
+        assert!(orders.expire(now).is_empty());
+        assert_eq!(orders.expire(end).len(), 1);
         assert_eq!(orders.wanted(&[kept, off]), (Level::Count, Some(Owner::Kept)));
         let soon = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end));
         let later = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end + Duration::from_secs(1)));

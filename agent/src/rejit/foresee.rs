@@ -9,14 +9,15 @@ use crate::planner::plan::{CopyFacts, Tally};
 use crate::planner::{OrderSeq, Orders};
 use redial_protocol::limits::MAX_SHARED;
 use redial_protocol::report::PlanReport;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The plan of the orders numbered `seqs`, which are among `orders`. Its estimates are for the caller.
 pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> PlanReport {
     let mut tally = Tally::new(seqs);
+    let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
     let mut shared = BTreeMap::new();
     for module in agent.modules.all() {
-        let of_module = orders.for_assembly(&module.name).filter(|standing| seqs.contains(&standing.seq));
+        let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = Target::new(agent, &module, of_module);
         target.each(agent, |(import, names), method, here, refused| {
             target.note_shared(here, refused, &mut shared);

@@ -38,6 +38,8 @@ pub struct Scan {
     pub not_entered_names: Vec<RefusedMethod>,
     /// Orders that mean something: their matches.
     pub per_order: BTreeMap<OrderSeq, u64>,
+    /// Orders that were refused for some copy because it serves other domains, too.
+    pub refused_as_shared: BTreeSet<OrderSeq>,
     /// Modules whose one copy serves several domains, where an order names some of these.
     pub shared: BTreeMap<(u32, bool), SharedModule>,
     /// Matches that found no room in the ledger.
@@ -122,6 +124,7 @@ pub fn scan(agent: &Agent, target: &Target, found: &mut Scan) {
     let now = agent.ledger.now_ms();
     target.each(agent, |metadata, method, here, refused| {
         target.note_shared(here, refused, &mut found.shared);
+        found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.is_empty() {
             leave_out(target.module, metadata, method, refused, found);
         } else {

@@ -9,7 +9,8 @@ use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
 use crate::planner::history::History;
-use crate::planner::{OrderSeq, Orders, SessionId};
+use crate::planner::{OrderSeq, Orders, SessionId, Standing};
+use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::{AuditEntry, Reply};
@@ -17,6 +18,7 @@ use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often the thread looks after open compilations when nothing else happens.
@@ -41,6 +43,7 @@ fn without_outdated(jobs: Vec<Job>) -> Vec<Job> {
     for (at, job) in jobs.into_iter().enumerate() {
         match job {
             Job::Turn(turn) if at < last_off => turn.answer.give(Err(outdated())),
+            Job::Plan(_, answer) if at < last_off => answer.give(Err(outdated())),
             job => kept.push(job),
         }
     }
@@ -53,6 +56,9 @@ pub struct Worker {
     pub(super) orders: Orders,
     pub(super) history: History,
     pub(super) deferred: Vec<Deferred>,
+    /// Sessions that ended, and orders taken back, while turns are under way: those turns must not bring them back.
+    pub(super) ended: Vec<SessionId>,
+    pub(super) withdrawn: BTreeSet<OrderSeq>,
     /// Nanoseconds a copy takes from a turn's beginning to acceptance, as last seen.
     pub(super) pace_ns: u64,
     looked_after: Instant,
@@ -66,6 +72,8 @@ impl Worker {
             orders,
             history: History::default(),
             deferred: Vec::new(),
+            ended: Vec::new(),
+            withdrawn: BTreeSet::new(),
             pace_ns: usual_pace_ns(agent.runtime.suspends_to_rejit()),
             looked_after: Instant::now(),
         }
@@ -107,6 +115,10 @@ impl Worker {
         guard::guard_always((), || {
             self.resume_deferred();
             self.expire();
+            if self.deferred.is_empty() {
+                self.ended.clear();
+                self.withdrawn.clear();
+            }
             if self.looked_after.elapsed() >= WATCH {
                 self.look_after_open_compilations();
                 self.looked_after = Instant::now();
@@ -132,6 +144,9 @@ impl Worker {
     /// Does a job, or notes in `batch` what is done for all of them together.
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
+            // Nobody waits with "all off" for what it makes void.
+            Job::Turn(turn) if self.agent.inbox.off_waits() => turn.answer.give(Err(outdated())),
+            Job::Plan(_, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
             Job::Turn(turn) => {
                 let (result, answer) = self.take_in(turn);
                 match result {
@@ -183,9 +198,21 @@ impl Worker {
 
     /// Ends the orders whose time has passed.
     fn expire(&mut self) {
-        if self.orders.expire(Instant::now()) {
-            let bereft = self.bereft();
-            self.apply(&bereft, &Progress::silent());
+        let expired = self.orders.expire(Instant::now());
+        if !expired.is_empty() {
+            self.note_ended(&expired, "its time has passed");
+            let rows = self.rows_of(&expired);
+            self.apply(&rows, &Progress::silent());
+        }
+    }
+
+    /// Tells the audit ring of orders that ended by themselves; one line for those that ended together.
+    fn note_ended(&self, ended: &[Arc<Standing>], why: &str) {
+        if let Some(first) = ended.first() {
+            let more =
+                if ended.len() > 1 { format!(" (and {} more)", ended.len() - 1) } else { String::new() };
+            let text = format!("ended, {why}: {}{more}", print_order(&first.order));
+            self.agent.server.audit.note_text(&first.by.user, &first.by.program, text);
         }
     }
 
@@ -200,6 +227,7 @@ impl Worker {
 
     /// Looks anew at the orders for AppDomains: names may be known by now, and what one copy serves may have changed.
     fn domains_changed(&mut self) -> BTreeSet<RowId> {
+        self.agent.domains_told.store(false, Ordering::Release);
         let scoped: Vec<OrderSeq> =
             self.orders.all().iter().filter(|one| is_scoped(one)).map(|one| one.seq).collect();
         if scoped.is_empty() {
@@ -219,10 +247,10 @@ impl Worker {
         // A turn of its that was on its way may have taken control since the session gave it back.
         self.agent.server.control.release(session);
         self.history.end_session(session);
-        if !self.orders.end_session(session) {
-            return BTreeSet::new();
-        }
-        self.bereft()
+        self.ended.push(session);
+        let ended = self.orders.end_session(session);
+        self.note_ended(&ended, "its session ended");
+        self.rows_of(&ended)
     }
 
     /// Clears every order; answers how many copies were reverted and how many are still on.
@@ -265,6 +293,7 @@ impl Worker {
 
     /// Makes the patterns known to host threads, which ask whether a loading module may match.
     fn publish(&mut self) {
+        self.agent.server.control.settle(|session| self.orders.holds(session));
         self.orders.tidy();
         let modules = &self.agent.modules;
         self.orders.forget_copies(|key| !modules.has(key));

@@ -163,11 +163,12 @@ impl Worker {
         if !later {
             // What takes the place of a standing order changes something even where nothing is loaded yet.
             let stands = |seq: &OrderSeq| found.per_order.contains_key(seq) || replacing.contains(seq);
-            if !seqs.iter().any(stands) && found.shared.is_empty() {
+            let is_shared = |seq: &OrderSeq| found.refused_as_shared.contains(seq);
+            if !seqs.iter().any(|seq| stands(seq) || is_shared(seq)) {
                 return Err(Refusal::NothingMatched { suggestions: self.suggestions(&seqs) });
             }
             for seq in seqs.iter().filter(|seq| !stands(seq)) {
-                if let Some(standing) = self.orders.get(*seq).filter(|_| found.shared.is_empty()) {
+                if let Some(standing) = self.orders.get(*seq).filter(|_| !is_shared(seq)) {
                     warnings.push(format!("{}; it was not set", matches_nothing(&standing.order)));
                 }
                 self.orders.remove(*seq);
@@ -179,25 +180,35 @@ impl Worker {
 
     /// Puts back the orders that stood before the last change.
     fn undo(&mut self, now: Instant) -> Result<Entered, Refusal> {
-        let change = self.history.pop(now).ok_or(Refusal::NothingToUndo)?;
         let present = self.orders.clone();
+        // Not those that are over by themselves, or had changed nothing.
+        let change = loop {
+            let change = self.history.pop(now).ok_or(Refusal::NothingToUndo)?;
+            if !change.before.not_in(&present).is_empty() || !present.not_in(&change.before).is_empty() {
+                break change;
+            }
+        };
         self.orders.replace_by(change.before.clone());
         let seqs = self.orders.not_in(&present);
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
         self.agent.publish_patterns(&self.orders);
         let mut found = self.scan_all(&seqs);
-        found.rows.extend(self.bereft());
+        found.rows.extend(self.rows_of(&replaced));
         let lines = vec![format!("undo of {}", change.what.order)];
         let undone = Some(Box::new(change));
         Ok(Entered { found, warnings: Vec::new(), seqs, replaced, undone, lines, held: false })
     }
 
-    /// Rows that an order matched which stands no longer.
-    pub(super) fn bereft(&self) -> BTreeSet<RowId> {
+    /// Rows that any of these orders matched.
+    pub(super) fn rows_of(&self, orders: &[Arc<Standing>]) -> BTreeSet<RowId> {
+        let seqs: BTreeSet<OrderSeq> = orders.iter().map(|standing| standing.seq).collect();
+        if seqs.is_empty() {
+            return BTreeSet::new();
+        }
         let book = self.agent.ledger.book();
-        let bereft = |row: &&Row| row.orders.iter().any(|seq| !self.orders.stands(*seq));
-        book.rows().iter().filter(bereft).map(|row| row.id).collect()
+        let matched = |row: &&Row| row.orders.iter().any(|seq| seqs.contains(seq));
+        book.rows().iter().filter(matched).map(|row| row.id).collect()
     }
 
     fn parse(&self, orders: Vec<Order>, owner: Owner, by: &Arc<SetBy>) -> Result<Vec<NewOrder>, Refusal> {
@@ -261,9 +272,9 @@ impl Worker {
             self.take_back(deferred.finish, deferred.answer);
         }
         let rows = due.iter().flat_map(|deferred| deferred.finish.found.rows.iter().copied()).collect();
-        self.apply(&rows, &Progress::silent());
-        for deferred in due {
-            self.finish(deferred.finish, deferred.answer);
+        let complete = self.apply(&rows, &Progress::silent()).complete;
+        for Deferred { finish, answer, .. } in due {
+            if complete { self.finish(finish, answer) } else { self.take_back(finish, answer) }
         }
     }
 
@@ -292,11 +303,19 @@ impl Worker {
 
     /// Undoes what was done of a turn that nobody wants any more.
     fn take_back(&mut self, finish: Finish, answer: Answer) {
-        let Finish { mut found, lease, progress, seqs, replaced, change, by, lines, .. } = finish;
+        let Finish { mut found, lease, progress, seqs, mut replaced, change, by, lines, .. } = finish;
+        let gone = |owner: Owner| matches!(owner, Owner::Held(session) if self.ended.contains(&session));
+        replaced.retain(|standing| !gone(standing.owner) && !self.withdrawn.contains(&standing.seq));
+        self.withdrawn.extend(&seqs);
         self.orders.take_back(&seqs, &replaced);
         match change {
             Recorded::Made(id) => self.history.forget(id, &seqs, &replaced),
-            Recorded::Undone(change) => self.history.put_back(*change),
+            Recorded::Undone(mut change) => {
+                for session in &self.ended {
+                    change.before.end_session(*session);
+                }
+                self.history.put_back(*change);
+            }
             Recorded::Nothing => {}
         }
         let returned: Vec<OrderSeq> = replaced.iter().map(|standing| standing.seq).collect();
@@ -328,7 +347,9 @@ impl Worker {
         let turned = plan.to_request + plan.to_revert;
         Ok(Reply::Plan(PlanReport {
             expected_us: turned * self.pace_ns / 1000,
-            expected_clr_bytes: plan.to_request * super::CLR_BYTES_PER_COMPILATION,
+            expected_clr_bytes: plan.to_request
+                * self.agent.runtime.compilations_per_dial()
+                * super::CLR_BYTES_PER_COMPILATION,
             expected_agent_bytes: plan.to_request * AGENT_BYTES_PER_COPY,
             ..plan
         }))

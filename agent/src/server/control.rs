@@ -103,6 +103,14 @@ impl Control {
         }
     }
 
+    /// Gives control back for a session that has no turn on its way and, as `holds` says, no dial it holds any more.
+    pub fn settle(&self, holds: impl Fn(SessionId) -> bool) {
+        let mut inner = lock(&self.inner);
+        if inner.holder.as_ref().is_some_and(|held| held.turns == 0 && !holds(held.session)) {
+            self.change(&mut inner, None);
+        }
+    }
+
     fn change(&self, inner: &mut Inner, holder: Option<Held>) {
         if inner.latest.len() >= REMEMBERED {
             inner.latest.pop_front();
@@ -179,6 +187,20 @@ mod tests {
         drop((kept, other));
         assert_eq!(control.holder(), Some(who(1)));
         control.release(SessionId(1));
+        assert_eq!(control.holder(), None);
+    }
+
+    #[test]
+    fn who_holds_nothing_any_more_has_no_control() {
+        let control = control();
+        let mut lease = control.acquire(&claim(1, false)).expect("free");
+        control.settle(|_| false);
+        assert_eq!(control.holder(), Some(who(1)), "its turn is on its way");
+        lease.keeps = true;
+        drop(lease);
+        control.settle(|session| session == SessionId(1));
+        assert_eq!(control.holder(), Some(who(1)));
+        control.settle(|_| false);
         assert_eq!(control.holder(), None);
     }
 

@@ -59,7 +59,7 @@ pub fn send_rows(
 
 /// Takes as many of `chosen` as a page holds, with their numbers.
 fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
-    let mut taken: Vec<(StatusRow, Counted, usize)> = Vec::new();
+    let mut taken: Vec<(StatusRow, Counted, Arc<Identity>)> = Vec::new();
     let told = {
         let book = agent.ledger.book();
         let mut instances = 0;
@@ -71,7 +71,7 @@ fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
                 if instances > INSTANCES_PER_PAGE && !taken.is_empty() {
                     break;
                 }
-                taken.push((row.status(String::new(), 0), Counted::of(row), row.what.module.domain));
+                taken.push((row.status(String::new(), 0), Counted::of(row), Arc::clone(&row.what)));
             }
             looked_at += 1;
         }
@@ -82,12 +82,12 @@ fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
     let mut sums = Vec::new();
     blocks::sum(&slots, &mut sums);
     let mut sums = sums.into_iter();
-    let rows = taken.into_iter().map(|(mut row, counted, domain)| {
+    let rows = taken.into_iter().map(|(mut row, counted, what)| {
         row.calls = match counted.slot {
             Some(_) => sums.next().unwrap_or(counted.start).saturating_sub(counted.start),
             None => counted.last,
         };
-        row.domain = agent.modules.domain_name(&agent.info, domain);
+        row.domain = agent.modules.domain_of(&agent.info, &what.module);
         row
     });
     Page { rows: rows.collect(), told }

@@ -17,6 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// Plans and lists count like so many bytes of orders, so that a session has four on their way at most: a plan takes the
+/// ReJIT thread's time, a list's answer a frame.
+const LOOK_WEIGHT: usize = MAX_FRAME / 4;
 /// Longest wait for the CLR to take a turn before the session is told that it hangs.
 const TURN_WAIT: Duration = Duration::from_secs(30);
 
@@ -100,7 +103,7 @@ impl Session {
             Wish::Add { orders, stand, .. } => check(orders).and_then(|()| check_time(*stand)),
             Wish::Undo => Ok(()),
         };
-        let begun = checked.and_then(|()| self.begin(id, orders));
+        let begun = checked.and_then(|()| self.begin(id, orders, 0));
         let (number, cancelled) = match begun {
             Ok(begun) => begun,
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
@@ -124,7 +127,7 @@ impl Session {
 
     /// Has the ReJIT thread plan. False ends the session.
     pub(super) fn plan(&self, id: u32, orders: Vec<Order>) -> bool {
-        match check(&orders).and_then(|()| self.begin(id, &orders)) {
+        match check(&orders).and_then(|()| self.begin(id, &orders, LOOK_WEIGHT)) {
             Ok((number, _)) => self.agent.inbox.put(Job::Plan(orders, self.answer(id, number))),
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }
@@ -133,16 +136,19 @@ impl Session {
 
     /// Has the ReJIT thread list the orders. False ends the session.
     pub(super) fn list_orders(&self, id: u32) -> bool {
-        match self.begin(id, &[]) {
+        match self.begin(id, &[], LOOK_WEIGHT) {
             Ok((number, _)) => self.agent.inbox.put(Job::ListOrders(self.answer(id, number))),
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }
         true
     }
 
-    /// Notes that a command is on its way: its number, and what cancels it.
-    fn begin(&self, id: u32, orders: &[Order]) -> Result<(u64, Arc<AtomicBool>), Refusal> {
-        let bytes = orders.iter().map(|order| size_of::<Order>() + order.pattern.len()).sum();
+    /// Notes that a command is on its way: its number, and what cancels it. `weight`: bytes beside those of its orders.
+    fn begin(&self, id: u32, orders: &[Order], weight: usize) -> Result<(u64, Arc<AtomicBool>), Refusal> {
+        let of_order = |order: &Order| {
+            size_of::<Order>() + order.pattern.len() + order.domain.as_ref().map_or(0, String::len)
+        };
+        let bytes = weight + orders.iter().map(of_order).sum::<usize>();
         // Whoever does not read its answers gets no more of them.
         let begun = if self.outbox.is_backed_up() { None } else { self.turns.begin(id, bytes) };
         begun.ok_or_else(|| {

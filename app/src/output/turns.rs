@@ -119,7 +119,7 @@ fn accepted_for_all(shared: &[SharedModule]) -> impl Iterator<Item = String> {
     shared.iter().filter(|module| module.accepted).map(|module| {
         let methods = words::count(module.methods, "method", "methods");
         format!(
-            "{} is one copy for the AppDomains {}: {methods} of it count in all of them",
+            "{} is one copy for the AppDomains {}: {methods} of it turn in all of them",
             printable(&module.module),
             domains(module)
         )
@@ -213,7 +213,7 @@ pub mod tests {
             [
                 "3 copies matched, 2 accepted, 1 without a body",
                 "Shop.Common is one copy for the AppDomains 'A', 'B\\u{1b}' and 2 more: \
-                 2 methods of it count in all of them",
+                 2 methods of it turn in all of them",
             ]
         );
     }
