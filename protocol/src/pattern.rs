@@ -80,7 +80,9 @@ struct Split {
 /// A pattern restricted to a type that it can match.
 #[derive(Clone, Debug)]
 pub struct TypeMatch<'p> {
-    splits: Vec<&'p Split>,
+    splits: &'p [Split],
+    /// Of these, one bit each: those whose left half matches. A pattern has fewer (`limits::MAX_PATTERN_DOTS`).
+    which: u128,
 }
 
 impl Pattern {
@@ -119,8 +121,10 @@ impl Pattern {
     /// The pattern as far as it concerns a type, given in metadata form; None when none of its methods match.
     pub fn for_type<'p>(&'p self, type_name: &str) -> Option<TypeMatch<'p>> {
         let Target::Named { splits, .. } = &self.target else { return None };
-        let splits: Vec<&Split> = splits.iter().filter(|split| split.type_name.matches(type_name)).collect();
-        (!splits.is_empty()).then_some(TypeMatch { splits })
+        let bit = |(index, split): (usize, &Split)| u128::from(split.type_name.matches(type_name)) << index;
+        let which =
+            splits.iter().take(u128::BITS as usize).enumerate().map(bit).fold(0, |all, one| all | one);
+        (which != 0).then_some(TypeMatch { splits, which })
     }
 }
 
@@ -129,9 +133,9 @@ impl TypeMatch<'_> {
     /// canonical params. `params` is called, once, only when the pattern has `(PARAMS)` and everything else
     /// matches; without it nothing is allocated.
     pub fn matches(&self, method: &str, arity: u32, params: impl FnOnce() -> String) -> bool {
-        let mut by_name = self
-            .splits
-            .iter()
+        let of_type = self.splits.iter().enumerate().filter(|(index, _)| self.which >> index & 1 == 1);
+        let mut by_name = of_type
+            .map(|(_, split)| split)
             .filter(|split| split.arity.is_none_or(|wanted| wanted == arity) && split.method.matches(method))
             .peekable();
         let Some(first) = by_name.peek() else { return false };
