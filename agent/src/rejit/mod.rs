@@ -13,6 +13,7 @@ pub mod scan;
 pub mod table;
 pub mod thread;
 mod turning;
+mod waiting;
 
 pub use inbox::{Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
 pub use ledger::Ledger;

@@ -5,6 +5,7 @@ use super::inbox::{Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
 use super::scan::{Scan, Target, scan};
 use super::turning::{Deferred, Finish, is_scoped, outdated, usual_pace_ns};
+use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
@@ -13,10 +14,10 @@ use crate::planner::{OrderSeq, Orders, SessionId, Standing};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
-use redial_protocol::message::{AuditEntry, Reply};
+use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -56,6 +57,8 @@ pub struct Worker {
     pub(super) orders: Orders,
     pub(super) history: History,
     pub(super) deferred: Vec<Deferred>,
+    /// Turns that wait for control, oldest first.
+    pub(super) waiting: VecDeque<Waiting>,
     /// Sessions that ended, and orders taken back, while turns are under way: those turns must not bring them back.
     pub(super) ended: Vec<SessionId>,
     pub(super) withdrawn: BTreeSet<OrderSeq>,
@@ -72,6 +75,7 @@ impl Worker {
             orders,
             history: History::default(),
             deferred: Vec::new(),
+            waiting: VecDeque::new(),
             ended: Vec::new(),
             withdrawn: BTreeSet::new(),
             pace_ns: usual_pace_ns(agent.runtime.suspends_to_rejit()),
@@ -100,7 +104,9 @@ impl Worker {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        self.deferred.iter().map(|deferred| deferred.due).chain(self.orders.next_expiry()).min()
+        let deferred = self.deferred.iter().map(|deferred| deferred.due);
+        let waiting = self.waiting.iter().map(|waiting| waiting.until);
+        deferred.chain(waiting).chain(self.orders.next_expiry()).min()
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
@@ -114,6 +120,7 @@ impl Worker {
         }
         guard::guard_always((), || {
             self.resume_deferred();
+            self.resume_waiting();
             self.expire();
             if self.deferred.is_empty() {
                 self.ended.clear();
@@ -144,16 +151,8 @@ impl Worker {
     /// Does a job, or notes in `batch` what is done for all of them together.
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
-            // Nobody waits with "all off" for what it makes void.
-            Job::Turn(turn) if self.agent.inbox.off_waits() => turn.answer.give(Err(outdated())),
             Job::Plan(_, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
-            Job::Turn(turn) => {
-                let (result, answer) = self.take_in(turn);
-                match result {
-                    Ok(finish) => batch.turns.push((finish, answer)),
-                    Err(refusal) => answer.give(Err(refusal)),
-                }
-            }
+            Job::Turn(turn) => self.begin(turn, None, &mut batch.turns),
             Job::Plan(orders, answer) => answer.give(self.plan(orders)),
             Job::ListOrders(answer) => answer.give(Ok(self.list_orders())),
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
@@ -246,6 +245,7 @@ impl Worker {
     fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {
         // A turn of its that was on its way may have taken control since the session gave it back.
         self.agent.server.control.release(session);
+        self.refuse_waiting(Some(session), &Refusal::Cancelled);
         self.history.end_session(session);
         self.ended.push(session);
         let ended = self.orders.end_session(session);
@@ -255,6 +255,7 @@ impl Worker {
 
     /// Clears every order; answers how many copies were reverted and how many are still on.
     fn all_off(&mut self, what: Option<AuditEntry>) -> (u64, u64) {
+        self.refuse_waiting(None, &outdated());
         let before = self.orders.clone();
         self.orders.clear();
         if let Some(what) = what.filter(|_| !before.is_empty()) {

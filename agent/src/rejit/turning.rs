@@ -79,24 +79,21 @@ struct Entered {
 }
 
 impl Worker {
-    /// Enters a turn's orders, finds what they match, and takes control for it.
-    pub(super) fn take_in(&mut self, turn: Turn) -> (Result<Finish, Refusal>, Answer) {
+    /// Enters a turn's orders, finds what they match, and takes control for it unless it has it (`lease`).
+    pub(super) fn take_in(&mut self, turn: Turn, lease: Option<Lease>) -> (Result<Finish, Refusal>, Answer) {
         let Turn { change, claim, user, progress, answer } = turn;
         let begun = Instant::now();
         let before = self.orders.clone();
         let by = Arc::new(SetBy { user, program: claim.who.program.clone(), pid: claim.who.pid });
-        let control = &self.agent.server.control;
-        // Taken away only for something that is done: a turn that fails leaves control where it is.
-        let early = if claim.take { Ok(None) } else { control.acquire(&claim).map(Some) };
-        let taken = early.map_err(Refusal::ControlHeld).and_then(|lease| {
-            let entered = match change {
-                Wish::Add { orders, stand, later } => {
-                    self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
-                }
-                Wish::Undo => self.undo(begun),
-            }?;
-            let lease = lease.map_or_else(|| control.acquire(&claim), Ok);
-            lease.map(|lease| (entered, lease)).map_err(Refusal::ControlHeld)
+        let entered = match change {
+            Wish::Add { orders, stand, later } => {
+                self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
+            }
+            Wish::Undo => self.undo(begun),
+        };
+        let taken = entered.and_then(|entered| {
+            let lease = lease.map_or_else(|| self.agent.server.control.acquire(&claim), Ok);
+            lease.map(|lease| (entered, lease)).map_err(|taken| Refusal::ControlHeld(taken.by))
         });
         let taken = match taken {
             Ok((entered, lease)) => {
