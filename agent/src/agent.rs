@@ -238,6 +238,9 @@ impl Agent {
         if !self.modules.publish(&module) {
             return;
         }
+        if self.modules.were_named() {
+            self.domains_changed();
+        }
         // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
         // ReJIT thread that hangs inside the runtime.
         let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
@@ -262,9 +265,9 @@ impl Agent {
         }
     }
 
-    /// `AppDomainCreationStarted` and `AppDomainCreationFinished`.
+    /// `AppDomainCreationFinished`.
     pub fn domain_made(&self, domain: usize) {
-        self.modules.note_domain(domain);
+        self.modules.learn_domain(&self.info, domain);
         self.domains_changed();
     }
 

@@ -71,7 +71,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn AppDomainCreationStarted(&self, domain: usize) -> Result<()> {
-        with(|agent| agent.domain_made(domain))
+        with(|agent| agent.modules.note_domain(domain))
     }
 
     fn AppDomainCreationFinished(&self, domain: usize, status: HRESULT) -> Result<()> {
