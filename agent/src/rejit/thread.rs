@@ -3,7 +3,8 @@
 
 use super::inbox::{Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
-use super::scan::{Scan, Target, scan};
+use super::row::Row;
+use super::scan::{Scan, Target, review, scan};
 use super::turning::{Deferred, Finish, is_scoped, outdated, usual_pace_ns};
 use super::waiting::Waiting;
 use crate::agent::Agent;
@@ -183,6 +184,28 @@ impl Worker {
         found
     }
 
+    /// What becomes of the copies that these orders match, which came, went, or mean other domains now.
+    pub(super) fn review(&self, changed: &[Arc<Standing>]) -> Scan {
+        let mut found = Scan::default();
+        if changed.is_empty() {
+            return found;
+        }
+        for module in self.agent.modules.all() {
+            let of_module = changed.iter().filter(|one| one.pattern.matches_assembly(&module.name));
+            let of_module: Vec<&Standing> = of_module.map(|one| &**one).collect();
+            if !of_module.is_empty() {
+                let orders = self.orders.for_assembly(&module.name);
+                review(self.agent, &Target::new(self.agent, &module, orders), &of_module, &mut found);
+            }
+        }
+        // Nothing stays on for an order that stands no more, whatever became of its module's metadata.
+        let book = self.agent.ledger.book();
+        let stale = |row: &&Row| row.is_on() && row.decides.is_none_or(|seq| !self.orders.stands(seq));
+        found.rows.extend(book.rows().iter().filter(stale).map(|row| row.id));
+        drop(book);
+        found
+    }
+
     fn scan_one(&self, module: &Arc<Module>) -> Scan {
         let mut found = Scan::default();
         let orders = self.orders.for_assembly(&module.name);
@@ -200,7 +223,7 @@ impl Worker {
         let expired = self.orders.expire(Instant::now());
         if !expired.is_empty() {
             self.note_ended(&expired, "its time has passed");
-            let rows = self.rows_of(&expired);
+            let rows = self.review(&expired).rows;
             self.apply(&rows, &Progress::silent());
         }
     }
@@ -227,19 +250,9 @@ impl Worker {
     /// Looks anew at the orders for AppDomains: names may be known by now, and what one copy serves may have changed.
     fn domains_changed(&mut self) -> BTreeSet<RowId> {
         self.agent.domains_told.store(false, Ordering::Release);
-        let scoped: Vec<OrderSeq> =
-            self.orders.all().iter().filter(|one| is_scoped(one)).map(|one| one.seq).collect();
-        if scoped.is_empty() {
-            return BTreeSet::new();
-        }
-        let mut affected = self.scan_all(&scoped).rows;
-        for module in self.agent.modules.all() {
-            let orders = self.orders.for_assembly(&module.name).filter(|standing| is_scoped(standing));
-            let here = Target::new(self.agent, &module, orders).aimed.here;
-            let stray = |seq: &OrderSeq| scoped.contains(seq) && !here.iter().any(|one| one.seq == *seq);
-            affected.extend(self.agent.ledger.book().drop_orders(module.key, stray));
-        }
-        affected
+        let scoped: Vec<Arc<Standing>> =
+            self.orders.all().iter().filter(|one| is_scoped(one)).cloned().collect();
+        self.review(&scoped).rows
     }
 
     fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {
@@ -250,7 +263,7 @@ impl Worker {
         self.ended.push(session);
         let ended = self.orders.end_session(session);
         self.note_ended(&ended, "its session ended");
-        self.rows_of(&ended)
+        self.review(&ended).rows
     }
 
     /// Clears every order; answers how many copies were reverted and how many are still on.
