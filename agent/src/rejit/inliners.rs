@@ -42,7 +42,8 @@ fn one(
     let precompiled = agent.info.precompiled_inliners(itself.0, itself.1);
     let unseen = wish.module.before_attach && wish.inlinable;
     let by_runtime = unseen && can_ask_runtime(agent, wish, &precompiled);
-    let mut missed = if (unseen && !by_runtime) || holders.incomplete { Inlined::Perhaps } else { Inlined::No };
+    let mut missed =
+        if (unseen && !by_runtime) || holders.incomplete { Inlined::Perhaps } else { Inlined::No };
     let mut inliners = holders.inliners;
     inliners.extend(precompiled);
     inliners.sort_unstable();

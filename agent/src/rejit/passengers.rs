@@ -103,7 +103,8 @@ fn needed(book: &Book, of: &HashSet<Method>, leaving: &HashSet<RowId>) -> HashSe
     if sought {
         let row_of = |method: &Method| book.find(method.0, method.1).and_then(|id| book.row(id));
         let stray = |method: &&Method| {
-            book.passengers.0.get(method) == Some(&Found::ByRuntime) || row_of(method).is_some_and(|row| row.stray)
+            book.passengers.0.get(method) == Some(&Found::ByRuntime)
+                || row_of(method).is_some_and(|row| row.stray)
         };
         needed.extend(of.iter().filter(stray));
     }

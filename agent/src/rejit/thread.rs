@@ -1,12 +1,13 @@
 //! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
 #![forbid(unsafe_code)]
 
+use super::domains::Served;
 use super::inbox::{Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
 use super::revert;
 use super::row::Row;
 use super::scan::{Scan, Target, review, scan};
-use super::turning::{Deferred, Finish, is_scoped, outdated, usual_pace_ns};
+use super::turning::{Deferred, Finish, outdated, usual_pace_ns};
 use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::catalogue::Module;
@@ -21,7 +22,6 @@ use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often the thread looks after open compilations when nothing else happens.
@@ -64,6 +64,8 @@ pub struct Worker {
     /// Sessions that ended, and orders taken back, while turns are under way: those turns must not bring them back.
     pub(super) ended: Vec<SessionId>,
     pub(super) withdrawn: BTreeSet<OrderSeq>,
+    /// The AppDomains that shared copies served when orders for domains were looked at last.
+    pub(super) served: Served,
     /// Nanoseconds a copy takes from a turn's beginning to acceptance, as last seen.
     pub(super) pace_ns: u64,
     looked_after: Instant,
@@ -80,6 +82,7 @@ impl Worker {
             waiting: VecDeque::new(),
             ended: Vec::new(),
             withdrawn: BTreeSet::new(),
+            served: Served::default(),
             pace_ns: usual_pace_ns(agent.runtime.suspends_to_rejit()),
             looked_after: Instant::now(),
         }
@@ -130,6 +133,7 @@ impl Worker {
             }
             if self.looked_after.elapsed() >= WATCH {
                 self.look_after_open_compilations();
+                self.look_after_shared_copies();
                 self.looked_after = Instant::now();
             }
             self.publish();
@@ -247,14 +251,6 @@ impl Worker {
             orders: orders.map(|standing| standing.told(now)).collect(),
             undoable: self.history.len() as u32,
         }
-    }
-
-    /// Looks anew at the orders for AppDomains: names may be known by now, and what one copy serves may have changed.
-    fn domains_changed(&mut self) -> BTreeSet<RowId> {
-        self.agent.domains_told.store(false, Ordering::Release);
-        let scoped: Vec<Arc<Standing>> =
-            self.orders.all().iter().filter(|one| is_scoped(one)).cloned().collect();
-        self.review(&scoped).rows
     }
 
     fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {

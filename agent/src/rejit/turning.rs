@@ -376,8 +376,3 @@ fn summary(lines: &[String]) -> String {
 pub(super) fn usual_pace_ns(suspends: bool) -> u64 {
     if suspends { 12_000 } else { 3_000 }
 }
-
-/// Whether an order is for less than everything everywhere.
-pub(super) fn is_scoped(standing: &Standing) -> bool {
-    standing.order.domain.is_some()
-}
