@@ -61,6 +61,8 @@ pub enum Command {
         /// As in `RequestReJit`.
         #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
         orders: Vec<Order>,
+        /// How long they would stand.
+        stand: Stand,
     },
     /// Put the orders back that stood before the last change, whoever made it; answered by `Reply::Undone`.
     Undo {

@@ -3,7 +3,7 @@
 
 use crate::catalogue::Module;
 use crate::inlining::Method;
-use crate::planner::SessionId;
+use crate::planner::{Owner, SessionId};
 use crate::server::control::Claim;
 use crate::sync::lock;
 use crossbeam_channel::Sender;
@@ -113,7 +113,7 @@ pub enum Job {
     /// Turn dials.
     Turn(Turn),
     /// Say what a turn with these orders would do.
-    Plan(Vec<Order>, Answer),
+    Plan(Vec<Order>, Owner, Answer),
     /// List the orders that stand.
     ListOrders(Answer),
     /// AppDomains came or went: shared modules may serve others now.

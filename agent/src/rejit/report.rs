@@ -5,7 +5,7 @@ use super::ledger::Book;
 use super::scan::Scan;
 use crate::planner::Orders;
 use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_REFUSALS, MAX_SENTENCES, MAX_SHARED};
+use redial_protocol::limits::{MAX_REFUSALS, MAX_SHARED, MAX_UNMATCHED_NAMED};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
 use std::collections::BTreeMap;
@@ -49,12 +49,24 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
     report
 }
 
-/// A list that the other side would refuse to read helps nobody.
-pub fn shortened(mut warnings: Vec<String>) -> Vec<String> {
-    let more = warnings.len().saturating_sub(MAX_SENTENCES - 1);
-    if more > 1 {
-        warnings.truncate(MAX_SENTENCES - 1);
-        warnings.push(format!("and {more} more patterns match nothing yet"));
+/// A sentence for each order that matches nothing; a list that the other side would refuse to read helps nobody.
+pub fn unmatched_named(sentences: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let more = sentences.len().saturating_sub(MAX_UNMATCHED_NAMED);
+    let mut named: Vec<String> = sentences.take(MAX_UNMATCHED_NAMED).collect();
+    named.extend((more > 0).then(|| format!("and {more} more patterns match nothing yet")));
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_that_match_nothing_some_are_named() {
+        let named = |number: usize| unmatched_named((0..number).map(|index| index.to_string()));
+        assert_eq!(named(MAX_UNMATCHED_NAMED).len(), MAX_UNMATCHED_NAMED);
+        let more = named(1024);
+        assert_eq!(more.len(), MAX_UNMATCHED_NAMED + 1);
+        assert_eq!(more[MAX_UNMATCHED_NAMED], "and 896 more patterns match nothing yet");
     }
-    warnings
 }

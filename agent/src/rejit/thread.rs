@@ -46,7 +46,7 @@ fn without_outdated(jobs: Vec<Job>) -> Vec<Job> {
     for (at, job) in jobs.into_iter().enumerate() {
         match job {
             Job::Turn(turn) if at < last_off => turn.answer.give(Err(outdated())),
-            Job::Plan(_, answer) if at < last_off => answer.give(Err(outdated())),
+            Job::Plan(_, _, answer) if at < last_off => answer.give(Err(outdated())),
             job => kept.push(job),
         }
     }
@@ -157,9 +157,9 @@ impl Worker {
     /// Does a job, or notes in `batch` what is done for all of them together.
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
-            Job::Plan(_, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
+            Job::Plan(_, _, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
             Job::Turn(turn) => self.begin(turn, None, &mut batch.turns),
-            Job::Plan(orders, answer) => answer.give(self.plan(orders)),
+            Job::Plan(orders, owner, answer) => answer.give(self.plan(orders, owner)),
             Job::ListOrders(answer) => answer.give(Ok(self.list_orders())),
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {

@@ -45,7 +45,7 @@ impl Session {
                 return self.turn(id, wish, take);
             }
             Command::Undo { take } => return self.turn(id, Wish::Undo, take),
-            Command::Plan { orders } => return self.plan(id, orders),
+            Command::Plan { orders, stand } => return self.plan(id, orders, stand),
             Command::Orders => return self.list_orders(id),
             Command::Cancel { request } => {
                 self.turns.cancel(request);

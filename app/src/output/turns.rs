@@ -28,10 +28,11 @@ pub fn done(report: &DialReport, level: Option<Level>) -> Vec<String> {
 /// would be set all the same.
 pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Option<usize>) -> Vec<String> {
     let mut table = Table::new(&[number("MATCHED"), wide("ORDER"), text("")]);
-    for (order, matched) in orders.iter().zip(&plan.per_order) {
+    for (index, (order, matched)) in orders.iter().zip(&plan.per_order).enumerate() {
+        let is_unmatched = plan.unmatched.contains(&(index as u32));
         let note = match (matched, later) {
-            (0, true) => "(for what loads later)",
-            (0, false) => "(nothing yet: needs --later)",
+            (0, false) if is_unmatched => "(nothing yet: needs --later)",
+            (0, _) => "(for what loads later)",
             _ => "",
         };
         table.row(vec![grouped(*matched), order.clone(), note.to_owned()]);
@@ -187,6 +188,7 @@ pub mod tests {
             expected_clr_bytes: 6_000,
             expected_agent_bytes: 512,
             warnings: vec!["mind\nthe gap".into()],
+            unmatched: vec![1],
         }
     }
 

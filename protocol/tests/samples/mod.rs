@@ -186,6 +186,7 @@ fn dial_report() -> DialReport {
         }],
         shared: vec![shared()],
         warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+        unmatched: vec![3, 300],
     }
 }
 
@@ -221,7 +222,7 @@ pub fn commands() -> Vec<Command> {
             stand: Stand::KeptFor { ms: 60_000 },
         },
         Command::RequestRevert { patterns: vec!["*".into(), "Shop!*".into()], take: true },
-        Command::Plan { orders: orders() },
+        Command::Plan { orders: orders(), stand: Stand::Held },
         Command::Undo { take: true },
         Command::Cancel { request: 0x0a0b },
         Command::Orders,
@@ -284,6 +285,7 @@ pub fn replies() -> Vec<Reply> {
             expected_clr_bytes: 8,
             expected_agent_bytes: 9,
             warnings: vec!["Shop.Cart.* matches nothing yet".into()],
+            unmatched: vec![1],
         }),
         Reply::Undone { what: audit_entry(), report: dial_report() },
         Reply::Orders {
