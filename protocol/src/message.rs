@@ -98,6 +98,8 @@ pub enum Command {
     ReleaseControl,
     /// Sent every few seconds by a session that holds dials; answered by `Reply::Done`.
     Ping,
+    /// Turn off what this session holds, and give control back, as at its end; answered by `Reply::LetGo`.
+    LetGo,
 }
 
 /// What an agent sends.
@@ -207,6 +209,15 @@ pub enum Reply {
     AgentStatus(AgentStatus),
     /// Not done; nothing changed.
     Refused(Refusal),
+    /// To `LetGo`, in numbers of copies that orders of the session decided.
+    LetGo {
+        /// They have their original IL again.
+        reverted: u64,
+        /// Other orders keep them on.
+        stay: u64,
+        /// They could not be reverted.
+        remaining: u64,
+    },
 }
 
 /// Why a whole command was not carried out.

@@ -122,6 +122,8 @@ pub enum Job {
     Loaded(Arc<Module>, Option<Arc<Gate>>),
     /// A session ended: what it held goes.
     SessionEnded(SessionId),
+    /// What a session that goes on holds goes.
+    LetGo(SessionId, Answer),
     /// Every dial off, as this session asks; answers how many copies were reverted and how many could not be.
     AllOff(AuditEntry, Sender<(u64, u64)>),
     /// The runtime recompiles a method for the sake of what was inlined into it; perhaps nobody needs that any more.

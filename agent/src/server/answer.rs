@@ -70,6 +70,7 @@ impl Session {
                 Reply::Done
             }
             Command::Ping => Reply::Done,
+            Command::LetGo => return self.let_go(id),
         };
         self.outbox.put(reply_frame(id, reply))
     }

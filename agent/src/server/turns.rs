@@ -148,6 +148,19 @@ impl Session {
         true
     }
 
+    /// Has the ReJIT thread end what this session holds. False ends the session.
+    pub(super) fn let_go(&mut self, id: u32) -> bool {
+        match self.begin(id, &[], 0) {
+            Ok((number, _)) => {
+                // Its silence is no danger any more.
+                self.holds = false;
+                self.agent.inbox.put(Job::LetGo(self.id, self.answer(id, number)));
+            }
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
+        }
+        true
+    }
+
     /// Notes that a command is on its way: its number, and what cancels it. `weight`: bytes beside those of its orders.
     fn begin(&self, id: u32, orders: &[Order], weight: usize) -> Result<(u64, Arc<AtomicBool>), Refusal> {
         let of_order = |order: &Order| {

@@ -87,16 +87,17 @@ impl Wanted<'_> {
             }
         }
         out.flush()?;
-        if waited.interrupted {
-            let pid = self.pid;
-            sentence(match self.options.hold {
-                true => "it was done before it could be stopped; what it turned on goes off now".to_owned(),
-                false => {
-                    format!("it was done before it could be stopped; `redial undo {pid}` takes it back")
-                }
-            });
-        } else if self.options.hold && exit != Exit::Failed {
-            return hold::hold(session, self, exit);
+        match waited.interrupted {
+            true if self.options.hold => {
+                sentence("it was done before it could be stopped; what it turned on goes off now");
+                return hold::let_go(session, self, exit);
+            }
+            true => sentence(format!(
+                "it was done before it could be stopped; `redial undo {}` takes it back",
+                self.pid
+            )),
+            false if self.options.hold && exit != Exit::Failed => return hold::hold(session, self, exit),
+            false => {}
         }
         release(session)?;
         Ok(exit)

@@ -48,6 +48,7 @@ variants!(
         Unsubscribe,
         ReleaseControl,
         Ping,
+        LetGo,
     }
 );
 variants!(
@@ -58,7 +59,7 @@ variants!(
 variants!(
     REPLIES,
     reply_name,
-    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused }
+    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused, LetGo }
 );
 variants!(
     REFUSALS,
@@ -232,6 +233,7 @@ pub fn commands() -> Vec<Command> {
         Command::Unsubscribe,
         Command::ReleaseControl,
         Command::Ping,
+        Command::LetGo,
     ]
 }
 
@@ -296,6 +298,7 @@ pub fn replies() -> Vec<Reply> {
                 .collect(),
             undoable: 2,
         },
+        Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
