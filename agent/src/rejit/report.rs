@@ -3,6 +3,7 @@
 
 use super::ledger::Book;
 use super::scan::Scan;
+use crate::inlining::Inlined;
 use crate::planner::Orders;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_REFUSALS, MAX_SHARED, MAX_UNMATCHED_NAMED};
@@ -26,11 +27,13 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         ..DialReport::default()
     };
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
+    let mut inlined = 0;
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
         let (wanted, _) = orders.wanted(row.decides);
         let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
         if done {
             report.accepted += 1;
+            inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);
             continue;
         }
         let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
@@ -46,7 +49,18 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         *reasons.entry(*reason).or_default() += count;
     }
     report.refused_by_reason = reasons.into_iter().collect();
+    report.warnings.extend((inlined > 0).then(|| left_out(inlined)));
     report
+}
+
+/// The sentence about copies of which calls may be missing.
+fn left_out(copies: u64) -> String {
+    let (of, they) =
+        if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{copies} copies"), "their") };
+    format!(
+        "calls of {of} may be missing: {they} code was, or may have been, inlined before into callers that are not \
+         recompiled (`redial status` says of which)"
+    )
 }
 
 /// A sentence for each order that matches nothing; a list that the other side would refuse to read helps nobody.
