@@ -56,9 +56,9 @@ impl Passengers {
         }
     }
 
-    /// It is none any more.
-    pub fn remove(&mut self, method: Method) {
-        self.0.remove(&method);
+    /// It is none any more; answers how it became one.
+    pub fn remove(&mut self, method: Method) -> Option<Found> {
+        self.0.remove(&method)
     }
 
     /// Whether it is one.
@@ -103,7 +103,8 @@ fn needed(book: &Book, of: &HashSet<Method>, leaving: &HashSet<RowId>) -> HashSe
     if sought {
         let row_of = |method: &Method| book.find(method.0, method.1).and_then(|id| book.row(id));
         let stray = |method: &&Method| {
-            book.passengers.0.get(method) == Some(&Found::ByRuntime) || row_of(method).is_some_and(|row| row.stray)
+            book.passengers.0.get(method) == Some(&Found::ByRuntime)
+                || row_of(method).is_some_and(|row| row.stray)
         };
         needed.extend(of.iter().filter(stray));
     }
