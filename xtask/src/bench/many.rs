@@ -25,6 +25,8 @@ pub struct Many {
     pub host: Host,
     /// Its process id.
     pub pid: u32,
+    /// Milliseconds of the first call of every method of `Hot`, while the runtime compiled them.
+    pub first_calls: f64,
 }
 
 impl Many {
@@ -37,8 +39,9 @@ impl Many {
         }
         host::load_agent_from(&mut command, bench.built.agent());
         let mut host = Host::start(command)?;
+        let first_calls = host.wait_for("first ")?.parse().context("a host says `first MS`")?;
         let pid = host.wait_for("ready ")?.parse().context("a host says `ready PID`")?;
-        Ok(Many { host, pid })
+        Ok(Many { host, pid, first_calls })
     }
 
     /// A session of ours that is told everything.
