@@ -32,7 +32,7 @@ pub const MAX_OUTBOX: usize = 4 << 20;
 /// Turns of one session that wait for the runtime; more are refused until one is answered.
 pub const MAX_TURNS: usize = 256;
 
-/// Sessions one agent serves at once.
+/// Sessions one agent serves at once; more wait a moment for a place.
 pub const MAX_SESSIONS: usize = 16;
 
 /// Malformed frames from one session before it is closed.

@@ -19,6 +19,8 @@ use redial_testbed::{on_each_runtime, programs};
 
 on_each_runtime!(
     a_second_command_is_told_who_has_control,
+    commands_at_the_same_moment_all_succeed,
+    a_turn_waits_for_turns_that_are_on_their_way,
     the_holder_is_told_who_took_control,
     a_command_beside_an_app_that_holds_dials,
     anyone_may_look_and_stop,
@@ -109,6 +111,56 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     let rest = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(rest["held"] == 0 && rest["kept"].as_u64() > Some(0), "{rest}");
     ensure!(on(observer.dials(), "Shop.Order.") > 0 && on(observer.dials(), "Shop.Money.") > 0);
+    Ok(())
+}
+
+/// Twenty at once, of which four each pull at the same dial, and an agent that serves sixteen.
+fn commands_at_the_same_moment_all_succeed(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let patterns = ["Shop!Shop.Cart.Add(int)", CART, ORDER, "Shop!Shop.Money.*", "Shop!*"];
+    let start = |number: usize| {
+        let level = if number % 2 == 0 { "count" } else { "off" };
+        Host::start(live.command("dial", &[patterns[number % patterns.len()], level, "--later"])?)
+    };
+    let commands: Vec<Host> = (0..20).map(start).collect::<Result<_>>()?;
+    for command in commands {
+        let outcome = command.finish()?;
+        ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.said());
+    }
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(agent["control"].is_null(), "{agent}");
+    let turned = agent["audit"].as_array().context("the audit ring")?;
+    ensure!(turned.iter().filter(|entry| entry["program"] == "redial dial").count() == 20, "{agent}");
+    Ok(())
+}
+
+/// The second turn of a copy within a moment is put off, and its session has control meanwhile: another one's turn
+/// comes after it, and before nothing.
+fn a_turn_waits_for_turns_that_are_on_their_way(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let mut first = Controller::connect_as(live.pid, "first")?;
+    let mut second = Controller::connect_as(live.pid, "second")?;
+    let revert = || Ask::RequestRevert { patterns: vec![CART.into()], take: false };
+    for round in 0..5 {
+        let id = 1_000 + 2 * round;
+        for (id, command) in [(id, turn(CART, false, false)), (id + 1, revert())] {
+            first.send(&FromController::Request(Request { id, command }))?;
+        }
+        first.wait_for("the first answer", |event| {
+            matches!(event, Event::Reply { id: of, reply: Reply::Dialled(_) } if *of == id).then_some(())
+        })?;
+        second.turn(turn(CART, false, false))?.expect("it waits for what is on its way");
+        let rows = second.status(Some("Shop!Shop.Cart.Add(int)"))?;
+        ensure!(
+            rows.iter().all(|row| row.wanted == Level::Count),
+            "round {round}, the latest wins: {rows:?}"
+        );
+        second.turn(revert())?.expect("nobody has control");
+    }
+    // Who holds dials is not waited for.
+    first.turn(turn(ORDER, false, true))?.expect("nobody has control");
+    let refused = second.turn(turn(CART, false, false))?;
+    ensure!(matches!(refused, Err(Refusal::ControlHeld(_))), "{refused:?}");
     Ok(())
 }
 

@@ -234,15 +234,11 @@ impl Orders {
         self.list.extract_if(.., |standing| which(standing)).collect()
     }
 
-    /// The latest of these orders that still stands: it decides.
-    pub fn latest(&self, matching: &[OrderSeq]) -> Option<&Standing> {
-        matching.iter().filter_map(|seq| self.get(*seq)).max_by_key(|standing| standing.seq)
-    }
-
-    /// What the latest of these orders that still stands wants; off when none does.
-    pub fn wanted(&self, matching: &[OrderSeq]) -> (Level, Option<Owner>) {
-        let latest = self.latest(matching);
-        latest.map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
+    /// What is wanted of a copy that this order decides, the latest of those that mean it; off when none does, or when it
+    /// stands no more.
+    pub fn wanted(&self, decides: Option<OrderSeq>) -> (Level, Option<Owner>) {
+        let standing = decides.and_then(|seq| self.get(seq));
+        standing.map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
     }
 
     /// An order, while it stands.
@@ -306,8 +302,12 @@ mod tests {
         let mut orders = Orders::default();
         let all = add(&mut orders, "Shop!*", Level::Count, Owner::Kept);
         let off = add(&mut orders, "Shop.Cart.*", Level::Off, Owner::Kept);
-        assert_eq!(orders.wanted(&[all, off]).0, Level::Off);
-        assert_eq!(orders.wanted(&[all]).0, Level::Count);
+        assert!(off > all);
+        assert_eq!(orders.wanted(Some(off)).0, Level::Off);
+        assert_eq!(orders.wanted(Some(all)).0, Level::Count);
+        assert_eq!(orders.wanted(None), (Level::Off, None));
+        orders.remove(all);
+        assert_eq!(orders.wanted(Some(all)), (Level::Off, None), "it stands no more");
     }
 
     #[test]
@@ -315,9 +315,10 @@ mod tests {
         let mut orders = Orders::default();
         let kept = add(&mut orders, "A.B", Level::Count, Owner::Kept);
         let held = add(&mut orders, "A.B", Level::Off, Owner::Held(SessionId(1)));
-        assert_eq!(orders.wanted(&[kept, held]).0, Level::Off);
+        assert_eq!(orders.wanted(Some(held)), (Level::Off, Some(Owner::Held(SessionId(1)))));
         assert_eq!(orders.end_session(SessionId(1)).len(), 1);
-        assert_eq!(orders.wanted(&[kept, held]), (Level::Count, Some(Owner::Kept)));
+        assert!(!orders.stands(held));
+        assert_eq!(orders.wanted(Some(kept)), (Level::Count, Some(Owner::Kept)));
     }
 
     #[test]
@@ -348,11 +349,10 @@ mod tests {
         let end = now + Duration::from_secs(10);
         let kept = add(&mut orders, "A.B", Level::Count, Owner::Kept);
         let off = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end));
-        assert_eq!(orders.wanted(&[kept, off]).0, Level::Off);
         assert_eq!(orders.next_expiry(), Some(end));
-        assert!(orders.expire(now).is_empty());
+        assert!(orders.expire(now).is_empty() && orders.stands(off));
         assert_eq!(orders.expire(end).len(), 1);
-        assert_eq!(orders.wanted(&[kept, off]), (Level::Count, Some(Owner::Kept)));
+        assert!(orders.stands(kept) && !orders.stands(off));
         let soon = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end));
         let later = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end + Duration::from_secs(1)));
         assert!(!orders.stands(soon) && orders.stands(later) && orders.stands(kept));

@@ -14,9 +14,11 @@ use std::collections::BTreeMap;
 pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>) -> DialReport {
     let mut report = DialReport {
         matched: found.rows.len() as u64
+            + found.off_already
             + found.bodyless
             + found.no_room
             + found.not_entered.values().sum::<u64>(),
+        accepted: found.off_already,
         bodyless: found.bodyless,
         refused: found.not_entered_names.clone(),
         shared: found.shared.values().take(MAX_SHARED).cloned().collect(),
@@ -25,7 +27,7 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
     };
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
-        let (wanted, _) = orders.wanted(&row.orders);
+        let (wanted, _) = orders.wanted(row.decides);
         let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
         if done {
             report.accepted += 1;

@@ -13,7 +13,7 @@ use crate::planner::{Added, NewOrder, OrderSeq, Owner, SetBy, Standing};
 use crate::server::audit;
 use crate::server::control::Lease;
 use redial_protocol::dialset::print_order;
-use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
@@ -79,24 +79,21 @@ struct Entered {
 }
 
 impl Worker {
-    /// Enters a turn's orders, finds what they match, and takes control for it.
-    pub(super) fn take_in(&mut self, turn: Turn) -> (Result<Finish, Refusal>, Answer) {
+    /// Enters a turn's orders, finds what they match, and takes control for it unless it has it (`lease`).
+    pub(super) fn take_in(&mut self, turn: Turn, lease: Option<Lease>) -> (Result<Finish, Refusal>, Answer) {
         let Turn { change, claim, user, progress, answer } = turn;
         let begun = Instant::now();
         let before = self.orders.clone();
         let by = Arc::new(SetBy { user, program: claim.who.program.clone(), pid: claim.who.pid });
-        let control = &self.agent.server.control;
-        // Taken away only for something that is done: a turn that fails leaves control where it is.
-        let early = if claim.take { Ok(None) } else { control.acquire(&claim).map(Some) };
-        let taken = early.map_err(Refusal::ControlHeld).and_then(|lease| {
-            let entered = match change {
-                Wish::Add { orders, stand, later } => {
-                    self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
-                }
-                Wish::Undo => self.undo(begun),
-            }?;
-            let lease = lease.map_or_else(|| control.acquire(&claim), Ok);
-            lease.map(|lease| (entered, lease)).map_err(Refusal::ControlHeld)
+        let entered = match change {
+            Wish::Add { orders, stand, later } => {
+                self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
+            }
+            Wish::Undo => self.undo(begun),
+        };
+        let taken = entered.and_then(|entered| {
+            let lease = lease.map_or_else(|| self.agent.server.control.acquire(&claim), Ok);
+            lease.map(|lease| (entered, lease)).map_err(|taken| Refusal::ControlHeld(taken.by))
         });
         let taken = match taken {
             Ok((entered, lease)) => {
@@ -193,22 +190,11 @@ impl Worker {
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
         self.agent.publish_patterns(&self.orders);
-        let mut found = self.scan_all(&seqs);
-        found.rows.extend(self.rows_of(&replaced));
+        let back = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
+        let found = self.review(&back.chain(&replaced).cloned().collect::<Vec<_>>());
         let lines = vec![format!("undo of {}", change.what.order)];
         let undone = Some(Box::new(change));
         Ok(Entered { found, warnings: Vec::new(), seqs, replaced, undone, lines, held: false })
-    }
-
-    /// Rows that any of these orders matched.
-    pub(super) fn rows_of(&self, orders: &[Arc<Standing>]) -> BTreeSet<RowId> {
-        let seqs: BTreeSet<OrderSeq> = orders.iter().map(|standing| standing.seq).collect();
-        if seqs.is_empty() {
-            return BTreeSet::new();
-        }
-        let book = self.agent.ledger.book();
-        let matched = |row: &&Row| row.orders.iter().any(|seq| seqs.contains(seq));
-        book.rows().iter().filter(matched).map(|row| row.id).collect()
     }
 
     fn parse(&self, orders: Vec<Order>, owner: Owner, by: &Arc<SetBy>) -> Result<Vec<NewOrder>, Refusal> {
@@ -245,7 +231,7 @@ impl Worker {
     pub(super) fn carry_out(&mut self, finish: Finish, answer: Answer) {
         let latest = {
             let book = self.agent.ledger.book();
-            let wants = |row: &&Row| row.turned.is_some() && self.orders.wanted(&row.orders).0 != row.wanted;
+            let wants = |row: &&Row| row.turned.is_some() && self.orders.wanted(row.decides).0 != row.wanted;
             let rows = finish.found.rows.iter().filter_map(|id| book.row(*id));
             rows.filter(wants).filter_map(|row| row.turned).max()
         };
@@ -307,6 +293,8 @@ impl Worker {
         let gone = |owner: Owner| matches!(owner, Owner::Held(session) if self.ended.contains(&session));
         replaced.retain(|standing| !gone(standing.owner) && !self.withdrawn.contains(&standing.seq));
         self.withdrawn.extend(&seqs);
+        let gone = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
+        let changed: Vec<Arc<Standing>> = gone.chain(&replaced).cloned().collect();
         self.orders.take_back(&seqs, &replaced);
         match change {
             Recorded::Made(id) => self.history.forget(id, &seqs, &replaced),
@@ -318,8 +306,7 @@ impl Worker {
             }
             Recorded::Nothing => {}
         }
-        let returned: Vec<OrderSeq> = replaced.iter().map(|standing| standing.seq).collect();
-        found.rows.extend(self.scan_all(&returned).rows);
+        found.rows.extend(self.review(&changed).rows);
         self.apply(&found.rows, &Progress::silent());
         self.agent.server.audit.note_text(&by.user, &by.program, format!("cancelled: {}", summary(&lines)));
         drop(lease);
@@ -388,9 +375,4 @@ fn summary(lines: &[String]) -> String {
 /// How long a copy takes before any turn told, nanoseconds (measured: `docs/benchmarks.md`).
 pub(super) fn usual_pace_ns(suspends: bool) -> u64 {
     if suspends { 12_000 } else { 3_000 }
-}
-
-/// Whether an order is for less than everything everywhere.
-pub(super) fn is_scoped(standing: &Standing) -> bool {
-    standing.order.domain.is_some()
 }

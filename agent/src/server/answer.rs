@@ -75,8 +75,8 @@ impl Session {
     }
 
     /// Why a command is not looked at, if so.
-    fn refuses(&self, command: &Command) -> Option<Refusal> {
-        if self.restricted {
+    fn refuses(&mut self, command: &Command) -> Option<Refusal> {
+        if !self.has_place() {
             return Some(Refusal::AgentOff(format!(
                 "this agent serves {MAX_SESSIONS} controllers already; only hello, status and all off are left for more"
             )));

@@ -117,7 +117,7 @@ impl Session {
         };
         self.agent.inbox.put(Job::Turn(Turn {
             change,
-            claim: Claim { session: self.id, who: self.who(), take },
+            claim: Claim { session: self.id, who: self.who(), take, stays: held },
             user: self.user().to_owned(),
             progress: Progress::new(cancelled, Box::new(tell)),
             answer: self.answer(id, number),
