@@ -119,7 +119,7 @@ fn commands_at_the_same_moment_all_succeed(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
     let patterns = ["Shop!Shop.Cart.Add(int)", CART, ORDER, "Shop!Shop.Money.*", "Shop!*"];
     let start = |number: usize| {
-        let level = if number % 2 == 0 { "count" } else { "off" };
+        let level = if number.is_multiple_of(2) { "count" } else { "off" };
         Host::start(live.command("dial", &[patterns[number % patterns.len()], level, "--later"])?)
     };
     let commands: Vec<Host> = (0..20).map(start).collect::<Result<_>>()?;

@@ -139,7 +139,9 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         Figure::of(&format!("{on}: 1,000 hot methods to accepted"), "ms", &accepted, Target::None),
         Figure::of(&format!("{on}: 1,000 hot methods to live"), "ms", &live, Target::Median(HOT_LIVE)),
         Figure::of(
-            &format!("{on}: beside it, the first calls of the same 1,000, compiled by the runtime for itself"),
+            &format!(
+                "{on}: beside it, the first calls of the same 1,000, compiled by the runtime for itself"
+            ),
             "ms",
             &[many.first_calls],
             Target::None,
