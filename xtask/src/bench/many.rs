@@ -87,10 +87,10 @@ pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
     })
 }
 
-/// Waits until every method of `Hot` is known and off.
-pub fn wait_for_off(controller: &mut Controller) -> Result<()> {
-    controller.wait_until("that every hot method is off", |dials| {
-        let off = |row: &&StatusRow| row.state == State::Off && row.module == "Hot";
-        dials.values().filter(off).count() >= HOT_METHODS
+/// Waits until every method of `Hot` is known and in this state.
+pub fn wait_for_all(controller: &mut Controller, state: State) -> Result<()> {
+    controller.wait_until("that every hot method is known", |dials| {
+        let there = |row: &&StatusRow| row.state == state && row.module == "Hot";
+        dials.values().filter(there).count() >= HOT_METHODS
     })
 }
