@@ -100,7 +100,8 @@ impl App {
         if connection.catalogue.is_empty() {
             let row = model.processes.get(connection.process);
             let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
-            let launch_only = unready.is_some_and(|row| matches!(row.agent, AgentState::LaunchOnly(_)));
+            let launch_only = unready
+                .is_some_and(|row| matches!(row.agent, AgentState::Attachable | AgentState::LaunchOnly(_)));
             let waiting;
             let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
                 (Status::Lost { why, retry: Retry::Never, .. }, _) => Why::Gone { what: why, ended: true },

@@ -193,6 +193,7 @@ impl Link {
             | LinkError::Refused(_)
             | LinkError::Closed { .. }
             | LinkError::Silent { .. }
+            | LinkError::Halted { .. }
             | LinkError::Garbled { .. } => Retry::After(backoff.failed()),
         }
     }
