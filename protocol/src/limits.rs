@@ -72,6 +72,9 @@ pub const MAX_INSTANCES: usize = 4096;
 /// Sentences (warnings, what remains) and budgets in one reply; nobody reads more.
 pub const MAX_SENTENCES: usize = 256;
 
+/// Orders of one report that match nothing and are named; more are only counted.
+pub const MAX_UNMATCHED_NAMED: usize = 128;
+
 /// Shared modules named in one report. Domain-neutral assemblies are the framework's, some two hundred at most.
 pub const MAX_SHARED: usize = 256;
 

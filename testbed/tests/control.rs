@@ -24,6 +24,7 @@ on_each_runtime!(
     the_holder_is_told_who_took_control,
     a_command_beside_an_app_that_holds_dials,
     anyone_may_look_and_stop,
+    what_was_held_is_told_at_the_end,
     run_gives_control_back,
     turns_of_one_session_are_merged,
     what_fails_takes_no_control,
@@ -106,7 +107,11 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
         ["Shop.Cart.", "Shop.Order.", "Shop.Money."].iter().all(|name| on(dials, name) > 0)
     })?;
     interrupt(&holder)?;
-    ensure!(holder.finish()?.code()? == 0, "Ctrl-C of a held dial is no failure");
+    let ended = holder.finish()?;
+    ensure!(ended.code()? == 0, "Ctrl-C of a held dial is no failure");
+    let methods = agent["held"].as_u64().context("a number")?;
+    let off = format!("off: {methods} methods have the original IL again");
+    ensure!(ended.stdout.lines().last() == Some(off.as_str()), "{}", ended.said());
     observer.wait_until("the held dials to be off", |dials| on(dials, "Shop.Cart.") == 0)?;
     let rest = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(rest["held"] == 0 && rest["kept"].as_u64() > Some(0), "{rest}");
@@ -281,8 +286,37 @@ fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
     holder.wait_for("redial: someone else turned")?;
     ensure!(holder.is_running()?);
     interrupt(&holder)?;
-    ensure!(holder.finish()?.code()? == 0);
+    let ended = holder.finish()?;
+    ensure!(
+        ended.code()? == 0 && ended.stdout.ends_with("off: nothing was held any more\n"),
+        "{}",
+        ended.said()
+    );
     ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])
+}
+
+/// What is let go goes back to what the orders below say, and the command says how many went which way.
+fn what_was_held_is_told_at_the_end(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let on = |pattern: &str| -> Result<usize> {
+        let rows = live.rows(pattern)?;
+        Ok(rows.iter().filter(|row| matches!(row["state"].as_str(), Some("asked" | "live"))).count())
+    };
+    ensure_said(&live.redial("dial", &["Shop!Shop.Cart.Add(int)", "count"])?, 0, &[])?;
+    let mut holder = Host::start(live.command("dial", &[CART, "count", "--hold", "--json"])?)?;
+    holder.wait_for("{")?;
+    let held = on(CART)?;
+    ensure!(held > 5, "{held}");
+    interrupt(&holder)?;
+    let ended = holder.finish()?;
+    ensure_said(&ended, 0, &[])?;
+    let last: serde_json::Value = serde_json::from_str(ended.stdout.lines().last().unwrap_or_default())?;
+    let expected = serde_json::json!({"pid": live.pid, "reverted": held - 1, "stay": 1, "remaining": 0});
+    ensure!(last == expected, "{last} instead of {expected}");
+    ensure!(on(CART)? == 1, "the kept one is on");
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(agent["control"].is_null() && agent["held"] == 0, "{agent}");
+    Ok(())
 }
 
 fn calls(live: &Live) -> Result<Vec<u64>> {

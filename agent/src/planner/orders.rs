@@ -7,6 +7,7 @@ use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::Holder;
 use redial_protocol::order::{Order, Stand, StandingOrder};
 use redial_protocol::pattern::Pattern;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -136,6 +137,17 @@ pub struct Orders {
     last: u64,
 }
 
+/// Orders that were added together.
+#[derive(Clone, Debug, Default)]
+pub struct AddedTogether {
+    /// For each that was given its number, or that of a later one among them that took its place.
+    pub seqs: Vec<OrderSeq>,
+    /// Those of `seqs` that took the place of orders that stood before.
+    pub replacing: BTreeSet<OrderSeq>,
+    /// The orders whose place they took.
+    pub replaced: Vec<Arc<Standing>>,
+}
+
 /// More orders than the agent keeps.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{MAX_STANDING_ORDERS} orders stand already; turn some off first (`redial off` clears them all)")]
@@ -164,6 +176,33 @@ impl Orders {
         let seq = OrderSeq(self.last);
         self.list.push(Arc::new(Standing { seq, pattern, order, copy, owner, by }));
         Ok(Added { seq, replaced })
+    }
+
+    /// Adds orders one after the other. After an error some may have been added.
+    ///
+    /// # Errors
+    /// As [`Orders::add`].
+    pub fn add_all(
+        &mut self,
+        new: impl IntoIterator<Item = NewOrder>,
+    ) -> Result<AddedTogether, TooManyOrders> {
+        let mut all = AddedTogether::default();
+        for new in new {
+            let Added { seq, replaced } = self.add(new)?;
+            for standing in replaced {
+                let before = standing.seq;
+                if all.replacing.remove(&before) || !all.seqs.contains(&before) {
+                    all.replacing.insert(seq);
+                }
+                if all.seqs.contains(&before) {
+                    all.seqs.iter_mut().filter(|one| **one == before).for_each(|one| *one = seq);
+                } else {
+                    all.replaced.push(standing);
+                }
+            }
+            all.seqs.push(seq);
+        }
+        Ok(all)
     }
 
     /// Takes these orders out, and puts `replaced`, which they had made void, back in their places.
@@ -331,6 +370,19 @@ mod tests {
         assert_eq!(orders.len(), 1);
         orders.tidy();
         assert!(orders.is_empty(), "an off with nothing before it says nothing");
+    }
+
+    #[test]
+    fn of_orders_that_repeat_each_other_the_last_stands() {
+        let mut orders = Orders::default();
+        let stood = add(&mut orders, "A.B", Level::Off, Owner::Kept);
+        let kept = |pattern: &str| new(pattern, Level::Count, Owner::Kept);
+        let added = orders.add_all(["C.D", "A.B", "C.D", "A.B", "E.F"].map(kept)).unwrap();
+        let [first, second, third, fourth, fifth] = added.seqs[..] else { panic!("five numbers") };
+        assert!(first == third && second == fourth && third < fourth && fourth < fifth);
+        assert_eq!(orders.all().iter().map(|one| one.seq).collect::<Vec<_>>(), [third, fourth, fifth]);
+        assert_eq!(added.replaced.iter().map(|one| one.seq).collect::<Vec<_>>(), [stood]);
+        assert_eq!(added.replacing, BTreeSet::from([fourth]), "those of their own set had not stood");
     }
 
     #[test]

@@ -239,15 +239,13 @@ proptest! {
             orders.all().iter().map(|one| (one.seq, one.told(now))).collect::<Vec<_>>()
         };
         let was = told(&orders);
-        let (mut seqs, mut replaced) = (Vec::new(), Vec::new());
         let (other, _) = entered(&change);
-        for standing in other.all() {
+        let new = other.all().iter().map(|standing| {
             let Standing { pattern, order, copy, owner, by, .. } = Standing::clone(standing);
-            let added = orders.add(NewOrder { pattern, order, copy, owner, by }).unwrap();
-            seqs.push(added.seq);
-            replaced.extend(added.replaced.into_iter().filter(|one| !seqs.contains(&one.seq)));
-        }
-        orders.take_back(&seqs, &replaced);
+            NewOrder { pattern, order, copy, owner, by }
+        });
+        let added = orders.add_all(new).unwrap();
+        orders.take_back(&added.seqs, &added.replaced);
         prop_assert_eq!(told(&orders), was);
     }
 }

@@ -13,9 +13,10 @@ use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
 use crate::planner::history::History;
-use crate::planner::{OrderSeq, Orders, SessionId, Standing};
+use crate::planner::{OrderSeq, Orders, Owner, SessionId, Standing};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::reason::Reason;
@@ -46,7 +47,7 @@ fn without_outdated(jobs: Vec<Job>) -> Vec<Job> {
     for (at, job) in jobs.into_iter().enumerate() {
         match job {
             Job::Turn(turn) if at < last_off => turn.answer.give(Err(outdated())),
-            Job::Plan(_, answer) if at < last_off => answer.give(Err(outdated())),
+            Job::Plan(_, _, answer) if at < last_off => answer.give(Err(outdated())),
             job => kept.push(job),
         }
     }
@@ -157,16 +158,20 @@ impl Worker {
     /// Does a job, or notes in `batch` what is done for all of them together.
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
-            Job::Plan(_, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
+            Job::Plan(_, _, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
             Job::Turn(turn) => self.begin(turn, None, &mut batch.turns),
-            Job::Plan(orders, answer) => answer.give(self.plan(orders)),
+            Job::Plan(orders, owner, answer) => answer.give(self.plan(orders, owner)),
             Job::ListOrders(answer) => answer.give(Ok(self.list_orders())),
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {
                 batch.gates.0.extend(gate);
                 batch.affected.extend(self.scan_one(&module).rows);
             }
-            Job::SessionEnded(session) => batch.affected.extend(self.end_session(session)),
+            Job::SessionEnded(session) => {
+                self.refuse_waiting(Some(session), &Refusal::Cancelled);
+                batch.affected.extend(self.end_held(session, "its session ended"));
+            }
+            Job::LetGo(session, answer) => answer.give(Ok(self.let_go(session))),
             Job::AllOff(what, answer) => {
                 let counts = self.all_off(Some(what));
                 let _ = answer.try_send(counts);
@@ -253,15 +258,36 @@ impl Worker {
         }
     }
 
-    fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {
+    /// Ends what a session holds; the copies it concerns.
+    fn end_held(&mut self, session: SessionId, why: &str) -> BTreeSet<RowId> {
         // A turn of its that was on its way may have taken control since the session gave it back.
         self.agent.server.control.release(session);
-        self.refuse_waiting(Some(session), &Refusal::Cancelled);
         self.history.end_session(session);
         self.ended.push(session);
         let ended = self.orders.end_session(session);
-        self.note_ended(&ended, "its session ended");
+        self.note_ended(&ended, why);
         self.review(&ended).rows
+    }
+
+    /// Ends what a session holds, and tells what became of the copies that were on because of it.
+    fn let_go(&mut self, session: SessionId) -> Reply {
+        let held: Vec<RowId> = {
+            let book = self.agent.ledger.book();
+            let is_held = |row: &&Row| row.is_on() && row.owner == Some(Owner::Held(session));
+            book.rows().iter().filter(is_held).map(|row| row.id).collect()
+        };
+        let affected = self.end_held(session, "its controller let it go");
+        self.apply(&affected, &Progress::silent());
+        let book = self.agent.ledger.book();
+        let (mut reverted, mut stay, mut remaining) = (0, 0, 0);
+        for row in held.into_iter().filter_map(|id| book.row(id)) {
+            *match (row.is_on(), row.wanted > Level::Off) {
+                (false, _) => &mut reverted,
+                (true, true) => &mut stay,
+                (true, false) => &mut remaining,
+            } += 1;
+        }
+        Reply::LetGo { reverted, stay, remaining }
     }
 
     /// Clears every order; answers how many copies were reverted and how many are still on.

@@ -45,7 +45,7 @@ impl Session {
                 return self.turn(id, wish, take);
             }
             Command::Undo { take } => return self.turn(id, Wish::Undo, take),
-            Command::Plan { orders } => return self.plan(id, orders),
+            Command::Plan { orders, stand } => return self.plan(id, orders, stand),
             Command::Orders => return self.list_orders(id),
             Command::Cancel { request } => {
                 self.turns.cancel(request);
@@ -70,6 +70,7 @@ impl Session {
                 Reply::Done
             }
             Command::Ping => Reply::Done,
+            Command::LetGo => return self.let_go(id),
         };
         self.outbox.put(reply_frame(id, reply))
     }

@@ -38,6 +38,7 @@ mod refusals;
 on_attachable_runtimes!(
     counts_from_a_barrier_on,
     what_was_inlined_before_counts,
+    a_dial_says_of_how_many_calls_may_be_missing,
     the_catalogue_is_complete,
     modules_that_load_meanwhile_are_there_once,
     two_at_once,
@@ -172,6 +173,29 @@ fn what_was_inlined_before_counts(runtime: Runtime) -> Result<()> {
         shop.rounds(20)?;
         ensure!(shop.status()? == off, "something counts after all was turned off");
     }
+    shop.exit().map(drop)
+}
+
+/// The number that a dial tells is that of the rows that say so.
+fn a_dial_says_of_how_many_calls_may_be_missing(runtime: Runtime) -> Result<()> {
+    let mut shop = plain(runtime, 1, &[])?;
+    shop.rounds(20)?;
+    attached(shop.pid)?;
+    let (mut told, mut expected) = (0, 0);
+    for pattern in ["Shop!*", "System.Private.CoreLib!System.*.*"] {
+        let dialled = shop.redial("dial", &[pattern, "count", "--json"])?.json()?;
+        let warnings = dialled["warnings"].as_array().context("warnings")?.iter().filter_map(Value::as_str);
+        let missing: Vec<&str> = warnings.filter_map(|warning| warning.strip_prefix("calls of ")).collect();
+        ensure!(missing.len() <= 1, "{missing:?}");
+        for text in missing {
+            told += text.split(' ').next().context("a number")?.parse::<usize>()?;
+        }
+        let rows = shop.redial("status", &[pattern, "--json"])?.ok()?.json()?;
+        let notes = rows.as_array().context("rows")?.iter().filter_map(|row| row["reason"].as_str());
+        expected += notes.filter(|note| note.contains("already inlined")).count();
+    }
+    ensure!(told == expected, "{told} are told, {expected} say so");
+    ensure!(told > 100, "only {told} of the core library may have been inlined unseen");
     shop.exit().map(drop)
 }
 

@@ -8,7 +8,7 @@ use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::{Told, Undone};
 use redial_protocol::message::{AgentStatus, Command, Event, Reply};
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::report::DialReport;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -173,7 +173,7 @@ impl Talk {
         orders: Vec<Order>,
         session: &mut Session,
     ) -> Result<(), LinkError> {
-        self.asked.push((session.send(Command::Plan { orders })?, Asked::Plan(ticket)));
+        self.asked.push((session.send(Command::Plan { orders, stand: Stand::Held })?, Asked::Plan(ticket)));
         Ok(())
     }
 
