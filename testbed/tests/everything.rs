@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::StatusRow;
+use redial_protocol::message::{Command, StatusRow};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
@@ -228,6 +228,15 @@ fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
         assert_eq!((outcome.code()?, &dialled["matched"]), (1, &1.into()), "{pattern}: {dialled}");
         assert_eq!(dialled["refused"][0]["reason"], reason.sentence(), "{pattern}");
     }
+    // The catalogue tells beforehand what a wildcard will leave out.
+    let mut controller = Controller::connect(shop.pid)?;
+    let everything = "System.Private.CoreLib!*";
+    let answer = controller.ask(Command::Methods { pattern: Some(everything.into()), limit: u64::MAX })?;
+    let pages = answer.methods.iter().map(|page| page.bodyless().context("a torn page"));
+    let told: usize = pages.map(|page| page.map(|methods| methods.len())).sum::<Result<usize>>()?;
+    let report = controller.dial_all(&[everything], Level::Count, Stay::Kept)?;
+    assert_eq!((told as u64, told > 100), (report.bodyless, true), "{report:?}");
+    drop(controller);
     shop.exit().map(drop)
 }
 

@@ -142,7 +142,7 @@ fn leave_out(
     found: &mut Scan,
 ) {
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
-    if method.method.rva == 0 && !by_name {
+    if method.without_body(module).is_some() && !by_name {
         found.bodyless += 1;
         return;
     }
@@ -184,7 +184,7 @@ fn enter(
         },
     };
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
-    if !by_name && ineligible.is_some_and(eligibility::is_bodyless) {
+    if !by_name && ineligible.is_some_and(Reason::is_bodyless) {
         found.bodyless += 1;
         return;
     }

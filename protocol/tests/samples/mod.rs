@@ -121,6 +121,8 @@ fn method_page() -> MethodPage {
         type_names: column(&["Shop.Box<T>"]),
         name: column(&["Put", "größe"]),
         signature: column(&["(T)", "()"]),
+        bodyless: vec![1],
+        bodyless_reason: vec![Reason::PInvoke],
     }
 }
 
