@@ -375,7 +375,7 @@ fn what_a_group_stands_for_is_selected_in_the_table() {
     let selected = |harness: &Harness<'static, App>, label: &str| {
         harness.get_by_label(label).accesskit_node().toggled() == Some(accesskit::Toggled::True)
     };
-    let cart = ["Add(int)", "Clear()", "TryTake(int, ref int)", "get_Total()"]
+    let cart = ["Add(int)", "Clear()", "TryTake(int, out int)", "get_Total()"]
         .map(|method| format!("Shop!Shop.Cart.{method}"));
     assert!(cart.iter().all(|method| selected(&harness, method)));
     assert!(!selected(&harness, "Shop!Shop.Catalog.Find(string)"));

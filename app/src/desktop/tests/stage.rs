@@ -30,7 +30,7 @@ const METHODS: [(&str, &str, &str, u32); 10] = [
     ("Shop.Cart", "Add", "(int)", 0x0600_0001),
     ("Shop.Cart", "Clear", "()", 0x0600_0002),
     ("Shop.Cart", "get_Total", "()", 0x0600_0003),
-    ("Shop.Cart", "TryTake", "(int, ref int)", 0x0600_0004),
+    ("Shop.Cart", "TryTake", "(int, out int)", 0x0600_0004),
     ("Shop.Catalog", "Find", "(string)", 0x0600_0005),
     ("Shop.Catalog+Shelf", ".ctor", "()", 0x0600_0006),
     ("Shop.Pricing", "Discount", "(Shop.Money, int)", 0x0600_0007),
