@@ -12,11 +12,11 @@ use crate::clr::function_control::set_body;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::il::{self, Prologue};
-use crate::inlining::Inlining;
+use crate::inlining::{Inlining, compiling};
 use crate::planner::Orders;
 use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use crate::probes::tokens;
-use crate::rejit::ledger::Verdict;
+use crate::rejit::ledger::{HandOver, Verdict};
 use crate::rejit::thread::Worker;
 use crate::rejit::{Gate, Inbox, Job, Ledger};
 use crate::runtime::Runtime;
@@ -238,6 +238,9 @@ impl Agent {
         if !self.modules.publish(&module) {
             return;
         }
+        if self.modules.were_named() {
+            self.domains_changed();
+        }
         // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
         // ReJIT thread that hangs inside the runtime.
         let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
@@ -262,9 +265,9 @@ impl Agent {
         }
     }
 
-    /// `AppDomainCreationStarted` and `AppDomainCreationFinished`.
+    /// `AppDomainCreationFinished`.
     pub fn domain_made(&self, domain: usize) {
-        self.modules.note_domain(domain);
+        self.modules.learn_domain(&self.info, domain);
         self.domains_changed();
     }
 
@@ -289,12 +292,12 @@ impl Agent {
         }
     }
 
-    /// `JITInlining`.
-    pub fn may_inline(&self, callee: usize) -> bool {
-        match self.info.function_info(callee) {
-            Ok((module, token)) => self.inlining.may_inline(module, token),
-            Err(_) => true,
-        }
+    /// `JITInlining`: the caller may itself be inlined; the code is that of the compilation under way.
+    pub fn may_inline(&self, caller: usize, callee: usize) -> bool {
+        let Ok(callee) = self.info.function_info(callee) else { return true };
+        let method_of = |function| self.info.function_info(function).ok();
+        let (inliner, rejit) = compiling::current(method_of).unwrap_or_else(|| (method_of(caller), false));
+        self.inlining.may_inline(callee, inliner, rejit)
     }
 
     /// `GetReJITParameters`: hands the CLR our body. False declines.
@@ -304,7 +307,14 @@ impl Agent {
         token: u32,
         control: &ICorProfilerFunctionControl,
     ) -> bool {
-        let Some((row, slot_offset)) = self.ledger.book().hand_over(module_id, token) else { return true };
+        let (row, slot_offset) = match self.ledger.book().hand_over(module_id, token) {
+            HandOver::Body(row, slot_offset) => (row, slot_offset),
+            HandOver::Nothing => return true,
+            HandOver::Stray => {
+                self.inbox.put(Job::Stray((module_id, token)));
+                return true;
+            }
+        };
         let failed = match self.instrument(module_id, token, slot_offset) {
             Err(reason) => Some((reason, 0)),
             Ok(rewritten) => set_body(control, &rewritten.body, &rewritten.map)

@@ -120,30 +120,75 @@ fn while_the_loop_runs(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// With everything optimised at its first compilation, callers have surely inlined what they may: each such method
-/// must say so. The others stay exact.
-fn inlined_callees_say_so(runtime: Runtime) -> Result<()> {
-    let inlinable = shop::known_methods()?;
+/// With everything optimised at its first compilation, callers have surely inlined what they may: they are recompiled
+/// without it, so that every call counts, and get their own code back with the dial turned off.
+fn inlined_callees_count(runtime: Runtime) -> Result<()> {
     let mut shop = LiveShop::start(runtime, &[], 2, &EAGER)?;
     shop.host.ask("load-plugin", "plugin")?;
     shop.rounds(20)?;
-    shop.host.ask("truth-reset", "reset")?;
-    dial(&shop, &KNOWN_TYPES)?;
-    let before = shop.status()?;
-    shop.rounds(20)?;
-    let (truth, counts) = (shop.truth()?, shop.status()?);
-    never_silently_wrong(&truth, &before, &counts, &inlinable)?;
-    let missed = differences(&truth, &before, &counts, |_, _| true);
-    assert!(missed.len() > 5, "hardly anything was inlined, so nothing was tested: {missed:?}");
-    for row in ["Shop.Money.get_Cents()", "Shop.Money.Plus(int)", "Shop.Cart.Peek(int)"] {
-        assert!(says_inlined(&counts[row]), "{row}: {:?}", counts[row]);
+    for _ in 0..3 {
+        shop.host.ask("truth-reset", "reset")?;
+        dial(&shop, &KNOWN_TYPES)?;
+        let before = shop.status()?;
+        shop.rounds(20)?;
+        let counts = shop.status()?;
+        ensure_exact(&shop.truth()?, &before, &counts)?;
+        assert!(counts.values().all(|counted| counted.note.is_none()), "{counts:?}");
+        assert!(passengers(shop.pid)? > 0, "nobody had inlined anything, so nothing was tested");
+        shop.redial("off", &[])?.ok()?;
+        assert_eq!(passengers(shop.pid)?, 0, "all is off");
+        let off = shop.status()?;
+        shop.rounds(20)?;
+        assert_eq!(shop.status()?, off, "something counts after all was turned off");
     }
-    // Once their callers are recompiled, too, every call is seen.
-    dial(&shop, &EVERYTHING)?;
-    shop.host.ask("truth-reset", "reset")?;
-    let before = shop.status()?;
+    shop.exit().map(drop)
+}
+
+/// Methods recompiled for the sake of what was inlined into them, as `status --agent` tells.
+fn passengers(pid: u32) -> Result<u64> {
+    let remains = Controller::connect(pid)?.agent_status()?.remains;
+    let told = remains.iter().find(|sentence| sentence.contains("were inlined there"));
+    told.map_or(Ok(0), |sentence| Ok(sentence.split(' ').next().context("a number")?.parse()?))
+}
+
+/// Callers and callees turned on and off one after the other: what is on counts every call, whoever was recompiled for
+/// it and whatever was turned off meanwhile.
+fn callers_and_callees_in_any_order(runtime: Runtime) -> Result<()> {
+    const CALLERS: &str = "Shop!Shop.Clerk.*";
+    const MONEY: &str = "Shop!Shop.Money.*";
+    const CART: &str = "Shop!Shop.Cart.*";
+    const TURNS: [(&str, &str); 12] = [
+        (CALLERS, "count"),
+        (MONEY, "count"),
+        // Its own code holds what is still dialled.
+        (CALLERS, "off"),
+        (CART, "count"),
+        (CALLERS, "count"),
+        (MONEY, "off"),
+        (CALLERS, "off"),
+        (MONEY, "count"),
+        (CART, "off"),
+        (CALLERS, "count"),
+        (MONEY, "off"),
+        (CALLERS, "off"),
+    ];
+    let mut shop = LiveShop::start(runtime, &[], 2, &EAGER)?;
     shop.rounds(20)?;
-    ensure_exact(&shop.truth()?, &before, &shop.status()?)?;
+    for (number, (pattern, level)) in TURNS.into_iter().enumerate() {
+        shop.redial("dial", &[pattern, level])?.ok()?;
+        shop.host.ask("truth-reset", "reset")?;
+        let before = shop.status()?;
+        shop.rounds(20)?;
+        let (truth, counts) = (shop.truth()?, shop.status()?);
+        let on = |counted: &Counted| matches!(counted.state.as_str(), "asked" | "live");
+        let wrong = differences(&truth, &before, &counts, |_, counted| on(counted));
+        ensure!(wrong.is_empty(), "after turn {number}, {pattern} {level}:\n  {}", wrong.join("\n  "));
+        assert!(counts.values().all(|counted| counted.note.is_none()), "{counts:?}");
+        for (method, counted) in counts.iter().filter(|(_, counted)| !on(counted)) {
+            assert_eq!(counted.calls, before[method].calls, "{method} is off after turn {number}");
+        }
+    }
+    assert_eq!(passengers(shop.pid)?, 0, "all is off");
     shop.exit().map(drop)
 }
 
@@ -168,7 +213,8 @@ on_each_runtime!(
     from_the_first_call,
     from_a_barrier_on,
     while_the_loop_runs,
-    inlined_callees_say_so,
+    inlined_callees_count,
+    callers_and_callees_in_any_order,
     inlining_is_kept_away_from_the_first_call_on,
 );
 

@@ -27,6 +27,8 @@ pub const CLASS_E_CLASSNOTAVAILABLE: HRESULT = HRESULT(0x8004_0111_u32 as i32);
 pub const CLASS_E_NOAGGREGATION: HRESULT = HRESULT(0x8004_0110_u32 as i32);
 /// `CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND`: there is nothing to revert.
 pub const CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND: HRESULT = HRESULT(0x8013_137D_u32 as i32);
+/// `CORPROF_E_FUNCTION_IS_PARAMETERIZED`: a generic method, of which there is no one FunctionID.
+pub const CORPROF_E_FUNCTION_IS_PARAMETERIZED: HRESULT = HRESULT(0x8013_135D_u32 as i32);
 /// `CORPROF_E_SUSPENSION_IN_PROGRESS`: a collection, or another profiler, has suspended the runtime.
 pub const CORPROF_E_SUSPENSION_IN_PROGRESS: HRESULT = HRESULT(0x8013_1388_u32 as i32);
 /// `CORPROF_E_REJIT_NOT_ENABLED`: no request will be accepted.

@@ -24,6 +24,8 @@ pub struct Import {
 /// A MethodDef row. The signature points into the module's metadata.
 #[derive(Clone, Debug)]
 pub struct MethodDef {
+    /// TypeDef token of its type; `<Module>` for a global function.
+    pub type_def: u32,
     /// Metadata name.
     pub name: String,
     /// `CorMethodAttr`.
@@ -220,7 +222,9 @@ impl Import {
             )?;
             if blob.is_null() { Vec::new() } else { std::slice::from_raw_parts(blob, size as usize).to_vec() }
         };
-        Ok(MethodDef { name: text(&buffer, written), attributes, impl_flags, rva, signature })
+        // The nil token stands for `<Module>`, the first type.
+        let type_def = if class & 0x00FF_FFFF == 0 { 0x0200_0001 } else { class };
+        Ok(MethodDef { type_def, name: text(&buffer, written), attributes, impl_flags, rva, signature })
     }
 
     /// How the parameters of a method that are by reference are passed, by their number from 1, in no order; nothing is

@@ -8,6 +8,7 @@ use crate::attach;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
 use crate::guard::{guard, guard_always};
+use crate::inlining::compiling;
 use core::ffi::c_void;
 use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
 
@@ -71,7 +72,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn AppDomainCreationStarted(&self, domain: usize) -> Result<()> {
-        with(|agent| agent.domain_made(domain))
+        with(|agent| agent.modules.note_domain(domain))
     }
 
     fn AppDomainCreationFinished(&self, domain: usize, status: HRESULT) -> Result<()> {
@@ -82,9 +83,17 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         with_always(|agent| agent.domain_gone(domain))
     }
 
-    fn JITInlining(&self, _caller: usize, callee: usize) -> Result<BOOL> {
-        let allowed = guard(true, || agent::active().is_none_or(|agent| agent.may_inline(callee)));
+    fn JITInlining(&self, caller: usize, callee: usize) -> Result<BOOL> {
+        let allowed = guard(true, || agent::active().is_none_or(|agent| agent.may_inline(caller, callee)));
         Ok(allowed.into())
+    }
+
+    fn JITCompilationStarted(&self, function: usize, _safe_to_block: BOOL) -> Result<()> {
+        with(|_| compiling::begin(function, false))
+    }
+
+    fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
+        with(|_| compiling::end(function))
     }
 
     /// Precompiled code is always welcome: ReJIT replaces it where a dial asks for it.
@@ -105,8 +114,6 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         ClassUnloadStarted(usize);
         ClassUnloadFinished(usize, HRESULT);
         FunctionUnloadStarted(usize);
-        JITCompilationStarted(usize, BOOL);
-        JITCompilationFinished(usize, HRESULT, BOOL);
         JITCachedFunctionSearchFinished(usize, COR_PRF_JIT_CACHE);
         JITFunctionPitched(usize);
         ThreadCreated(usize);
@@ -188,7 +195,10 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
 
 impl ICorProfilerCallback4_Impl for Callback_Impl {
     fn ReJITCompilationStarted(&self, function: usize, rejit: usize, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| agent.rejit_started(function, rejit))
+        with(|agent| {
+            compiling::begin(function, true);
+            agent.rejit_started(function, rejit);
+        })
     }
 
     /// `S_FALSE` declines; a failure can make old runtimes ask for ever.
@@ -212,7 +222,10 @@ impl ICorProfilerCallback4_Impl for Callback_Impl {
         status: HRESULT,
         _safe_to_block: BOOL,
     ) -> Result<()> {
-        with(|agent| agent.rejit_finished(function, rejit, status))
+        with(|agent| {
+            compiling::end(function);
+            agent.rejit_finished(function, rejit, status);
+        })
     }
 
     fn ReJITError(&self, module: usize, method: u32, _function: usize, status: HRESULT) -> Result<()> {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
+use crate::inlining::Method;
 use crate::planner::SessionId;
 use crate::server::control::Claim;
 use crate::sync::lock;
@@ -123,6 +124,8 @@ pub enum Job {
     SessionEnded(SessionId),
     /// Every dial off, as this session asks; answers how many copies were reverted and how many could not be.
     AllOff(AuditEntry, Sender<(u64, u64)>),
+    /// The runtime recompiles a method for the sake of what was inlined into it; perhaps nobody needs that any more.
+    Stray(Method),
     /// This row's body cannot be used: take it back, with the reason and the HRESULT or 0.
     Bad(RowId, Reason, u32),
 }
@@ -137,8 +140,8 @@ impl Job {
     }
 }
 
-/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (`MAX_TURNS` each at a time), and
-/// bodies the CLR did not take.
+/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (`MAX_TURNS` each at a time), bodies
+/// the CLR did not take, and inliners that it found (once each).
 #[derive(Default)]
 pub struct Inbox {
     jobs: Mutex<VecDeque<Job>>,

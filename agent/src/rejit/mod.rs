@@ -5,9 +5,12 @@
 
 pub mod foresee;
 pub mod inbox;
+pub mod inliners;
 pub mod ledger;
+pub mod passengers;
 pub mod report;
 pub mod request;
+pub mod revert;
 pub mod row;
 pub mod scan;
 pub mod table;

@@ -6,7 +6,7 @@ use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::catalogue::methods::{Found, matching};
 use crate::catalogue::names::ModuleNames;
-use crate::clr::metadata::Import;
+use crate::clr::metadata::{Import, MethodDef};
 use crate::eligibility::{self, Facts};
 use crate::il;
 use crate::inlining::may_be_inlined;
@@ -237,18 +237,7 @@ pub(super) struct Body {
 
 /// Why a method cannot be dialled, its body included; of one that can, what is kept of it.
 pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason> {
-    let facts = Facts {
-        attributes: method.method.attributes,
-        impl_flags: method.method.impl_flags,
-        rva: method.method.rva,
-        dynamic: module.dynamic,
-        collectible: module.collectible,
-        type_name: method.type_name,
-        method: &method.method.name,
-        core_library: agent.is_core_library(module),
-        runtime_major: agent.runtime.major,
-    };
-    eligibility::check(&facts)?;
+    check(agent, module, method.type_name, method.method)?;
     let read = |original: &[u8]| {
         il::decode(original).map(|body| Body {
             local_sig: body.local_sig,
@@ -260,4 +249,30 @@ pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Bo
         Ok(Err(_)) => Err(Reason::BadIl),
         Ok(Ok(body)) => Ok(body),
     }
+}
+
+/// Whether anything but its body keeps a method from being recompiled.
+fn check(agent: &Agent, module: &Module, type_name: &str, method: &MethodDef) -> Result<(), Reason> {
+    eligibility::check(&Facts {
+        attributes: method.attributes,
+        impl_flags: method.impl_flags,
+        rva: method.rva,
+        dynamic: module.dynamic,
+        collectible: module.collectible,
+        type_name,
+        method: &method.name,
+        core_library: agent.is_core_library(module),
+        runtime_major: agent.runtime.major,
+    })
+}
+
+/// Whether a method without a row may be recompiled, with its original IL.
+pub(super) fn may_be_recompiled(agent: &Agent, (module, token): (usize, u32)) -> bool {
+    let Some(module) = agent.modules.get(module) else { return false };
+    let judged = module.with_metadata(&agent.info, |import| {
+        let method = import.method(token).ok()?;
+        let type_name = ModuleNames::default().type_name(import, method.type_def)?;
+        check(agent, &module, &type_name, &method).ok()
+    });
+    judged.flatten().is_some()
 }

@@ -3,6 +3,7 @@
 
 use super::inbox::{Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
+use super::revert;
 use super::scan::{Scan, Target, scan};
 use super::turning::{Deferred, Finish, is_scoped, outdated, usual_pace_ns};
 use crate::agent::Agent;
@@ -166,6 +167,7 @@ impl Worker {
                 let counts = self.all_off(Some(what));
                 let _ = answer.try_send(counts);
             }
+            Job::Stray(method) => revert::dismiss_unneeded(self.agent, method),
             Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
         }
     }
@@ -276,7 +278,7 @@ impl Worker {
 
     /// Takes back a row's body that cannot be used. A body that did not compile is not tried again.
     fn withdraw(&mut self, id: RowId, reason: Reason, hresult: u32) {
-        request::revert(self.agent, &[id]);
+        revert::revert(self.agent, &[id]);
         self.agent.ledger.change(|book, now| book.fail(id, State::Failed, reason, hresult, now));
     }
 

@@ -132,10 +132,23 @@ impl Session {
                 agent.worker_busy_for().as_secs()
             ));
         }
-        if kept + held > 0 {
-            remains.push(
-                "callers compiled while a dial stands keep their call to it instead of inlining".into(),
-            );
+        let passengers = book.passengers.count();
+        if passengers > 0 {
+            remains.push(format!(
+                "{passengers} undialled method{} recompiled, because dialled ones were inlined there; {} original code \
+                 comes back with the dials turned off",
+                if passengers == 1 { " is" } else { "s are" },
+                if passengers == 1 { "its" } else { "their" },
+            ));
+        }
+        let callers = agent.inlining.callers_that_keep_their_call();
+        if callers > 0 {
+            remains.push(format!(
+                "{callers} method{} compiled while something {} was dialled, and keep{} that call instead of inlining it",
+                if callers == 1 { " was" } else { "s were" },
+                if callers == 1 { "it calls" } else { "they call" },
+                if callers == 1 { "s" } else { "" },
+            ));
         }
         AgentStatus {
             control: agent.server.control.holder(),

@@ -131,12 +131,7 @@ impl Row<'_> {
             });
         });
         let palette = paint.palette;
-        let mut name = Name::new(&full.text, connection, palette);
-        if connection.shape == Shape::List {
-            name.part(full.type_name.start..full.method.start, palette.weak);
-        }
-        name.part(full.method.clone(), palette.text);
-        name.part(full.signature.clone(), palette.weak);
+        let mut name = Name::of_method(&full, connection, palette);
         if let Some(place) = place.filter(|_| connection.shape == Shape::List) {
             name.remark(&format!("   {place}"), palette.weak);
         }
@@ -201,12 +196,7 @@ impl Row<'_> {
             });
         });
         let palette = paint.palette;
-        let mut name = Name::new(&full.text, connection, palette);
-        if connection.shape == Shape::List {
-            name.part(full.type_name.start..full.method.start, palette.weak);
-        }
-        name.part(full.method.clone(), palette.text);
-        name.part(full.signature.clone(), palette.weak);
+        let mut name = Name::of_method(&full, connection, palette);
         name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak);
         paint.name(*rect, self.left, name);
         paint.state(*rect, &face);
