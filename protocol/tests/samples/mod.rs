@@ -242,7 +242,7 @@ pub fn refusals() -> Vec<Refusal> {
         Refusal::BadPattern("the pattern is empty".into()),
         Refusal::ControlHeld(holder()),
         Refusal::NothingMatched { suggestions: vec!["*.Add".into()] },
-        Refusal::OverLimit("1025 orders; the limit is 1024".into()),
+        Refusal::OverLimit("4097 orders; the limit is 4096".into()),
         Refusal::NothingToUndo,
         Refusal::Cancelled,
         Refusal::AgentOff("REDIAL_DISABLE is set".into()),
