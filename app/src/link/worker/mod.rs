@@ -28,6 +28,7 @@ mod talk;
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::Update;
+pub use chunks::fit_one as fit_one_request;
 pub use launching::LaunchSpec;
 use outlet::Outlet;
 use redial_protocol::ids::ProcessKey;
