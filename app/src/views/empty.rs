@@ -74,6 +74,10 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
                 ui.colored_label(Palette::of(ui).bad, format!("It could not be loaded: {trouble}"));
             }
             match unable {
+                None if trouble.is_some() => {
+                    text(ui, "Try again, or start the program anew from here.");
+                    buttons(ui, now, &[Command::Attach, Command::Launch], commands);
+                }
                 None => {
                     text(
                         ui,
