@@ -10,8 +10,9 @@ pub const METHODS_PER_PAGE: usize = 4096;
 /// Status rows on one page (each with names and instances, about 300 bytes).
 pub const ROWS_PER_PAGE: usize = 1024;
 
-/// Orders in one `RequestReJit`. The design's own largest use is a dial set of some fifty lines.
-pub const MAX_ORDERS: usize = 1024;
+/// Orders in one `RequestReJit`: as many as may stand, so that whatever stands can be saved and applied as one change,
+/// and a selection of single methods is planned, turned and taken back as a whole.
+pub const MAX_ORDERS: usize = MAX_STANDING_ORDERS;
 
 /// Length of a pattern in bytes. The longest signature in CoreLib is under 1,000.
 pub const MAX_PATTERN: usize = 4096;

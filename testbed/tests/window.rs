@@ -216,17 +216,52 @@ fn the_last_change_of_anyone_is_taken_back() -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// A method that cannot be dialled says why, in the log and at the method.
+/// What has no body says so, turns nothing, and keeps no group mixed that somebody else has turned.
 #[test]
-fn a_refused_dial_says_why() -> Result<()> {
+fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
     window.pick(shop.pid)?;
     window.filter("Shop.ICart");
     let method = "Shop!Shop.ICart.Touch(int)";
-    window.until("the interface's method", |window| window.dial(method) == "off")?;
+    window.until("the interface's method", |window| window.dial(method) == "off, no body")?;
     window.0.get_by_label(&format!("dial of {method}")).click();
-    window.until("the refusal", |window| window.says("no IL body"))?;
+    window.0.get_by_label(method).click();
+    window.0.run_steps(3);
+    window.0.key_press(Key::Space);
+    window.until("the reason", |window| window.says("refused: it has no IL body"))?;
+    ensure!(shop.status()?.is_empty(), "it was asked for");
+
+    window.0.key_press(Key::Escape);
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
+    window.0.run_steps(3);
+    let group = "dial of module Shop";
+    window.until("the module", |window| window.value(group) == "off")?;
+    let report = shop.redial("dial", &["Shop!*", "count"])?.ok()?;
+    ensure!(report.stdout.contains("without a body"), "{report:?}");
+    window.until("all of it at count", |window| window.value(group).starts_with("count, "))?;
+    // One of them off, and it is mixed: that is seen too.
+    shop.redial("dial", &[ADD, "off"])?.ok()?;
+    window.until("mixed", |window| window.value(group).starts_with("mixed, "))?;
+    shop.exit().map(drop)
+}
+
+/// A method that the agent refuses says why, in the log and at the method.
+#[test]
+fn a_refused_dial_says_why() -> Result<()> {
+    let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.0.get_by_label("hide framework").click();
+    window.filter("CastHelpers.StelemRef(");
+    let dial = "dial of System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(";
+    window.until("a helper of the runtime", |window| window.says(dial))?;
+    window.0.get_by_label_contains(dial).click();
+    window.until("the refusal", |window| window.says("the runtime itself calls it"))?;
+    let refused = |window: &Window| {
+        window.0.get_by_label_contains(dial).value().is_some_and(|value| value == "count, refused")
+    };
+    window.until("its state", refused)?;
     shop.exit().map(drop)
 }
 

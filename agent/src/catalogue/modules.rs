@@ -1,6 +1,7 @@
 //! The modules loaded now, each life of a ModuleID under its own generation.
 #![forbid(unsafe_code)]
 
+use super::precompiled::is_precompiled;
 use super::stock::Stock;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
@@ -13,6 +14,7 @@ use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, TryLockError};
 use std::time::{Duration, Instant};
@@ -44,6 +46,8 @@ pub struct Module {
     pub collectible: bool,
     /// It was loaded before the agent was attached: its methods may have been compiled, and inlined, unseen.
     pub before_attach: bool,
+    /// Whether its file holds precompiled code, once somebody asked.
+    precompiled: OnceLock<Option<bool>>,
     /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
     pub call_sites: OnceLock<Result<CallSites, ClrError>>,
     /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
@@ -65,6 +69,12 @@ impl Module {
         let _reading = self.readers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         // Looked at under the lock: `retire` sets it before it waits.
         (!self.is_gone()).then(body)
+    }
+
+    /// Whether its file holds precompiled code, or cannot be read (part of a single-file program, say).
+    pub fn may_be_precompiled(&self) -> bool {
+        let look = || is_precompiled(Path::new(&self.path));
+        self.precompiled.get_or_init(look).unwrap_or(true)
     }
 
     /// Runs `body` with the module's metadata; None once unloaded or when there is none.
@@ -142,6 +152,7 @@ impl Modules {
             dynamic: facts.dynamic,
             collectible: facts.collectible,
             before_attach,
+            precompiled: OnceLock::new(),
             call_sites: OnceLock::new(),
             local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),

@@ -2,13 +2,14 @@
 
 use super::bindings::{
     COR_PRF_DESKTOP_CLR, COR_PRF_METHOD, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC,
-    COR_PRF_REJIT_BLOCK_INLINING, COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo,
-    ICorProfilerInfo4, ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo10, ICorProfilerMethodEnum,
-    IMetaDataEmit2, IMetaDataImport2,
+    COR_PRF_REJIT_BLOCK_INLINING, COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo, ICorProfilerInfo4,
+    ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo10, ICorProfilerMethodEnum, IMetaDataEmit2,
+    IMetaDataImport2,
 };
 use super::emit::Emitter;
 use super::hresult::{
-    CORPROF_E_FUNCTION_IS_PARAMETERIZED, CORPROF_E_SUSPENSION_IN_PROGRESS, ClrError, E_NOTIMPL, check};
+    CORPROF_E_FUNCTION_IS_PARAMETERIZED, CORPROF_E_SUSPENSION_IN_PROGRESS, ClrError, E_NOTIMPL, check,
+};
 use super::metadata::Import;
 use super::text;
 use std::time::{Duration, Instant};
@@ -220,7 +221,7 @@ impl ProfilerInfo {
     }
 
     /// Precompiled methods of a method's own module that have it inlined, as far as the runtime tells
-    /// (`EnumNgenModuleMethodsInliningThisMethod`; none where it does not answer): ModuleIDs and MethodDef tokens.
+    /// (`EnumNgenModuleMethodsInliningThisMethod`; none where it does not answer, after an attach): ModuleIDs and MethodDef tokens.
     pub fn precompiled_inliners(&self, module_id: usize, token: u32) -> Vec<(usize, u32)> {
         self.inliners.as_ref().and_then(|info| inliners_in(info, module_id, token)).unwrap_or_default()
     }
@@ -345,16 +346,17 @@ impl ProfilerInfo {
     }
 
     /// `ICorProfilerInfo10::RequestReJITWithInliners`: as [`ProfilerInfo::request_rejit`], and every method that the runtime
-    /// knows to be compiled with one of these in it is recompiled, too; `GetReJITParameters` comes for each. Every method
-    /// named must be loaded ([`ProfilerInfo::is_loaded`]), and so must its precompiled inliners: versions before 9 follow
-    /// a null pointer where one is not (dotnet/runtime 88924).
+    /// knows to be compiled with one of these in it is recompiled, too; `GetReJITParameters` comes for each. See
+    /// `Runtime::finds_inliners_by_token` for what older runtimes cannot bear.
     pub fn request_rejit_with_inliners(&self, modules: &[usize], tokens: &[u32]) -> Result<(), ClrError> {
         const CALL: &str = "RequestReJITWithInliners";
         let newer = self.newer.as_ref().ok_or(ClrError { call: CALL, hresult: E_NOTIMPL })?;
         let count = modules.len().min(tokens.len()) as u32;
         let flags = (COR_PRF_REJIT_BLOCK_INLINING | COR_PRF_REJIT_INLINING_CALLBACKS) as u32;
         // SAFETY: both arrays hold at least `count` elements and outlive the call.
-        check(CALL, unsafe { newer.RequestReJITWithInliners(flags, count, modules.as_ptr(), tokens.as_ptr()) })
+        check(CALL, unsafe {
+            newer.RequestReJITWithInliners(flags, count, modules.as_ptr(), tokens.as_ptr())
+        })
     }
 
     /// `RequestRevert` of a batch: the answer as a whole and one HRESULT a method.
@@ -384,13 +386,7 @@ fn inliners_in(info: &ICorProfilerInfo6, module_id: usize, token: u32) -> Option
     let mut found: Option<ICorProfilerMethodEnum> = None;
     // SAFETY: out pointers are live locals; the caller holds a loaded ModuleID; the enumerator is released on drop.
     unsafe {
-        info.EnumNgenModuleMethodsInliningThisMethod(
-            module_id,
-            module_id,
-            token,
-            &mut incomplete,
-            &mut found,
-        )
+        info.EnumNgenModuleMethodsInliningThisMethod(module_id, module_id, token, &mut incomplete, &mut found)
     }
     .ok()
     .ok()?;

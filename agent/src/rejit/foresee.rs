@@ -4,10 +4,10 @@
 use super::scan::{Target, refusal_of};
 use crate::agent::Agent;
 use crate::catalogue::names::arity_of;
-use crate::eligibility;
 use crate::planner::plan::{CopyFacts, Tally};
 use crate::planner::{OrderSeq, Orders};
 use redial_protocol::limits::MAX_SHARED;
+use redial_protocol::reason::Reason;
 use redial_protocol::report::PlanReport;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> PlanReport 
             let copy = CopyFacts {
                 on,
                 refusal,
-                bodyless: refusal.is_some_and(eligibility::is_bodyless),
+                bodyless: refusal.is_some_and(Reason::is_bodyless),
                 generic: method.type_name.contains('`') || arity_of(&method.method.signature) > 0,
             };
             let name = || names.display(import, method).full_name(&module.name);

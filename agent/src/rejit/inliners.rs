@@ -40,10 +40,10 @@ fn one(
 ) -> Found {
     let itself = wish.method();
     let precompiled = agent.info.precompiled_inliners(itself.0, itself.1);
-    let unseen = wish.module.before_attach && wish.inlinable;
-    let by_runtime = unseen && can_ask_runtime(agent, wish, &precompiled);
-    let mut missed =
-        if (unseen && !by_runtime) || holders.incomplete { Inlined::Perhaps } else { Inlined::No };
+    let unseen = unseen(agent, wish);
+    let by_runtime = matches!(unseen, Unseen::AskRuntime);
+    let unknown = matches!(unseen, Unseen::Unknown) || holders.incomplete;
+    let mut missed = if unknown { Inlined::Perhaps } else { Inlined::No };
     let mut inliners = holders.inliners;
     inliners.extend(precompiled);
     inliners.sort_unstable();
@@ -68,11 +68,27 @@ fn can_ride(agent: &Agent, method: Method) -> bool {
     known.unwrap_or_else(|| scan::may_be_recompiled(agent, method))
 }
 
-/// Whether `RequestReJITWithInliners` can be asked: a runtime that follows null pointers to what is not loaded must not
-/// meet any (dotnet/runtime 88924).
-fn can_ask_runtime(agent: &Agent, wish: &Wish, precompiled: &[Method]) -> bool {
+/// Inliners from before an attach, which we did not see.
+enum Unseen {
+    /// There can be none.
+    None,
+    /// The runtime knows them.
+    AskRuntime,
+    /// There may be some, and they are not to be had.
+    Unknown,
+}
+
+fn unseen(agent: &Agent, wish: &Wish) -> Unseen {
+    if !wish.module.before_attach || !wish.inlinable {
+        return Unseen::None;
+    }
     let (module, token) = wish.method();
-    agent.info.knows_inliners()
-        && agent.info.is_loaded(module, token)
-        && precompiled.iter().all(|(module, token)| agent.info.is_loaded(*module, *token))
+    match agent.info.knows_inliners() {
+        true if agent.runtime.finds_inliners_by_token() => Unseen::AskRuntime,
+        _ if wish.module.may_be_precompiled() => Unseen::Unknown,
+        // The JIT cannot have compiled what is not loaded.
+        _ if !agent.info.is_loaded(module, token) => Unseen::None,
+        true => Unseen::AskRuntime,
+        false => Unseen::Unknown,
+    }
 }

@@ -56,9 +56,9 @@ impl Passengers {
         }
     }
 
-    /// It is none any more.
-    pub fn remove(&mut self, method: Method) {
-        self.0.remove(&method);
+    /// It is none any more; answers how it became one.
+    pub fn remove(&mut self, method: Method) -> Option<Found> {
+        self.0.remove(&method)
     }
 
     /// Whether it is one.

@@ -3,7 +3,7 @@
 
 use super::inbox::Progress;
 use super::inliners;
-use super::passengers;
+use super::passengers::{self, Found};
 use super::revert::revert;
 use super::row::{Identity, Row};
 use crate::agent::Agent;
@@ -203,6 +203,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
         for (wish, found) in copies.iter().zip(inliners) {
             let item = Item { method: wish.method(), row: Some(wish.id) };
             let has_slot = book.give_slot(wish.id);
+            let was = book.passengers.remove(wish.method());
             let Some(row) = book.row_mut(wish.id).filter(|_| has_slot) else {
                 no_room.push(wish.id);
                 continue;
@@ -213,6 +214,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             row.reason = None;
             row.handed = false;
             row.again = false;
+            row.stray |= was == Some(Found::ByRuntime);
             row.early = false;
             row.requesting = true;
             ready.passengers.extend(found.passengers);

@@ -115,6 +115,8 @@ fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, went_without: HashSet
         let (rows, methods): (Vec<RowId>, Vec<Method>) = stay.into_iter().unzip();
         turn_off(agent, &rows, &[]);
         let mut book = agent.ledger.book();
-        methods.into_iter().for_each(|method| book.passengers.remove(method));
+        for method in methods {
+            book.passengers.remove(method);
+        }
     }
 }

@@ -177,7 +177,7 @@ fn leave_out(
     found: &mut Scan,
 ) {
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
-    if method.method.rva == 0 && !by_name {
+    if method.without_body(module).is_some() && !by_name {
         found.bodyless += 1;
         return;
     }
@@ -215,7 +215,7 @@ fn enter(
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
     if known.is_none() && !wants {
         // It gets a row when an order turns it on, or when the one that keeps it off goes.
-        let bodyless = refusal_of(agent, module, method, orders).is_some_and(eligibility::is_bodyless);
+        let bodyless = refusal_of(agent, module, method, orders).is_some_and(Reason::is_bodyless);
         *if bodyless && !by_name { &mut found.bodyless } else { &mut found.off_already } += 1;
         return;
     }
@@ -227,7 +227,7 @@ fn enter(
             Err(reason) => (Some(reason), Body::default()),
         },
     };
-    if !by_name && ineligible.is_some_and(eligibility::is_bodyless) {
+    if !by_name && ineligible.is_some_and(Reason::is_bodyless) {
         found.bodyless += 1;
         return;
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::tests::{method, small};
+use crate::model::ids::MethodIx;
 use crate::model::log::{Kind, Log};
 use crate::model::update::{CataloguePart, Told};
 use redial_protocol::PROTOCOL_VERSION;
@@ -11,6 +12,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::message::{Event, StatusRow, Transition};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
+use redial_protocol::state::State;
 
 /// What an agent of this version says of itself.
 pub fn facts() -> AgentFacts {
@@ -29,16 +31,22 @@ pub fn facts() -> AgentFacts {
     }
 }
 
-fn now(ms: u64) -> Now {
+/// So many milliseconds after the start.
+pub fn now(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: ms }
 }
 
 fn connected() -> (Connection, Log) {
+    connected_to(small())
+}
+
+/// A connection whose catalogue is that.
+pub fn connected_to(catalogue: Catalogue) -> (Connection, Log) {
     let mut connection = Connection::new(ConnectionId(3), ProcessKey { pid: 7, start: 1 }, "shop");
     let mut log = Log::default();
     assert!(connection.obstacle().is_some());
     connection.apply(vec![Told::Connecting, Told::Connected(Box::new(facts()))], &mut log, now(0));
-    connection.catalogue = small();
+    connection.catalogue = catalogue;
     connection.live.place(&connection.catalogue);
     connection.settle(now(0));
     assert_eq!(connection.obstacle(), None);
@@ -49,7 +57,8 @@ fn texts(log: &Log, kind: Kind) -> Vec<&str> {
     log.entries().iter().filter(|entry| entry.kind == kind).map(|entry| entry.text.as_str()).collect()
 }
 
-fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> StatusRow {
+/// A row of the agent's.
+pub fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> StatusRow {
     let full = connection.catalogue.full_name(method);
     StatusRow {
         row: RowId(id),
@@ -298,26 +307,6 @@ fn a_batch_that_does_not_fit_is_told() {
     let told = vec![Told::Catalogue(CataloguePart::Batch(Box::new(torn)))];
     connection.apply(told, &mut log, now(1));
     assert_eq!(texts(&log, Kind::Notice).len(), 1);
-}
-
-/// Two of a type: one can be on, the other has no body, as the answer to the turn shows.
-#[test]
-fn what_has_no_body_makes_no_group_mixed() {
-    let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    let cart = Node::Type(connection.catalogue.type_of(add));
-    let targets = connection.targets_of(cart);
-    let turn = connection
-        .turn(&connection.reaching(&targets), Level::Count, false, &mut log, now(1))
-        .expect("possible");
-    let report = DialReport { matched: 2, accepted: 1, bodyless: 1, ..DialReport::default() };
-    let rows = vec![row(&connection, 0, add, State::Live)];
-    let told = vec![Told::Dialled(turn.ticket, Ok(report)), Told::Event(Event::Rows { id: None, rows })];
-    connection.apply(told, &mut log, now(2));
-    connection.settle(now(9_000));
-    for group in [connection.group(cart), connection.group_of_set(&targets)] {
-        assert_eq!((group.wanted, group.bodyless, group.by_level), (Some(Level::Count), 1, [1, 1, 0, 0]));
-    }
 }
 
 /// A plugin is loaded, dialled and unloaded, again and again, while something else is dialled and selected.

@@ -88,8 +88,6 @@ pub struct Turns {
     undo: Vec<Change>,
     /// Newest first.
     redo: Vec<Change>,
-    /// Methods that turns which were accepted asked to be on.
-    tried: Bits,
     edition: u64,
 }
 
@@ -161,11 +159,6 @@ impl Turns {
     pub fn accepted(&mut self, ticket: Ticket, now: Now) -> Option<&Pending> {
         let pending = self.pending.iter_mut().find(|pending| pending.ticket == ticket)?;
         pending.accepted = Some(now);
-        let on = pending.wishes.iter().filter(|(level, _)| *level != Level::Off);
-        for range in on.flat_map(|(_, set)| set.ranges()) {
-            self.tried.grow(range.end as usize);
-            self.tried.set_range(range, true);
-        }
         self.edition += 1;
         Some(pending)
     }
@@ -235,12 +228,6 @@ impl Turns {
             pending.again.iter_mut().for_each(|again| change(&mut again.change));
         }
         self.undo.iter_mut().chain(&mut self.redo).for_each(change);
-        let tried = to.methods(&MethodSet::from_bits(&self.tried));
-        self.tried = Bits::default();
-        tried.ranges().for_each(|range| {
-            self.tried.grow(range.end as usize);
-            self.tried.set_range(range, true);
-        });
         self.edition += 1;
     }
 
@@ -249,7 +236,6 @@ impl Turns {
         self.edition += 1;
         self.undo.clear();
         self.redo.clear();
-        self.tried = Bits::default();
         std::mem::take(&mut self.pending)
     }
 
@@ -280,11 +266,6 @@ impl Turns {
         let waiting = self.pending.iter().rev().filter(|pending| pending.accepted.is_none());
         let mut wishes = waiting.flat_map(|pending| &pending.wishes);
         wishes.find(|(_, set)| ranges.iter().all(|range| set.contains_all(range))).map(|(level, _)| *level)
-    }
-
-    /// Methods that were asked to be on in this session, by turns the agent has accepted, whatever became of them.
-    pub fn tried(&self) -> &Bits {
-        &self.tried
     }
 
     /// Turns that are not over, oldest first.

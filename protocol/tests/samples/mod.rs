@@ -122,6 +122,8 @@ fn method_page() -> MethodPage {
         type_names: column(&["Shop.Box<T>"]),
         name: column(&["Put", "größe"]),
         signature: column(&["(T)", "()"]),
+        bodyless: vec![1],
+        bodyless_reason: vec![Reason::PInvoke],
     }
 }
 
@@ -243,7 +245,7 @@ pub fn refusals() -> Vec<Refusal> {
         Refusal::BadPattern("the pattern is empty".into()),
         Refusal::ControlHeld(holder()),
         Refusal::NothingMatched { suggestions: vec!["*.Add".into()] },
-        Refusal::OverLimit("1025 orders; the limit is 1024".into()),
+        Refusal::OverLimit("4097 orders; the limit is 4096".into()),
         Refusal::NothingToUndo,
         Refusal::Cancelled,
         Refusal::AgentOff("REDIAL_DISABLE is set".into()),

@@ -28,6 +28,7 @@ mod talk;
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::Update;
+pub use chunks::fit_one as fit_one_request;
 pub use launching::LaunchSpec;
 use outlet::Outlet;
 use redial_protocol::ids::ProcessKey;
@@ -54,6 +55,8 @@ pub enum Command {
     },
     /// End a connection; its held dials revert.
     Disconnect(ConnectionId),
+    /// Load the agent into the process of a connection that found none, and connect.
+    Attach(ConnectionId),
     /// Try a lost connection again now.
     Retry(ConnectionId),
     /// Turn dials, held.
@@ -101,6 +104,7 @@ impl Worker {
                 self.agents.insert(connection, agent);
             }
             Command::Disconnect(connection) => drop(self.agents.remove(&connection)),
+            Command::Attach(connection) => self.tell(connection, agent::Order::Attach),
             Command::Retry(connection) => self.tell(connection, agent::Order::Retry),
             Command::Turn(turn) => self.tell(turn.connection, agent::Order::Turn(turn)),
             Command::AllOff(connection, ticket) => self.tell(connection, agent::Order::AllOff(ticket)),

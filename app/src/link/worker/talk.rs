@@ -1,6 +1,7 @@
 //! What is under way in a session: requests by their ids, what their answers mean, and what is not worth telling.
 
 use super::{chunks, describe};
+use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::model::ids::Ticket;
@@ -141,7 +142,7 @@ impl Talk {
         let since = asked.map(|asked| self.heard.map_or(asked, |heard| heard.max(asked)));
         match since {
             Some(since) if now.saturating_duration_since(since) > SILENCE => {
-                Err(LinkError::Silent { pid, seconds: SILENCE.as_secs() })
+                Err(connect::silent(pid, SILENCE))
             }
             _ => Ok(()),
         }

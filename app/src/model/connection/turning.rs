@@ -12,6 +12,10 @@ use crate::output::words;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 
+/// Why a group cannot be turned of which no method has a body.
+pub const NO_BODIES: &str =
+    "none of these has a body (abstract, extern, P/Invoke); dial implementations or callers instead";
+
 /// Copies to be turned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Targets {
@@ -64,7 +68,8 @@ impl Connection {
     /// Why not, as a sentence.
     pub fn turnable(&self, targets: &Targets, level: Level) -> Result<Vec<Order>, String> {
         self.possible(&targets.methods, level)?;
-        orders::orders(&self.catalogue, &[(level, targets.methods.clone())], targets.reach)
+        let wish = (level, targets.methods.clone());
+        orders::orders(&self.catalogue, &[wish], targets.reach, self.off_for_want_of_a_body())
     }
 
     /// What a turn of methods shown concerns: where copies are merged, every copy of them, now and later.
@@ -99,6 +104,15 @@ impl Connection {
         }
         if targets.is_empty() {
             return Err("no method is selected".to_owned());
+        }
+        let bodyless = self.off_for_want_of_a_body();
+        let none: u64 = targets.ranges().map(|range| u64::from(bodyless.count_in(range))).sum();
+        if none == targets.len() {
+            let first = targets.iter().next().and_then(|method| self.catalogue.without_body(method));
+            return Err(match (none, first) {
+                (1, Some(reason)) => reason.sentence().to_owned(),
+                _ => NO_BODIES.to_owned(),
+            });
         }
         if level != Level::Off && !self.offered().contains(&level) {
             if level > Level::OFFERED {
@@ -135,7 +149,7 @@ impl Connection {
         let Some(Undo { words, wishes, reach }) = self.turns.begin_undo(ticket, redo, now) else {
             return self.refuse(what, Err(format!("there is nothing to {what}")), log, now);
         };
-        match orders::restoring(&self.catalogue, &wishes, reach) {
+        match orders::restoring(&self.catalogue, &wishes, reach, self.off_for_want_of_a_body()) {
             Ok(orders) => {
                 log.add(now, Some(self.id), Kind::Request, words);
                 Ok(Turn { connection: self.id, ticket, orders, take: false })
