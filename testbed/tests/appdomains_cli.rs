@@ -90,6 +90,16 @@ fn dials_of_one_copy() -> Result<()> {
     let own = |row: &&Value| row["name"] == "domains" && row["domains"][0] == second;
     let module = listed["modules"].as_array().into_iter().flatten().find(own);
     let module = module.and_then(|row| row["id"].as_str()).context("its copy is listed")?;
+    // `methods` says which copy is whose.
+    let methods = live.redial("methods", &[ADD])?;
+    ensure_said(&methods, 0, &["several copies of 'domains' are loaded", "id and AppDomain"])?;
+    let line = methods.stdout.lines().find(|line| line.contains(module)).context("a line for the copy")?;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    ensure!(words[1..] == [module, "Second", ADD], "{line}");
+    ensure!(methods.stdout.lines().count() == 3, "{}", methods.said());
+    let once = live.redial("methods", &[CORE])?;
+    ensure_said(&once, 0, &[])?;
+    ensure!(once.stderr.is_empty() && !once.stdout.contains("shared"), "{}", once.said());
     dial(&live, ADD, "count", &["--copy", module], 1)?;
     domains::ask(&mut live.host, "round 10", "round 10")?;
     expect(&live, ADD, &[("Second", 10)])?;

@@ -205,7 +205,7 @@ impl<'a> MethodJson<'a> {
         pid: u32,
         page: &'a MethodPage,
         index: usize,
-        name_of: impl Fn(ModuleKey) -> &'a str,
+        name_of: impl FnOnce(ModuleKey) -> &'a str,
     ) -> Option<Self> {
         let key = *page.modules.get(usize::try_from(*page.module.get(index)?).ok()?)?;
         let type_name = page.type_names.get(usize::try_from(*page.type_index.get(index)?).ok()?)?;
