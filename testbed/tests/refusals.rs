@@ -35,6 +35,48 @@ fn each_command(pid: &str, check: impl Fn(&host::Outcome) -> Result<()>) -> Resu
     Ok(())
 }
 
+on_each_runtime!(what_is_not_dialled_can_be_watched);
+
+/// It is said, and watched all the same; that nothing ever matched is told at the end.
+fn what_is_not_dialled_can_be_watched(runtime: Runtime) -> Result<()> {
+    const CART: &str = "Shop!Shop.Cart.*";
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "1"]);
+    let mut live = under_agent::start(command)?;
+    let watch = |pattern: &str, more: &[&str]| {
+        live.redial("watch", &[&[pattern, "--interval", "20", "--count", "2"], more].concat())
+    };
+    let dial = format!(
+        "none is or was dialled; `redial dial {} '{CART}' count` dials it; watching goes on",
+        live.pid
+    );
+    let end = "no dialled method matched 'Shop!Shop.Cart.*' in all that time";
+    let outcome = watch(CART, &[])?;
+    ensure_said(&outcome, 6, &[&dial, end])?;
+    ensure!(outcome.stdout.contains("no dialled method matches"), "{}", outcome.said());
+    let outcome = watch(CART, &["--json"])?;
+    ensure_said(&outcome, 6, &[&dial, end])?;
+    ensure!(outcome.stdout.lines().count() == 2, "JSON is not what this is about: {}", outcome.said());
+    ensure_said(&live.redial("dial", &["Shop!Shop.Order.*", "count"])?, 0, &[])?;
+    ensure_said(&watch("Shop!Shop.Crat.*", &[])?, 6, &["none of the ", "did you mean 'Shop!Shop.Cart.*'"])?;
+    ensure_said(&live.redial("watch", &["--interval", "20", "--count", "1"])?, 0, &[])?;
+
+    // What comes later is shown.
+    let mut watching = Host::start(live.command("watch", &[CART, "--interval", "20"])?)?;
+    while !watching.next_line()?.contains("no dialled method matches") {}
+    ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])?;
+    live.host.ask("round 2", "done")?;
+    while !watching.next_line()?.contains("live v1") {}
+    interrupt(&watching)?;
+    ensure_said(&watching.finish()?, 0, &["none of the "])
+}
+
+fn interrupt(host: &Host) -> Result<()> {
+    let mut kill = Command::new("kill");
+    kill.args(["-INT", &host.pid().to_string()]);
+    host::run(kill)?.ok().map(drop)
+}
+
 #[test]
 fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
     for (pattern, part) in [

@@ -39,7 +39,7 @@ impl Screen {
             began: Instant::now(),
             drawn: 0,
             order: ByRate::default(),
-            plain: Plain::default(),
+            plain: Plain { limited: arguments.pattern.is_some(), ..Plain::default() },
         }
     }
 
@@ -109,6 +109,8 @@ fn table(
 /// Lines for a file or another program: headings, every dial once, and from then on what changed.
 #[derive(Default)]
 struct Plain {
+    /// Only methods that match a pattern are shown.
+    limited: bool,
     began: bool,
     explained: bool,
     said: HashMap<RowId, Said>,
@@ -148,7 +150,8 @@ impl Plain {
             lines.push(columns("TIME", "CALLS", "PER SECOND", "STATE", "METHOD"));
         }
         if begins && ordered.is_empty() {
-            lines.push(format!("{time:>11}  no method is dialled"));
+            let which = if self.limited { "no dialled method matches" } else { "no method is dialled" };
+            lines.push(format!("{time:>11}  {which}"));
         }
         let marked = ordered.iter().any(|dial| leaves_out(dial));
         if marked && !std::mem::replace(&mut self.explained, true) {
