@@ -159,6 +159,8 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     ensure_said(&dial("Shop.Cart.Nope")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
     ensure_said(&dial("Add")?, 6, &["nothing matched; did you mean", "'*.Add'"])?;
     ensure_said(&dial("Shop.Cart.Add(string)")?, 6, &["nothing matched"])?;
+    ensure_said(&dial("Shop.dll!*")?, 6, &["nothing matched; did you mean 'Shop!*'"])?;
+    ensure_said(&dial("Shop.*")?, 6, &["nothing matched; did you mean 'Shop!*', 'Shop.*.*'"])?;
     // Tokens beyond the end of the table.
     for token in ["Shop!0x06FFFFFF", "Shop!0x06001000", "System.Private.CoreLib!0x06FFFFFF"] {
         ensure_said(&dial(token)?, 6, &["nothing matched"])?;
@@ -173,7 +175,10 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     ensure!(live.rows("*")?.is_empty(), "what was refused left rows behind");
     let later = live.redial("dial", &["Shop.Cart.Ad", "count", "--later"])?;
     ensure_said(&later, 0, &[])?;
-    ensure_said(&dial("Shop.Cart.*")?, 0, &[])?;
+    // Pattern and level in one word, as `run --dial` takes them.
+    let one_word = live.redial("dial", &["Shop.Cart.*=count"])?;
+    ensure_said(&one_word, 0, &[])?;
+    ensure_said(&live.redial("dial", &["Shop.Cart.*"])?, 2, &["no level is given", "'Shop.Cart.*' count`"])?;
     let dialled = live.rows("*")?.len();
     let outcome = live.redial("status", &["Nope.*"])?;
     ensure_said(&outcome, 6, &[&format!("none of the {dialled} dialled methods matches 'Nope.*'")])?;

@@ -7,6 +7,9 @@ use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// What stands in a column for a copy.
+type Cell<'a> = &'a dyn Fn(&ModuleRow) -> String;
+
 /// What is told of the copies that methods belong to; nothing where each module is loaded once.
 #[derive(Debug, Default)]
 pub struct Copies {
@@ -38,15 +41,14 @@ impl Copies {
             return Copies::default();
         }
         // Only what tells copies of one name apart.
-        let differ = |cell: &dyn Fn(&ModuleRow) -> String| {
+        let differ = |cell: Cell<'_>| {
             several
                 .iter()
                 .any(|(_, copies)| copies.iter().map(|one| cell(one)).collect::<BTreeSet<_>>().len() > 1)
         };
         let domain = |module: &ModuleRow| place(module, domains);
         let path = |module: &ModuleRow| printable(&module.path);
-        let mut columns: Vec<(&'static str, &dyn Fn(&ModuleRow) -> String)> =
-            vec![("id", &|module| module_id(module.key))];
+        let mut columns: Vec<(&'static str, Cell<'_>)> = vec![("id", &|module| module_id(module.key))];
         if differ(&domain) {
             columns.push(("AppDomain", &domain));
         }
