@@ -357,7 +357,8 @@ pub struct Budget {
 pub struct AuditEntry {
     /// Unix time, milliseconds.
     pub t_unix_ms: u64,
-    /// The user (a name or uid) the connection came from; empty for orders of the launcher.
+    /// The user (a name or uid) the connection came from; where there was none (the launcher, the runtime) the
+    /// process's own.
     pub user: String,
     /// The program's own name for itself.
     pub program: String,

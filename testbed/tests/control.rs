@@ -334,6 +334,14 @@ fn run_gives_control_back(runtime: Runtime) -> Result<()> {
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(agent["control"].is_null() && agent["kept"].as_u64() > Some(5) && agent["held"] == 0, "{agent}");
     ensure_said(&live.redial("dial", &[ORDER, "count"])?, 0, &[])?;
+    // What the launcher ordered is of the same user as what this one did.
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    let [first, second] = [0, 1].map(|at| &agent["audit"][at]);
+    ensure!(first["program"] == "redial run" && second["program"] == "redial dial", "{agent}");
+    ensure!(
+        first["user"] == second["user"] && first["user"].as_str().is_some_and(|user| !user.is_empty()),
+        "{agent}"
+    );
     ensure_said(&live.redial("dial", &[CART, "off"])?, 0, &[])
 }
 

@@ -124,6 +124,10 @@ fn counts_from_a_barrier_on(runtime: Runtime) -> Result<()> {
         shop.rounds(60)?;
         ensure!(listed(shop.pid)?.0 == "attachable");
         attached(shop.pid)?;
+        let entries = Controller::connect(shop.pid)?.agent_status()?.audit;
+        let [entry] = entries.as_slice() else { anyhow::bail!("not one entry: {entries:?}") };
+        let user = redial_protocol::process::owner_of(std::process::id())?.word();
+        ensure!(entry.program == "redial attach" && entry.user == user, "{entry:?}");
         let again = attach(shop.pid, &[])?.ok()?;
         ensure!(again.stdout.contains(BEFORE) && again.stderr.is_empty(), "{}", again.said());
         ensure!(listed(shop.pid)?.0 == "loaded");
