@@ -79,6 +79,7 @@ impl App {
             Command::Launch => self.launch = true,
             Command::StartLaunch => match views::launch::plan(&self.settings.launch) {
                 Ok(plan) => {
+                    self.settings.launched();
                     self.start(plan);
                     self.asked = self.launching;
                 }

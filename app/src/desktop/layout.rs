@@ -193,7 +193,9 @@ impl App {
             (None, Some((_, why))) => launch::Progress::Failed(why.clone()),
             (None, None) => launch::Progress::None,
         };
-        if self.launch && launch::show(&context, &mut self.settings.launch, &progress, commands) {
+        let settings = &mut self.settings;
+        if self.launch && launch::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
+        {
             self.launch = false;
         }
         self.toast(&context, situation, commands);

@@ -151,8 +151,11 @@ fn the_palette_says_why_not() {
 fn the_launch_dialog() {
     both("launch", |theme| {
         let mut harness = window(theme);
-        harness.state_mut().settings.launch.program = "dotnet".into();
-        harness.state_mut().settings.launch.dials = "Shop!*=loud".into();
+        let settings = &mut harness.state_mut().settings;
+        settings.launch.program = "dotnet".into();
+        settings.launch.arguments = "Shop.dll".into();
+        settings.launched();
+        settings.launch.dials = "Shop!*=loud".into();
         act(&mut harness, Command::Launch);
         harness.run_steps(4);
         harness
