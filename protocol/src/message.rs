@@ -96,6 +96,14 @@ pub enum Command {
     ReleaseControl,
     /// Sent every few seconds by a session that holds dials; answered by `Reply::Done`.
     Ping,
+    /// Undo one change, whatever was changed since: its orders go, and those it had replaced stand again as they stood;
+    /// answered by `Reply::Undone`.
+    TakeBack {
+        /// `DialReport::change`.
+        change: u64,
+        /// Take control from whoever holds it.
+        take: bool,
+    },
 }
 
 /// What an agent sends.

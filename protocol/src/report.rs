@@ -29,6 +29,8 @@ pub struct DialReport {
     /// Sentences the user should see.
     #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub warnings: Vec<String>,
+    /// The change's number, for `Command::TakeBack`; 0 where the orders did not change, or by an undo.
+    pub change: u64,
 }
 
 /// One refused method.

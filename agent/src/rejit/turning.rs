@@ -9,7 +9,7 @@ use super::row::Row;
 use super::scan::Scan;
 use super::thread::Worker;
 use crate::planner::history::{Change, ChangeId};
-use crate::planner::{Added, NewOrder, OrderSeq, Owner, SetBy, Standing};
+use crate::planner::{Added, NewOrder, OrderSeq, Orders, Owner, SetBy, Standing};
 use crate::server::audit;
 use crate::server::control::Lease;
 use redial_protocol::dialset::print_order;
@@ -17,7 +17,7 @@ use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
-use redial_protocol::report::PlanReport;
+use redial_protocol::report::{DialReport, PlanReport};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -94,6 +94,7 @@ impl Worker {
                     self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
                 }
                 Wish::Undo => self.undo(begun),
+                Wish::TakeBack(change) => self.undo_one(ChangeId(change), begun),
             }?;
             let lease = lease.map_or_else(|| control.acquire(&claim), Ok);
             lease.map(|lease| (entered, lease)).map_err(Refusal::ControlHeld)
@@ -101,6 +102,8 @@ impl Worker {
         let taken = match taken {
             Ok((entered, lease)) => {
                 let Entered { found, warnings, seqs, replaced, undone, lines, held } = entered;
+                // What comes back by an undo may be its own.
+                let held = held || self.orders.holds(claim.session);
                 let change = match undone {
                     Some(change) => Recorded::Undone(change),
                     None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
@@ -189,7 +192,12 @@ impl Worker {
             }
         };
         self.orders.replace_by(change.before.clone());
-        let seqs = self.orders.not_in(&present);
+        Ok(self.undone(change, &present))
+    }
+
+    /// What follows from orders that a change was taken out of; `present` stood before.
+    fn undone(&mut self, change: Change, present: &Orders) -> Entered {
+        let seqs = self.orders.not_in(present);
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
         self.agent.publish_patterns(&self.orders);
@@ -197,7 +205,16 @@ impl Worker {
         found.rows.extend(self.rows_of(&replaced));
         let lines = vec![format!("undo of {}", change.what.order)];
         let undone = Some(Box::new(change));
-        Ok(Entered { found, warnings: Vec::new(), seqs, replaced, undone, lines, held: false })
+        Entered { found, warnings: Vec::new(), seqs, replaced, undone, lines, held: false }
+    }
+
+    /// Takes back one change, and leaves later ones as they are.
+    fn undo_one(&mut self, id: ChangeId, now: Instant) -> Result<Entered, Refusal> {
+        let present = self.orders.clone();
+        let reversal = self.history.take(id, &present, now).ok_or(Refusal::NothingToUndo)?;
+        self.orders.take_back(&reversal.came, &reversal.went);
+        self.withdrawn.extend(&reversal.came);
+        Ok(self.undone(reversal.change, &present))
     }
 
     /// Rows that any of these orders matched.
@@ -296,7 +313,8 @@ impl Worker {
         drop(lease);
         self.agent.ledger.wake();
         answer.give(Ok(match change {
-            Recorded::Made(_) | Recorded::Nothing => Reply::Dialled(report),
+            Recorded::Made(ChangeId(change)) => Reply::Dialled(DialReport { change, ..report }),
+            Recorded::Nothing => Reply::Dialled(report),
             Recorded::Undone(change) => Reply::Undone { what: change.what, report },
         }));
     }
@@ -305,6 +323,12 @@ impl Worker {
     fn take_back(&mut self, finish: Finish, answer: Answer) {
         let Finish { mut found, lease, progress, seqs, mut replaced, change, by, lines, .. } = finish;
         let gone = |owner: Owner| matches!(owner, Owner::Held(session) if self.ended.contains(&session));
+        if let Recorded::Undone(_) = change {
+            // Withdrawn by the undo that is withdrawn itself.
+            for standing in &replaced {
+                self.withdrawn.remove(&standing.seq);
+            }
+        }
         replaced.retain(|standing| !gone(standing.owner) && !self.withdrawn.contains(&standing.seq));
         self.withdrawn.extend(&seqs);
         self.orders.take_back(&seqs, &replaced);
@@ -314,7 +338,7 @@ impl Worker {
                 for session in &self.ended {
                     change.before.end_session(*session);
                 }
-                self.history.put_back(*change);
+                self.history.put_back(*change, &seqs, &replaced);
             }
             Recorded::Nothing => {}
         }

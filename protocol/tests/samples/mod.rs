@@ -48,6 +48,7 @@ variants!(
         Unsubscribe,
         ReleaseControl,
         Ping,
+        TakeBack,
     }
 );
 variants!(
@@ -188,6 +189,7 @@ fn dial_report() -> DialReport {
         }],
         shared: vec![shared()],
         warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+        change: 17,
     }
 }
 
@@ -233,6 +235,7 @@ pub fn commands() -> Vec<Command> {
         Command::Unsubscribe,
         Command::ReleaseControl,
         Command::Ping,
+        Command::TakeBack { change: 0x0c0d, take: true },
     ]
 }
 
@@ -348,7 +351,7 @@ pub fn from_agent() -> Vec<(String, FromAgent)> {
     let mut all = vec![
         ("hello".to_owned(), FromAgent::Hello(agent_facts())),
         ("status".to_owned(), FromAgent::Status(AgentFacts { holder: None, ..agent_facts() })),
-        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1 }),
+        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1, change: 3 }),
         ("version_refused".to_owned(), FromAgent::version_refused("0.1.0", &client_hello())),
     ];
     for event in events() {
