@@ -33,7 +33,7 @@ pub const MAX_OUTBOX: usize = 4 << 20;
 /// Turns of one session that wait for the runtime; more are refused until one is answered.
 pub const MAX_TURNS: usize = 256;
 
-/// Sessions one agent serves at once.
+/// Sessions one agent serves at once; more wait a moment for a place.
 pub const MAX_SESSIONS: usize = 16;
 
 /// Malformed frames from one session before it is closed.
@@ -72,6 +72,9 @@ pub const MAX_INSTANCES: usize = 4096;
 
 /// Sentences (warnings, what remains) and budgets in one reply; nobody reads more.
 pub const MAX_SENTENCES: usize = 256;
+
+/// Orders of one report that match nothing and are named; more are only counted.
+pub const MAX_UNMATCHED_NAMED: usize = 128;
 
 /// Shared modules named in one report. Domain-neutral assemblies are the framework's, some two hundred at most.
 pub const MAX_SHARED: usize = 256;

@@ -174,3 +174,20 @@ fn dial_sets_keep_their_domains() -> Result<()> {
     expect(&second, CORE, &[("EE Shared Assembly Repository", 16)])?;
     end(second)
 }
+
+/// A domain that comes while an order keeps it off has nothing to show; once that order is gone it counts.
+#[test]
+fn what_is_off_by_order_only_has_no_row() -> Result<()> {
+    let mut live = start(&["Shop", "Batch"])?;
+    dial(&live, ADD, "count", &[], 2)?;
+    dial(&live, ADD, "off", &["--domain", "Batch"], 1)?;
+    domains::create(&mut live.host, &["Batch/2"])?;
+    domains::ask(&mut live.host, "round 5", "round 5")?;
+    expect(&live, ADD, &[("Shop", 5)])?;
+    let rows = live.rows(ADD)?;
+    ensure!(rows.iter().all(|row| row["domain"] != "Batch/2"), "{rows:?}");
+    named(&live.redial("undo", &[])?, 0, &["domain=Batch"])?;
+    domains::ask(&mut live.host, "round 5", "round 5")?;
+    expect(&live, ADD, &[("Batch", 5), ("Batch/2", 5), ("Shop", 10)])?;
+    end(live)
+}

@@ -9,7 +9,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Stay, full_name};
-use redial_testbed::host::{Host, redial_run};
+use redial_testbed::host::{self, Host, redial_run};
 use redial_testbed::runtimes::{self, Runtime};
 use redial_testbed::shop::ReportFile;
 use serde_json::{Value, json};
@@ -166,6 +166,50 @@ fn calls_are_counted_exactly() -> Result<()> {
     }
     assert_eq!(controller.all_off()?, (report.accepted, 0));
     server.finish().map(drop)
+}
+
+/// The runtime is linked into the program; its port loads the agent all the same, and counts are exact from then on.
+#[test]
+fn it_can_be_attached_to() -> Result<()> {
+    let mut plain = Server::start(command()?)?;
+    let mut expected = vec![plain.initialize()?];
+    for _ in 0..3 {
+        expected.extend(plain.conversation()?);
+    }
+    let errors = plain.finish()?;
+
+    let mut server = Server::start(command()?)?;
+    let pid = server.host.pid();
+    let mut answers = vec![server.initialize()?];
+    answers.extend(server.conversation()?);
+    let attached = host::run(host::redial(&["attach", &pid.to_string()])?)?.ok()?;
+    ensure!(attached.stdout.contains("the agent is loaded into process"), "{}", attached.said());
+    let mut controller = Controller::connect(pid)?;
+    assert!(controller.facts().runtime_version.starts_with("10."), "{:?}", controller.facts());
+    let report = controller.dial(DOCS, Level::Count, Stay::Kept)?;
+    assert!(report.accepted > 100 && report.refused.is_empty(), "{report:?}");
+    answers.extend(server.conversation()?);
+    let row = controller.row(CALLED_ONCE[0])?;
+    let called = row.calls;
+    assert!(called > 0 && row.state == State::Live, "{row:?}");
+    for method in CALLED_ONCE {
+        let before = controller.row(method)?.calls;
+        for _ in 0..5 {
+            server.best_practices()?;
+            // Its requests have numbers, which the other server's do not reach.
+            server.last_id -= 1;
+        }
+        let row = controller.row(method)?;
+        let may_be_inlined = row.note.as_deref().is_some_and(|note| note.contains("already inlined"));
+        assert!(row.calls - before == 5 || may_be_inlined, "{row:?}");
+    }
+    assert_eq!(controller.all_off()?.1, 0);
+    let before = controller.status(Some(DOCS))?;
+    answers.extend(server.conversation()?);
+    assert_eq!(calls(&controller.status(Some(DOCS))?), calls(&before), "counted on when off");
+    assert_eq!(answers, expected);
+    assert_eq!(server.finish()?, errors);
+    Ok(())
 }
 
 fn calls(rows: &[StatusRow]) -> Vec<(String, u64)> {

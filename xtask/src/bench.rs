@@ -11,6 +11,7 @@ mod memory;
 mod meter;
 mod peers;
 mod plan;
+mod ps;
 mod report;
 mod startup;
 mod throughput;
@@ -87,6 +88,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "turns", measure: Measure::Figures(turns::measure) },
     Subject { name: "plan", measure: Measure::Figures(plan::measure) },
     Subject { name: "memory", measure: Measure::Figures(memory::measure) },
+    Subject { name: "ps", measure: Measure::Figures(ps::measure) },
     Subject { name: "window", measure: Measure::Figures(window::measure) },
 ];
 

@@ -38,7 +38,7 @@ pub struct Module {
     pub assembly: usize,
     /// `AppDomainID`: of a shared module, the shared domain's. Not valid for the CLR once the domain is gone.
     pub domain: usize,
-    /// Its name, once known.
+    /// Its name when the module or the domain went; until then the catalogue has it.
     domain_name: OnceLock<String>,
     /// Reflection.Emit.
     pub dynamic: bool,
@@ -87,6 +87,14 @@ impl Module {
         self.gone.load(Ordering::Acquire)
     }
 
+    /// The name its domain has now is the one it is remembered with.
+    fn keep_domain_name(&self, name: Option<&String>) {
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            // What is kept already is from before.
+            let _ = self.domain_name.set(name.clone());
+        }
+    }
+
     /// Marks it unloaded, and waits, within a bound, for those who read its metadata.
     fn retire(&self) {
         self.gone.store(true, Ordering::Release);
@@ -132,7 +140,6 @@ impl Modules {
         let assembly = facts.assembly?;
         let (name, domain) = info.assembly_info(assembly).ok()?;
         self.learn_domain(info, domain);
-        let domain_name = self.domain_name(domain);
         let mut inner = lock(&self.inner);
         inner.generations += 1;
         let module = Arc::new(Module {
@@ -141,9 +148,7 @@ impl Modules {
             path: facts.path,
             assembly,
             domain,
-            domain_name: Some(domain_name)
-                .filter(|name| !name.is_empty())
-                .map_or_else(OnceLock::new, Into::into),
+            domain_name: OnceLock::new(),
             dynamic: facts.dynamic,
             collectible: facts.collectible,
             before_attach,
@@ -171,7 +176,12 @@ impl Modules {
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
         self.stock.unloading(id, UNLOAD_WAIT);
-        let module = lock(&self.inner).by_id.remove(&id)?;
+        let module = {
+            let mut inner = lock(&self.inner);
+            let module = inner.by_id.remove(&id)?;
+            module.keep_domain_name(inner.domains.get(&module.domain));
+            module
+        };
         self.changed();
         module.retire();
         Some(module)
@@ -194,14 +204,13 @@ impl Modules {
     /// Learns an AppDomain's name. Only from a callback about it, or about a module of it: while that runs, the domain is
     /// there. Nobody else asks the CLR, which must not be asked about a domain that is gone.
     pub fn learn_domain(&self, info: &ProfilerInfo, domain: usize) {
-        if !self.domain_name(domain).is_empty() {
-            return;
-        }
-        // Empty while the domain has no name (CORPROF_E_DATAINCOMPLETE): then its next module brings it.
+        // Asked with every module anew: a domain that is being set up has no name (CORPROF_E_DATAINCOMPLETE), or the
+        // default one's.
         let name = info.domain_name(domain).unwrap_or_default();
-        let learnt = !name.is_empty();
-        lock(&self.inner).domains.insert(domain, name);
-        if learnt {
+        let mut inner = lock(&self.inner);
+        let known = inner.domains.entry(domain).or_default();
+        if !name.is_empty() && *known != name {
+            *known = name;
             self.named.store(true, Ordering::Release);
             self.changed();
         }
@@ -214,7 +223,11 @@ impl Modules {
 
     /// Forgets an AppDomain that shuts down.
     pub fn forget_domain(&self, domain: usize) {
-        lock(&self.inner).domains.remove(&domain);
+        let mut inner = lock(&self.inner);
+        let name = inner.domains.remove(&domain);
+        let of_domain = inner.by_id.values().filter(|module| module.domain == domain);
+        of_domain.for_each(|module| module.keep_domain_name(name.as_ref()));
+        drop(inner);
         self.changed();
     }
 
@@ -286,14 +299,7 @@ impl Modules {
 
     /// The name of a module's domain, as long as the module is remembered.
     pub fn domain_of(&self, module: &Module) -> String {
-        if let Some(name) = module.domain_name.get() {
-            return name.clone();
-        }
-        let name = self.domain_name(module.domain);
-        if !name.is_empty() {
-            let _ = module.domain_name.set(name.clone());
-        }
-        name
+        module.domain_name.get().cloned().unwrap_or_else(|| self.domain_name(module.domain))
     }
 
     /// The catalogue's rows, read fresh.

@@ -176,10 +176,15 @@ impl ICorProfilerCallback2_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback3_Impl for Callback_Impl {
-    /// The client data is for options to come.
-    fn InitializeForAttach(&self, info: Ref<IUnknown>, _data: *const c_void, _length: u32) -> Result<()> {
+    fn InitializeForAttach(&self, info: Ref<IUnknown>, data: *const c_void, length: u32) -> Result<()> {
+        let data = match data.is_null() {
+            true => &[][..],
+            // SAFETY: the CLR passes the client data of the request, so many bytes of it, which are there until this
+            // call returns (ICorProfilerCallback3::InitializeForAttach); nobody writes to them meanwhile.
+            false => unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length as usize) },
+        };
         guard(Err(Error::from(attach::fault())), || match info.as_ref() {
-            Some(info) => attach::start(info).map_err(Error::from),
+            Some(info) => attach::start(info, data).map_err(Error::from),
             None => Err(Error::from(E_FAIL)),
         })
     }

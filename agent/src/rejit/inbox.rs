@@ -3,7 +3,7 @@
 
 use crate::catalogue::Module;
 use crate::inlining::Method;
-use crate::planner::SessionId;
+use crate::planner::{Owner, SessionId};
 use crate::server::control::Claim;
 use crate::sync::lock;
 use crossbeam_channel::Sender;
@@ -126,7 +126,7 @@ pub enum Job {
     /// Turn dials.
     Turn(Turn),
     /// Say what a turn with these orders would do.
-    Plan(Vec<Order>, Answer),
+    Plan(Vec<Order>, Owner, Answer),
     /// List the orders that stand.
     ListOrders(Answer),
     /// AppDomains came or went: shared modules may serve others now.
@@ -135,6 +135,8 @@ pub enum Job {
     Loaded(Arc<Module>, Option<Arc<Gate>>),
     /// A session ended: what it held goes.
     SessionEnded(SessionId),
+    /// What a session that goes on holds goes.
+    LetGo(SessionId, Answer),
     /// Every dial off, as this session asks.
     AllOff(AuditEntry, Sender<AllOff>),
     /// The runtime recompiles a method for the sake of what was inlined into it; perhaps nobody needs that any more.

@@ -6,7 +6,7 @@
 use super::passengers::Passengers;
 use super::row::{Identity, Moment, Open, Row, ThreadMark};
 use super::table::Table;
-use crate::planner::{OrderSeq, Owner};
+use crate::planner::Owner;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
@@ -383,19 +383,6 @@ impl Book {
         self.counted.retain(|counted| lost.binary_search(&counted.row).is_err());
         self.counted_revision += 1;
         self.rows.retire(lost);
-    }
-
-    /// Takes orders off the rows of a module; answers which rows had any of them.
-    pub fn drop_orders(&mut self, key: ModuleKey, which: impl Fn(&OrderSeq) -> bool) -> Vec<RowId> {
-        let of_module: Vec<RowId> =
-            self.live.get(&(key.module_id as usize)).into_iter().flatten().copied().flatten().collect();
-        let mut touched = Vec::new();
-        for id in of_module {
-            let Some(row) = self.row_mut(id).filter(|row| row.orders.iter().any(&which)) else { continue };
-            row.orders.retain(|seq| !which(seq));
-            touched.push(id);
-        }
-        touched
     }
 
     /// Copies live, and how many stand (asked or live) by kept and by held orders.

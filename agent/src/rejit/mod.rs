@@ -3,6 +3,7 @@
 //! (`ReJITError` arrives inside them).
 #![forbid(unsafe_code)]
 
+mod domains;
 pub mod foresee;
 pub mod inbox;
 pub mod inliners;
@@ -16,6 +17,7 @@ pub mod scan;
 pub mod table;
 pub mod thread;
 mod turning;
+mod waiting;
 
 pub use inbox::{AllOff, Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
 pub use ledger::Ledger;

@@ -45,8 +45,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
     agent.ledger.change(|book, now| {
         for id in rows {
             let Some(row) = book.row_mut(*id) else { continue };
-            row.orders.retain(|seq| orders.stands(*seq));
-            let (wanted, owner) = orders.wanted(&row.orders);
+            row.decides = row.decides.filter(|seq| orders.stands(*seq));
+            let (wanted, owner) = orders.wanted(row.decides);
             row.owner = owner;
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
             if matches!(row.state, State::Refused | State::Failed) && wanted == Level::Off && !quarantined {

@@ -99,8 +99,9 @@ pub struct Row {
     pub what: Arc<Identity>,
     /// Why it can never be dialled, if so.
     pub ineligible: Option<Reason>,
-    /// Orders that match it.
-    pub orders: Vec<OrderSeq>,
+    /// The latest of the orders that mean it, as of when these were looked at last; it may stand no more. The others
+    /// are not kept: they may be thousands, and are found again when this one goes.
+    pub decides: Option<OrderSeq>,
     /// What the user asked for.
     pub wanted: Level,
     /// How long the order that decides stands.
@@ -148,7 +149,7 @@ impl Row {
             id,
             what: Arc::new(what),
             ineligible,
-            orders: Vec::new(),
+            decides: None,
             wanted: Level::Off,
             owner: None,
             state: State::Off,
@@ -180,7 +181,6 @@ impl Row {
     pub fn bytes_behind(&self) -> usize {
         let open: usize = self.instances.iter().map(|compiled| compiled.open.capacity()).sum();
         self.what.bytes()
-            + self.orders.capacity() * size_of::<OrderSeq>()
             + self.instances.capacity() * size_of::<Compiled>()
             + self.inliners.len() * size_of::<Method>()
             + open * size_of::<Open>()

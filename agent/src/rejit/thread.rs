@@ -1,25 +1,28 @@
 //! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
 #![forbid(unsafe_code)]
 
+use super::domains::Served;
 use super::inbox::{AllOff, Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
 use super::revert;
-use super::scan::{Scan, Target, scan};
-use super::turning::{Deferred, Finish, is_scoped, outdated, usual_pace_ns};
+use super::row::Row;
+use super::scan::{Scan, Target, review, scan};
+use super::turning::{Deferred, Finish, outdated, usual_pace_ns};
+use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
 use crate::planner::history::History;
-use crate::planner::{OrderSeq, Orders, SessionId, Standing};
+use crate::planner::{OrderSeq, Orders, Owner, SessionId, Standing};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
-use redial_protocol::message::{AuditEntry, Reply};
+use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often the thread looks after open compilations when nothing else happens.
@@ -44,7 +47,7 @@ fn without_outdated(jobs: Vec<Job>) -> Vec<Job> {
     for (at, job) in jobs.into_iter().enumerate() {
         match job {
             Job::Turn(turn) if at < last_off => turn.answer.give(Err(outdated())),
-            Job::Plan(_, answer) if at < last_off => answer.give(Err(outdated())),
+            Job::Plan(_, _, answer) if at < last_off => answer.give(Err(outdated())),
             job => kept.push(job),
         }
     }
@@ -57,9 +60,13 @@ pub struct Worker {
     pub(super) orders: Orders,
     pub(super) history: History,
     pub(super) deferred: Vec<Deferred>,
+    /// Turns that wait for control, oldest first.
+    pub(super) waiting: VecDeque<Waiting>,
     /// Sessions that ended, and orders taken back, while turns are under way: those turns must not bring them back.
     pub(super) ended: Vec<SessionId>,
     pub(super) withdrawn: BTreeSet<OrderSeq>,
+    /// The AppDomains that shared copies served when orders for domains were looked at last.
+    pub(super) served: Served,
     /// Nanoseconds a copy takes from a turn's beginning to acceptance, as last seen.
     pub(super) pace_ns: u64,
     looked_after: Instant,
@@ -73,8 +80,10 @@ impl Worker {
             orders,
             history: History::default(),
             deferred: Vec::new(),
+            waiting: VecDeque::new(),
             ended: Vec::new(),
             withdrawn: BTreeSet::new(),
+            served: Served::default(),
             pace_ns: usual_pace_ns(agent.runtime.suspends_to_rejit()),
             looked_after: Instant::now(),
         }
@@ -101,7 +110,9 @@ impl Worker {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        self.deferred.iter().map(|deferred| deferred.due).chain(self.orders.next_expiry()).min()
+        let deferred = self.deferred.iter().map(|deferred| deferred.due);
+        let waiting = self.waiting.iter().map(|waiting| waiting.until);
+        deferred.chain(waiting).chain(self.orders.next_expiry()).min()
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
@@ -115,6 +126,7 @@ impl Worker {
         }
         guard::guard_always((), || {
             self.resume_deferred();
+            self.resume_waiting();
             self.expire();
             if self.deferred.is_empty() {
                 self.ended.clear();
@@ -122,6 +134,7 @@ impl Worker {
             }
             if self.looked_after.elapsed() >= WATCH {
                 self.look_after_open_compilations();
+                self.look_after_shared_copies();
                 self.looked_after = Instant::now();
             }
             self.publish();
@@ -145,24 +158,20 @@ impl Worker {
     /// Does a job, or notes in `batch` what is done for all of them together.
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
-            // Nobody waits with "all off" for what it makes void.
-            Job::Turn(turn) if self.agent.inbox.off_waits() => turn.answer.give(Err(outdated())),
-            Job::Plan(_, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
-            Job::Turn(turn) => {
-                let (result, answer) = self.take_in(turn);
-                match result {
-                    Ok(finish) => batch.turns.push((finish, answer)),
-                    Err(refusal) => answer.give(Err(refusal)),
-                }
-            }
-            Job::Plan(orders, answer) => answer.give(self.plan(orders)),
+            Job::Plan(_, _, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
+            Job::Turn(turn) => self.begin(turn, None, &mut batch.turns),
+            Job::Plan(orders, owner, answer) => answer.give(self.plan(orders, owner)),
             Job::ListOrders(answer) => answer.give(Ok(self.list_orders())),
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {
                 batch.gates.0.extend(gate);
                 batch.affected.extend(self.scan_one(&module).rows);
             }
-            Job::SessionEnded(session) => batch.affected.extend(self.end_session(session)),
+            Job::SessionEnded(session) => {
+                self.refuse_waiting(Some(session), &Refusal::Cancelled);
+                batch.affected.extend(self.end_held(session, "its session ended"));
+            }
+            Job::LetGo(session, answer) => answer.give(Ok(self.let_go(session))),
             Job::AllOff(what, answer) => {
                 let done = self.all_off(Some(what));
                 let _ = answer.try_send(done);
@@ -186,6 +195,28 @@ impl Worker {
         found
     }
 
+    /// What becomes of the copies that these orders match, which came, went, or mean other domains now.
+    pub(super) fn review(&self, changed: &[Arc<Standing>]) -> Scan {
+        let mut found = Scan::default();
+        if changed.is_empty() {
+            return found;
+        }
+        for module in self.agent.modules.all() {
+            let of_module = changed.iter().filter(|one| one.pattern.matches_assembly(&module.name));
+            let of_module: Vec<&Standing> = of_module.map(|one| &**one).collect();
+            if !of_module.is_empty() {
+                let orders = self.orders.for_assembly(&module.name);
+                review(self.agent, &Target::new(self.agent, &module, orders), &of_module, &mut found);
+            }
+        }
+        // Nothing stays on for an order that stands no more, whatever became of its module's metadata.
+        let book = self.agent.ledger.book();
+        let stale = |row: &&Row| row.is_on() && row.decides.is_none_or(|seq| !self.orders.stands(seq));
+        found.rows.extend(book.rows().iter().filter(stale).map(|row| row.id));
+        drop(book);
+        found
+    }
+
     fn scan_one(&self, module: &Arc<Module>) -> Scan {
         let mut found = Scan::default();
         let orders = self.orders.for_assembly(&module.name);
@@ -203,7 +234,7 @@ impl Worker {
         let expired = self.orders.expire(Instant::now());
         if !expired.is_empty() {
             self.note_ended(&expired, "its time has passed");
-            let rows = self.rows_of(&expired);
+            let rows = self.review(&expired).rows;
             self.apply(&rows, &Progress::silent());
         }
     }
@@ -227,36 +258,41 @@ impl Worker {
         }
     }
 
-    /// Looks anew at the orders for AppDomains: names may be known by now, and what one copy serves may have changed.
-    fn domains_changed(&mut self) -> BTreeSet<RowId> {
-        self.agent.domains_told.store(false, Ordering::Release);
-        let scoped: Vec<OrderSeq> =
-            self.orders.all().iter().filter(|one| is_scoped(one)).map(|one| one.seq).collect();
-        if scoped.is_empty() {
-            return BTreeSet::new();
-        }
-        let mut affected = self.scan_all(&scoped).rows;
-        for module in self.agent.modules.all() {
-            let orders = self.orders.for_assembly(&module.name).filter(|standing| is_scoped(standing));
-            let here = Target::new(self.agent, &module, orders).aimed.here;
-            let stray = |seq: &OrderSeq| scoped.contains(seq) && !here.iter().any(|one| one.seq == *seq);
-            affected.extend(self.agent.ledger.book().drop_orders(module.key, stray));
-        }
-        affected
-    }
-
-    fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {
+    /// Ends what a session holds; the copies it concerns.
+    fn end_held(&mut self, session: SessionId, why: &str) -> BTreeSet<RowId> {
         // A turn of its that was on its way may have taken control since the session gave it back.
         self.agent.server.control.release(session);
         self.history.end_session(session);
         self.ended.push(session);
         let ended = self.orders.end_session(session);
-        self.note_ended(&ended, "its session ended");
-        self.rows_of(&ended)
+        self.note_ended(&ended, why);
+        self.review(&ended).rows
+    }
+
+    /// Ends what a session holds, and tells what became of the copies that were on because of it.
+    fn let_go(&mut self, session: SessionId) -> Reply {
+        let held: Vec<RowId> = {
+            let book = self.agent.ledger.book();
+            let is_held = |row: &&Row| row.is_on() && row.owner == Some(Owner::Held(session));
+            book.rows().iter().filter(is_held).map(|row| row.id).collect()
+        };
+        let affected = self.end_held(session, "its controller let it go");
+        self.apply(&affected, &Progress::silent());
+        let book = self.agent.ledger.book();
+        let (mut reverted, mut stay, mut remaining) = (0, 0, 0);
+        for row in held.into_iter().filter_map(|id| book.row(id)) {
+            *match (row.is_on(), row.wanted > Level::Off) {
+                (false, _) => &mut reverted,
+                (true, true) => &mut stay,
+                (true, false) => &mut remaining,
+            } += 1;
+        }
+        Reply::LetGo { reverted, stay, remaining }
     }
 
     /// Clears every order.
     fn all_off(&mut self, what: Option<AuditEntry>) -> AllOff {
+        self.refuse_waiting(None, &outdated());
         let before = self.orders.clone();
         self.orders.clear();
         let changed = what.filter(|_| !before.is_empty());

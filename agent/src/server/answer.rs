@@ -46,7 +46,7 @@ impl Session {
             }
             Command::Undo { take } => return self.turn(id, Wish::Undo, take),
             Command::TakeBack { change, take } => return self.turn(id, Wish::TakeBack(change), take),
-            Command::Plan { orders } => return self.plan(id, orders),
+            Command::Plan { orders, stand } => return self.plan(id, orders, stand),
             Command::Orders => return self.list_orders(id),
             Command::Cancel { request } => {
                 self.turns.cancel(request);
@@ -71,13 +71,14 @@ impl Session {
                 Reply::Done
             }
             Command::Ping => Reply::Done,
+            Command::LetGo => return self.let_go(id),
         };
         self.outbox.put(reply_frame(id, reply))
     }
 
     /// Why a command is not looked at, if so.
-    fn refuses(&self, command: &Command) -> Option<Refusal> {
-        if self.restricted {
+    fn refuses(&mut self, command: &Command) -> Option<Refusal> {
+        if !self.has_place() {
             return Some(Refusal::AgentOff(format!(
                 "this agent serves {MAX_SESSIONS} controllers already; only hello, status and all off are left for more"
             )));

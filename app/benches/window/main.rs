@@ -1,9 +1,11 @@
 //! `cargo run --release -p redial-window-bench`: what the window takes of its thread with a million methods in 500
 //! modules, 20,000 of them dialled and called: logic, views and tessellation of every frame, without a screen. One line
-//! a figure; `--tabs` for programs that read them, `--quick` for fewer frames.
+//! a figure; `--tabs` for programs that read them, `--quick` for fewer frames, `--processes` for what finding processes
+//! takes instead.
 
 mod feed;
 mod figures;
+mod processes;
 mod stage;
 
 use eframe::egui::{Event, Key, Modifiers};
@@ -45,6 +47,9 @@ const TYPED: [&str; 14] = [
 
 fn main() {
     let has = |name: &str| std::env::args().any(|argument| argument == name);
+    if has("--processes") {
+        return processes::run(has("--tabs"), has("--quick"));
+    }
     let size = Size { modules: 500, methods: 1_000_000, dialled: 20_000 };
     let frames = if has("--quick") { 1_000 } else { 4_000 };
     let mut bench = Bench { size, frames, tabs: has("--tabs"), chance: Chance::new(11), t_ms: 0 };

@@ -2,27 +2,21 @@
 
 use super::arguments;
 use crate::exit::{Exit, Failure};
-use crate::link::connect;
-use crate::link::discover::runtime::{self, Runtime};
-use crate::link::discover::{self, Found, Process};
-use crate::link::error::LinkError;
-use crate::model::processes::program_name;
+use crate::link::attach::Obstacle;
+use crate::link::{discover, look};
+use crate::model::processes::{AgentState, ProcessRow, program_name};
 use crate::output::json::{ControlJson, ProcessJson, RuntimeJson};
 use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns};
-use redial_protocol::frozen::AgentFacts;
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
-
-/// Processes asked at once: one that hangs must not delay the others.
-const ASKED_AT_ONCE: usize = 8;
 
 /// Lists processes.
 pub fn run(arguments: &arguments::Ps) -> Result<Exit, Failure> {
-    let processes = discover::all()
+    let mut processes = discover::all()
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot list processes: {error}")))?;
-    let listed = processes.into_iter().filter(|process| arguments.all || speaks_for_dotnet(&process.runtime));
-    let rows = describe_all(listed.collect());
+    processes.retain(|process| arguments.all || process.may_be_dotnet());
+    // What belongs together stands together.
+    processes.sort_by_key(|process| (process.group.is_none(), process.group.clone(), process.key.pid));
+    let rows: Vec<ProcessJson> = look::rows(processes, "redial ps").into_iter().map(json).collect();
     let mut out = Out::new();
     if arguments.json {
         out.json(&rows)?;
@@ -37,165 +31,103 @@ pub fn run(arguments: &arguments::Ps) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn speaks_for_dotnet(found: &Found) -> bool {
-    match found {
-        Found::Runtime(_) => true,
-        Found::None => false,
-        Found::Unknown { likely, .. } => *likely,
-    }
-}
-
-/// Describes processes in their order, asking the agents side by side.
-fn describe_all(processes: Vec<Process>) -> Vec<ProcessJson> {
-    let count = processes.len();
-    let waiting = Mutex::new(processes.into_iter().enumerate().collect::<VecDeque<_>>());
-    let done = Mutex::new(Vec::with_capacity(count));
-    std::thread::scope(|scope| {
-        for _ in 0..ASKED_AT_ONCE.min(count) {
-            scope.spawn(|| {
-                loop {
-                    let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                    let Some((index, process)) = next else { return };
-                    let row = describe(process);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
-                }
-            });
-        }
-    });
-    let mut rows = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    rows.sort_by_key(|(index, _)| *index);
-    rows.into_iter().map(|(_, row)| row).collect()
-}
-
-fn describe(process: Process) -> ProcessJson {
-    let facts = match &process.runtime {
-        Found::None => None,
-        Found::Runtime(runtime) if runtime.kind.obstacle().is_some() => None,
-        Found::Runtime(_) | Found::Unknown { .. } => {
-            Some(connect::open(process.pid, "redial ps").map(|session| session.facts().clone()))
-        }
+fn json(row: ProcessRow) -> ProcessJson {
+    let agent = row.agent.word();
+    let reason = match &row.agent {
+        AgentState::Attachable => Some(Obstacle::advice(None, row.key.pid)),
+        state => state.reason().map(str::to_owned),
     };
-    row(process, facts)
-}
-
-/// The row of a process and of what its agent answered, if it was asked.
-fn row(process: Process, facts: Option<Result<AgentFacts, LinkError>>) -> ProcessJson {
-    let (agent, reason) = match (&process.runtime, &facts) {
-        (_, Some(Ok(_))) => ("loaded", None),
-        (Found::None, _) => ("none", Some("it is not a .NET process".to_owned())),
-        (Found::Runtime(Runtime { kind, .. }), _) if kind.obstacle().is_some() => {
-            ("none", kind.obstacle().map(str::to_owned))
-        }
-        (Found::Unknown { why, .. }, _) => ("refused", Some(why.clone())),
-        (Found::Runtime(_), Some(Err(LinkError::NoAgent { attachable, advice, .. }))) => {
-            (if *attachable { "attachable" } else { "launch-only" }, Some(advice.clone()))
-        }
-        (Found::Runtime(_), Some(Err(error))) => ("refused", Some(error.to_string())),
-        (Found::Runtime(_), None) => ("launch-only", None),
+    let facts = match row.agent {
+        AgentState::Loaded(facts) => Some(facts),
+        _ => None,
     };
-    let facts = facts.and_then(Result::ok);
     ProcessJson {
-        pid: process.pid,
-        name: program_name(&process.name, process.command.as_deref()),
-        group: process.group,
-        user: process.user,
-        runtime: runtime_json(&process.runtime, facts.as_ref()),
+        pid: row.key.pid,
+        name: program_name(&row.name, row.command.as_deref()),
+        group: row.group,
+        user: row.user,
+        runtime: row.runtime.map(|runtime| RuntimeJson {
+            tested: runtime.version.as_ref().map(|_| runtime.tested),
+            kind: runtime.kind,
+            version: runtime.version,
+        }),
         agent,
         control: facts.as_ref().and_then(|facts| facts.holder.as_ref()).map(ControlJson::from),
         kept: facts.as_ref().map(|facts| facts.kept),
         reason,
-        command: process.command,
+        command: row.command,
     }
-}
-
-/// The agent knows its runtime better than anyone outside.
-fn runtime_json(found: &Found, facts: Option<&AgentFacts>) -> Option<RuntimeJson> {
-    let (kind, version) = match (facts, found) {
-        (Some(facts), _) => (
-            facts.runtime_kind.word(),
-            Some(facts.runtime_version.clone()).filter(|version| !version.is_empty()),
-        ),
-        (None, Found::Runtime(runtime)) => (runtime.kind.word(), runtime.version.clone()),
-        (None, _) => return None,
-    };
-    let tested = version.as_deref().map(|version| runtime::tested(kind, version));
-    Some(RuntimeJson { kind, version, tested })
 }
 
 fn table(rows: &[ProcessJson]) -> Table {
-    let mut table = Table::new(&[
-        number("PID"),
-        wide("NAME"),
-        text("USER"),
-        text("RUNTIME"),
-        text("AGENT"),
-        wide("COMMAND"),
-    ]);
+    let any = |has: fn(&ProcessJson) -> bool| rows.iter().any(has);
+    let (grouped, controlled) = (any(|row| row.group.is_some()), any(|row| row.control.is_some()));
+    let explained = any(|row| explanation(row).is_some());
+    let mut columns = vec![number("PID"), wide("NAME")];
+    columns.extend(grouped.then(|| wide("GROUP")));
+    columns.extend([text("USER"), text("RUNTIME"), text("AGENT")]);
+    columns.extend(controlled.then(|| wide("CONTROL")));
+    columns.extend(explained.then(|| wide("REASON")));
+    columns.push(wide("COMMAND"));
+    let mut table = Table::new(&columns);
     for row in rows {
-        let runtime = row.runtime.as_ref().map_or(String::new(), |runtime| match &runtime.version {
-            Some(version) => format!("{} {version}", runtime.kind),
-            None => runtime.kind.to_owned(),
-        });
-        // Only "refused" needs its reason at first sight; the others say what to do by their word.
-        let last = match (&row.command, row.agent, &row.reason) {
-            (_, "refused", Some(reason)) => format!("({reason})"),
-            (command, ..) => command.clone().unwrap_or_default(),
-        };
-        table.row(vec![
-            row.pid.to_string(),
-            row.name.clone(),
-            row.user.clone().unwrap_or_default(),
-            runtime,
-            row.agent.to_owned(),
-            last,
-        ]);
+        let mut cells = vec![row.pid.to_string(), row.name.clone()];
+        cells.extend(grouped.then(|| row.group.clone().unwrap_or_default()));
+        cells.extend([row.user.clone().unwrap_or_default(), runtime(row), row.agent.to_owned()]);
+        let control = || row.control.as_ref().map(ControlJson::words).unwrap_or_default();
+        cells.extend(controlled.then(control));
+        cells.extend(explained.then(|| explanation(row).unwrap_or_default().to_owned()));
+        cells.push(row.command.clone().unwrap_or_default());
+        table.row(cells);
     }
     table
+}
+
+fn runtime(row: &ProcessJson) -> String {
+    let Some(RuntimeJson { kind, version, tested }) = &row.runtime else { return String::new() };
+    let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let note = if *tested == Some(false) { ", not tested" } else { "" };
+    format!("{kind}{version}{note}")
+}
+
+/// Why a process is as it is, where its word does not say all.
+fn explanation(row: &ProcessJson) -> Option<&str> {
+    row.reason.as_deref().filter(|_| matches!(row.agent, "launch-only" | "stopped" | "refused"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::discover::runtime::Kind;
-    use redial_protocol::frozen::RuntimeKind;
+    use crate::model::processes::RuntimeRow;
+    use redial_protocol::frozen::AgentFacts;
     use redial_protocol::ids::ProcessKey;
     use redial_protocol::message::Holder;
     use serde_json::json;
 
-    fn process(runtime: Found) -> Process {
-        Process {
-            pid: 42,
+    fn row(version: &str, agent: AgentState) -> ProcessRow {
+        ProcessRow {
+            key: ProcessKey { pid: 42, start: 1 },
             name: "dotnet".into(),
             user: Some("www".into()),
             group: None,
             command: Some("dotnet shop.dll".into()),
-            runtime,
+            runtime: Some(RuntimeRow {
+                kind: "coreclr".into(),
+                version: Some(version.into()).filter(|version: &String| !version.is_empty()),
+                tested: version == "8.0.31",
+            }),
+            agent,
         }
     }
 
-    fn coreclr() -> Found {
-        Found::Runtime(Runtime { kind: Kind::CoreClr, version: Some("9.0.1".into()) })
-    }
-
-    fn facts() -> AgentFacts {
-        AgentFacts {
-            protocol: 1,
-            agent_version: "0.1.0".into(),
-            process: ProcessKey { pid: 42, start: 1 },
-            runtime_kind: RuntimeKind::CoreClr,
-            runtime_version: "8.0.31".into(),
-            levels: vec![],
-            holder: Some(Holder { pid: 7, program: "redial dial".into() }),
-            live: 3,
-            kept: 2,
-            held: 1,
-            clr_kept_bytes: 0,
-        }
+    fn facts() -> Box<AgentFacts> {
+        let holder = Some(Holder { pid: 7, program: "redial dial".into() });
+        Box::new(AgentFacts { kept: 2, holder, ..crate::model::connection::tests::facts() })
     }
 
     #[test]
     fn a_loaded_agent_speaks_for_itself() {
-        let row = serde_json::to_value(row(process(coreclr()), Some(Ok(facts())))).expect("JSON");
+        let row = serde_json::to_value(json(row("8.0.31", AgentState::Loaded(facts())))).expect("JSON");
         assert_eq!(
             row,
             json!({
@@ -208,33 +140,39 @@ mod tests {
     }
 
     #[test]
-    fn without_an_agent_it_can_be_attached_or_only_launched() {
-        let error = |attachable| LinkError::NoAgent {
-            pid: 42,
-            name: "dotnet".into(),
-            attachable,
-            advice: "start it with x".into(),
-        };
-        assert_eq!(row(process(coreclr()), Some(Err(error(true)))).agent, "attachable");
-        let row = row(process(coreclr()), Some(Err(error(false))));
-        assert_eq!((row.agent, row.reason.as_deref()), ("launch-only", Some("start it with x")));
-        assert_eq!(row.runtime.as_ref().map(|runtime| runtime.tested), Some(Some(false)));
-        assert_eq!(row.kept, None);
-        assert!(table(&[row]).lines(Some(80)).iter().all(|line| line.chars().count() <= 80));
+    fn without_an_agent_a_row_says_what_to_do() {
+        let attachable = json(row("9.0.1", AgentState::Attachable));
+        assert_eq!(
+            (attachable.agent, attachable.reason.as_deref(), attachable.kept),
+            ("attachable", Some("load it with `redial attach 42`"), None)
+        );
+        assert_eq!(attachable.runtime.as_ref().map(|runtime| runtime.tested), Some(Some(false)));
+        let unknown = json(row("", AgentState::Refused("it is another user's".into())));
+        assert_eq!(unknown.runtime.as_ref().map(|runtime| runtime.tested), Some(None));
+        assert_eq!((unknown.agent, unknown.reason.as_deref()), ("refused", Some("it is another user's")));
     }
 
     #[test]
-    fn what_cannot_be_dialled_says_why() {
-        let aot = Found::Runtime(Runtime { kind: Kind::NativeAot, version: None });
-        let unreadable = Found::Unknown { why: "its memory map cannot be read".into(), likely: true };
-        for (found, agent, part) in [
-            (Found::None, "none", "not a .NET"),
-            (aot, "none", "ahead of time"),
-            (unreadable, "refused", "memory map"),
-        ] {
-            let row = row(process(found), None);
-            assert_eq!(row.agent, agent);
-            assert!(row.reason.as_deref().is_some_and(|reason| reason.contains(part)), "{:?}", row.reason);
-        }
+    fn the_table_has_what_there_is_to_tell() {
+        let stopped = row("9.0.1", AgentState::Stopped("it is stopped by a signal".into()));
+        let grouped = ProcessRow { group: Some("shop.service".into()), ..stopped };
+        let rows =
+            [row("8.0.31", AgentState::Attachable), row("8.0.31", AgentState::Loaded(facts())), grouped];
+        let rows = rows.map(json);
+        assert_eq!(
+            table(&rows[..1]).lines(None),
+            [
+                "PID  NAME      USER  RUNTIME         AGENT       COMMAND",
+                " 42  shop.dll  www   coreclr 8.0.31  attachable  dotnet shop.dll",
+            ]
+        );
+        let lines = table(&rows).lines(None);
+        assert!(lines[0].contains("GROUP") && lines[0].contains("CONTROL") && lines[0].contains("REASON"));
+        assert!(lines[2].contains("redial dial (pid 7)"), "{lines:#?}");
+        assert!(
+            lines[3].contains("shop.service") && lines[3].contains("coreclr 9.0.1, not tested"),
+            "{lines:#?}"
+        );
+        assert!(lines[3].contains("stopped  ") && lines[3].contains("by a signal"), "{lines:#?}");
     }
 }

@@ -3,6 +3,7 @@
 
 mod explain;
 mod hold;
+mod meant;
 mod wait;
 
 use super::{arguments, duration};
@@ -71,8 +72,9 @@ impl Wanted<'_> {
 
     fn turn(&self, mut session: Session) -> Result<Exit, Failure> {
         let waited = wait(&mut session, self.command()).map_err(|error| self.explain(&mut session, error))?;
-        let Reply::Dialled(report) = waited.reply else { return Err(session.wrong_reply().into()) };
-        let exit = outcome(report.accepted, &report.refused_by_reason, self.options.later);
+        let Reply::Dialled(mut report) = waited.reply else { return Err(session.wrong_reply().into()) };
+        self.say_what_was_meant(&mut session, &report.unmatched, &mut report.warnings);
+        let exit = outcome(&Sums::of(&report), self.options.later);
         let mut out = Out::new();
         if self.options.json {
             out.json(&DialledJson::new(self.pid, &report))?;
@@ -85,23 +87,25 @@ impl Wanted<'_> {
             }
         }
         out.flush()?;
-        if waited.interrupted {
-            let pid = self.pid;
-            sentence(match self.options.hold {
-                true => "it was done before it could be stopped; what it turned on goes off now".to_owned(),
-                false => {
-                    format!("it was done before it could be stopped; `redial undo {pid}` takes it back")
-                }
-            });
-        } else if self.options.hold && exit != Exit::Failed {
-            return hold::hold(session, self, exit);
+        match waited.interrupted {
+            true if self.options.hold => {
+                sentence("it was done before it could be stopped; what it turned on goes off now");
+                return hold::let_go(session, self, exit);
+            }
+            true => sentence(format!(
+                "it was done before it could be stopped; `redial undo {}` takes it back",
+                self.pid
+            )),
+            false if self.options.hold && exit != Exit::Failed => return hold::hold(session, self, exit),
+            false => {}
         }
         release(session)?;
         Ok(exit)
     }
 
     fn plan(&self, session: &mut Session) -> Result<Exit, Failure> {
-        let plan = match session.ask(Command::Plan { orders: self.orders.clone() }, &mut |_| {}) {
+        let asked = Command::Plan { orders: self.orders.clone(), stand: self.options.stand() };
+        let mut plan = match session.ask(asked, &mut |_| {}) {
             Ok(Reply::Plan(plan)) => plan,
             Ok(_) => return Err(session.wrong_reply().into()),
             Err(LinkError::Interrupted) => {
@@ -109,6 +113,9 @@ impl Wanted<'_> {
             }
             Err(error) => return Err(self.explain(session, error)),
         };
+        if !self.matches_nothing(&plan) {
+            self.say_what_was_meant(session, &plan.unmatched, &mut plan.warnings);
+        }
         let orders: Vec<String> = self.orders.iter().map(print_order).collect();
         let mut out = Out::new();
         if self.options.json {
@@ -123,8 +130,13 @@ impl Wanted<'_> {
             }
         }
         out.flush()?;
-        let suggestions = if plan.matched == 0 { self.suggestions(session) } else { vec![] };
-        let verdict = self.verdict(&plan, session.facts().holder.clone(), suggestions);
+        let holder = session.facts().holder.clone();
+        let nothing = self.matches_nothing(&plan) && (holder.is_none() || self.options.take);
+        let suggestions = match self.orders.first() {
+            Some(order) if nothing => meant::suggestions(session, order),
+            _ => vec![],
+        };
+        let verdict = self.verdict(&plan, holder, suggestions);
         verdict.map_err(|refusal| self.explain(session, LinkError::Refused(refusal)))
     }
 
@@ -138,11 +150,15 @@ impl Wanted<'_> {
         if let Some(holder) = holder.filter(|_| !self.options.take) {
             return Err(Refusal::ControlHeld(holder));
         }
-        if plan.matched == 0 && !self.options.later {
+        if self.matches_nothing(plan) {
             return Err(Refusal::NothingMatched { suggestions });
         }
-        let accepted = plan.to_request + plan.to_revert + plan.unchanged;
-        Ok(outcome(accepted, &plan.refused_by_reason, self.options.later))
+        Ok(outcome(&Sums::planned(plan), self.options.later))
+    }
+
+    /// Whether none of the orders would be set.
+    fn matches_nothing(&self, plan: &PlanReport) -> bool {
+        !self.options.later && plan.unmatched.len() == self.orders.len()
     }
 
     fn numbered(&self, at: usize, order: String) -> String {
@@ -200,14 +216,47 @@ pub fn release(mut session: Session) -> Result<(), LinkError> {
     }
 }
 
-/// What a turn amounts to. Copies without a body are nobody's fault, but a dial that turned nothing failed.
-pub fn outcome(accepted: u64, refused_by_reason: &[(Reason, u64)], later: bool) -> Exit {
-    let refused = refused_by_reason.iter().any(|(_, number)| *number > 0);
-    match (accepted, refused) {
-        (0, false) if later => Exit::Done,
-        (0, _) => Exit::Failed,
-        (_, false) => Exit::Done,
-        (_, true) => Exit::Partly,
+/// What a turn did, in numbers, or would do.
+pub struct Sums {
+    matched: u64,
+    accepted: u64,
+    refused: u64,
+    /// Orders that were not set.
+    unmatched: usize,
+}
+
+impl Sums {
+    /// What it did.
+    pub fn of(report: &DialReport) -> Sums {
+        let refused = sum(&report.refused_by_reason);
+        Sums {
+            matched: report.matched,
+            accepted: report.accepted,
+            refused,
+            unmatched: report.unmatched.len(),
+        }
+    }
+
+    fn planned(plan: &PlanReport) -> Sums {
+        let accepted = plan.to_request + plan.to_revert + plan.unchanged;
+        let refused = sum(&plan.refused_by_reason);
+        Sums { matched: plan.matched, accepted, refused, unmatched: plan.unmatched.len() }
+    }
+}
+
+fn sum(by_reason: &[(Reason, u64)]) -> u64 {
+    by_reason.iter().map(|(_, number)| number).sum()
+}
+
+/// What a turn amounts to; with `later` all orders were set. Copies without a body are nobody's fault, but a dial that
+/// turned nothing failed, unless there was nothing to turn: then it took the place of an order that stood.
+pub fn outcome(sums: &Sums, later: bool) -> Exit {
+    let all = sums.refused == 0 && (later || sums.unmatched == 0);
+    match sums.accepted {
+        0 if sums.refused > 0 => Exit::Failed,
+        0 if !later && sums.matched > 0 => Exit::Failed,
+        _ if all => Exit::Done,
+        _ => Exit::Partly,
     }
 }
 

@@ -1,7 +1,7 @@
 //! `redial undo`: takes the last change of the orders back, whoever made it.
 
 use super::arguments;
-use super::turn::{catch_interrupts, outcome, release, wait};
+use super::turn::{Sums, catch_interrupts, outcome, release, wait};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::output::json::UndoneJson;
@@ -30,7 +30,7 @@ pub fn run(arguments: &arguments::Undo) -> Result<Exit, Failure> {
     }
     release(session)?;
     // The orders are as they were, even where none of them matches anything.
-    Ok(outcome(report.accepted, &report.refused_by_reason, true))
+    Ok(outcome(&Sums::of(&report), true))
 }
 
 fn undone(what: &AuditEntry) -> String {

@@ -70,6 +70,11 @@ impl Workers {
         self.send(Command::Connect { connection, process });
     }
 
+    /// Loads the agent into the process of a connection, and connects.
+    pub fn attach(&mut self, connection: ConnectionId) {
+        self.send(Command::Attach(connection));
+    }
+
     /// Tries a lost connection again now.
     pub fn retry(&mut self, connection: ConnectionId) {
         self.send(Command::Retry(connection));

@@ -6,6 +6,7 @@ use super::discover::{self, Found};
 use super::error::LinkError;
 use super::session::Session;
 use redial_protocol::transport::{self, ConnectError};
+use std::time::Duration;
 
 /// Connects to the agent in process `pid` and says hello as `program` ("redial dial").
 pub fn open(pid: u32, program: &str) -> Result<Session, LinkError> {
@@ -20,7 +21,18 @@ fn explain(pid: u32, error: ConnectError) -> LinkError {
         ConnectError::NoSuchProcess { .. } => LinkError::NoProcess(pid),
         ConnectError::NoAgent { .. } => without_agent(pid, discover::one(pid)),
         ConnectError::NotAllowed { why, .. } => LinkError::NotAllowed { pid, why },
-        error => LinkError::Connect { pid, why: error.to_string() },
+        error => match discover::halted(pid) {
+            Some(halt) => LinkError::Halted { pid, why: halt.to_string() },
+            None => LinkError::Connect { pid, why: error.to_string() },
+        },
+    }
+}
+
+/// The error for an agent that said nothing for so long, or why it cannot.
+pub fn silent(pid: u32, patience: Duration) -> LinkError {
+    match discover::halted(pid) {
+        Some(halt) => LinkError::Halted { pid, why: halt.to_string() },
+        None => LinkError::Silent { pid, seconds: patience.as_secs() },
     }
 }
 
@@ -29,9 +41,9 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
     let Some(process) = process else { return LinkError::NoProcess(pid) };
     let name = process.name;
     match process.runtime {
-        Found::Runtime(runtime) => match runtime.kind.obstacle() {
-            None => without_agent_yet(pid, name, attach::obstacle(pid, &runtime)),
-            Some(why) => LinkError::Unsuitable { pid, name, why: why.to_owned() },
+        Found::Runtime(runtime) => match runtime.obstacle() {
+            None => LinkError::NoAgent { pid, name, obstacle: attach::obstacle(pid, &runtime) },
+            Some(why) => LinkError::Unsuitable { pid, name, why },
         },
         Found::None => LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() },
         Found::Unknown { why, likely: true } => LinkError::NotAllowed { pid, why },
@@ -41,29 +53,29 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
     }
 }
 
-/// A process that could have one: whether it can be attached now, or why not.
-fn without_agent_yet(pid: u32, name: String, obstacle: Option<String>) -> LinkError {
-    const START: &str = "start it with `redial run -- COMMAND`";
-    let advice = match &obstacle {
-        None => format!("load it with `redial attach {pid}`"),
-        Some(why) => format!("{START} ({why})"),
-    };
-    LinkError::NoAgent { pid, name, attachable: obstacle.is_none(), advice }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::exit::Exit;
     use crate::link::discover::Process;
     use crate::link::discover::runtime::{Kind, Runtime};
+    use redial_protocol::ids::ProcessKey;
 
     fn process(runtime: Found) -> Option<Process> {
-        Some(Process { pid: 7, name: "shop".into(), user: None, group: None, command: None, runtime })
+        Some(Process {
+            key: ProcessKey { pid: 7, start: 1 },
+            name: "shop".into(),
+            user: None,
+            group: None,
+            command: None,
+            runtime,
+            halted: None,
+            ended: false,
+        })
     }
 
     fn found(kind: Kind) -> Found {
-        Found::Runtime(Runtime { kind, version: None })
+        Found::Runtime(Runtime::new(kind, None))
     }
 
     #[test]
@@ -92,11 +104,16 @@ mod tests {
 
     #[test]
     fn what_can_be_attached_says_so() {
-        let error = without_agent_yet(7, "shop".into(), None);
-        assert!(error.to_string().ends_with("load it with `redial attach 7`"), "{error}");
-        let error = without_agent_yet(7, "shop".into(), Some("it is too old".into()));
-        assert!(error.to_string().ends_with("`redial run -- COMMAND` (it is too old)"), "{error}");
-        assert!(matches!(error, LinkError::NoAgent { attachable: false, .. }));
+        let error = |obstacle| LinkError::NoAgent { pid: 7, name: "shop".into(), obstacle }.to_string();
+        assert_eq!(error(None), "process 7 (shop) runs without the agent; load it with `redial attach 7`");
+        let old = error(Some(attach::Obstacle::Start("it is too old".into())));
+        assert!(old.ends_with("start it with `redial run -- COMMAND` (it is too old)"), "{old}");
+    }
+
+    #[test]
+    fn only_who_can_answer_is_called_silent() {
+        let error = silent(std::process::id(), Duration::from_secs(5));
+        assert!(matches!(error, LinkError::Silent { seconds: 5, .. }), "{error}");
     }
 
     #[test]

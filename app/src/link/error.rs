@@ -1,6 +1,7 @@
 //! What can go wrong on the way to an agent, each with its exit code.
 #![forbid(unsafe_code)]
 
+use super::attach::Obstacle;
 use crate::exit::{Exit, Failure};
 use crate::output::words;
 use redial_protocol::PROTOCOL_VERSION;
@@ -23,16 +24,14 @@ pub enum LinkError {
         why: String,
     },
     /// A .NET process without an agent.
-    #[error("process {pid} ({name}) runs without the agent; {advice}")]
+    #[error("process {pid} ({name}) runs without the agent; {}", Obstacle::advice(.obstacle.as_ref(), *.pid))]
     NoAgent {
         /// Process id.
         pid: u32,
         /// Its program.
         name: String,
-        /// Whether `redial attach` can load it now, as far as can be told without asking.
-        attachable: bool,
-        /// What to do.
-        advice: String,
+        /// Why `redial attach` cannot load it now; None when it can, as far as can be told without asking.
+        obstacle: Option<Obstacle>,
     },
     /// This user may not connect.
     #[error("process {pid} may not be dialled by this user: {why}")]
@@ -86,6 +85,14 @@ pub enum LinkError {
         pid: u32,
         /// The time waited.
         seconds: u64,
+    },
+    /// No answer, and none can come.
+    #[error("process {pid} does not answer: {why}")]
+    Halted {
+        /// Process id.
+        pid: u32,
+        /// Why: it is stopped, or paused in a debugger.
+        why: String,
     },
     /// Bytes that make no sense.
     #[error("what answers for process {pid} does not speak Redial's protocol: {why}")]
@@ -147,6 +154,7 @@ impl LinkError {
             | LinkError::Version { .. }
             | LinkError::Closed { .. }
             | LinkError::Silent { .. }
+            | LinkError::Halted { .. }
             | LinkError::Garbled { .. } => Exit::Failed,
         }
     }

@@ -8,6 +8,7 @@ pub mod error;
 mod ipc;
 pub mod launch;
 pub mod library;
+pub mod look;
 mod reader;
 pub mod session;
 mod wire;

@@ -1,6 +1,7 @@
 //! One conversation with an agent: hello, requests with their replies, and the event stream.
 #![forbid(unsafe_code)]
 
+use super::connect;
 use super::error::LinkError;
 use super::wire::{Heard, PING_ID, Wire};
 use redial_protocol::PROTOCOL_VERSION;
@@ -74,7 +75,7 @@ impl Session {
                 Ok(Session { wire, facts, queued: VecDeque::new(), last_id: PING_ID })
             }
             Some(_) => Err(wire.garbled("its first message is no hello")),
-            None => Err(LinkError::Silent { pid, seconds: patience.as_secs() }),
+            None => Err(connect::silent(pid, patience)),
         }
     }
 
@@ -213,7 +214,7 @@ impl Session {
     }
 
     fn silent(&self) -> LinkError {
-        LinkError::Silent { pid: self.pid(), seconds: REPLY_PATIENCE.as_secs() }
+        connect::silent(self.pid(), REPLY_PATIENCE)
     }
 
     fn unasked(&self) -> LinkError {

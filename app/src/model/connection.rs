@@ -36,6 +36,8 @@ use std::time::Duration;
 pub enum Status {
     /// On the way to the first hello.
     Connecting,
+    /// The agent is being loaded into the process.
+    Attaching,
     /// The agent answers.
     Live,
     /// The session ended.
@@ -54,7 +56,7 @@ impl Status {
     pub fn retry_at(&self) -> Option<Duration> {
         match self {
             Status::Lost { retry: Retry::After(wait), since, .. } => Some(*since + *wait),
-            Status::Lost { .. } | Status::Connecting | Status::Live => None,
+            Status::Lost { .. } | Status::Connecting | Status::Attaching | Status::Live => None,
         }
     }
 
@@ -62,7 +64,7 @@ impl Status {
     pub fn retry(&self) -> Option<Retry> {
         match self {
             Status::Lost { retry, .. } => Some(*retry),
-            Status::Connecting | Status::Live => None,
+            Status::Connecting | Status::Attaching | Status::Live => None,
         }
     }
 }
@@ -101,6 +103,8 @@ pub struct Connection {
     pub status: Status,
     /// Why the last session ended, as long as there is no other: also while the next one is tried.
     pub loss: Option<String>,
+    /// Why the agent could not be loaded into the process, when that was tried last.
+    pub not_attached: Option<String>,
     /// What the agent said of itself in its last hello.
     pub facts: Option<Box<AgentFacts>>,
     /// The agent's last account of itself: memory, budgets, audit.
@@ -145,6 +149,7 @@ impl Connection {
             name: name.into(),
             status: Status::Connecting,
             loss: None,
+            not_attached: None,
             facts: None,
             agent: None,
             holder: None,
@@ -272,7 +277,9 @@ impl Connection {
     pub fn obstacle(&self) -> Option<&str> {
         match &self.status {
             Status::Live => None,
-            Status::Connecting => Some(self.loss.as_deref().unwrap_or("the agent has not answered yet")),
+            Status::Connecting | Status::Attaching => {
+                Some(self.loss.as_deref().unwrap_or("the agent has not answered yet"))
+            }
             Status::Lost { why, .. } => Some(why),
         }
     }

@@ -46,8 +46,12 @@ pub enum AgentState {
     Unknown,
     /// The agent answers: it can be connected to.
     Loaded(Box<AgentFacts>),
-    /// It runs without the agent; the sentence says what to do.
+    /// It runs without the agent, which can be loaded into it now.
+    Attachable,
+    /// It runs without the agent, which can only be there from its start; the sentence says why, and what to do.
     LaunchOnly(String),
+    /// It is stopped, or paused in a debugger; the sentence says which. Nothing can be asked of it until it goes on.
+    Stopped(String),
     /// This user may not look, or the agent does not answer; the sentence says why.
     Refused(String),
     /// It can never be dialled; the sentence says why.
@@ -65,7 +69,9 @@ impl AgentState {
         match self {
             AgentState::Unknown => "looking…",
             AgentState::Loaded(_) => "loaded",
+            AgentState::Attachable => "attachable",
             AgentState::LaunchOnly(_) => "launch-only",
+            AgentState::Stopped(_) => "stopped",
             AgentState::Refused(_) => "refused",
             AgentState::None(_) => "none",
         }
@@ -76,7 +82,9 @@ impl AgentState {
         match self {
             AgentState::Unknown => "it was not looked at yet",
             AgentState::Loaded(_) => "the agent is in it; its methods can be dialled",
+            AgentState::Attachable => "it runs without the agent, which can be loaded into it now",
             AgentState::LaunchOnly(_) => WITHOUT_AGENT,
+            AgentState::Stopped(_) => "it is stopped, or paused in a debugger",
             AgentState::Refused(_) => "it cannot be looked at",
             AgentState::None(_) => "it can never be dialled",
         }
@@ -85,8 +93,11 @@ impl AgentState {
     /// The sentence to act on, where there is one.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            AgentState::Unknown | AgentState::Loaded(_) => None,
-            AgentState::LaunchOnly(why) | AgentState::Refused(why) | AgentState::None(why) => Some(why),
+            AgentState::Unknown | AgentState::Loaded(_) | AgentState::Attachable => None,
+            AgentState::LaunchOnly(why)
+            | AgentState::Stopped(why)
+            | AgentState::Refused(why)
+            | AgentState::None(why) => Some(why),
         }
     }
 }
@@ -241,10 +252,12 @@ fn concerns(row: &ProcessRow) -> bool {
 fn rank(row: &ProcessRow) -> u8 {
     match row.agent {
         AgentState::Loaded(_) => 0,
-        AgentState::LaunchOnly(_) => 1,
-        AgentState::Unknown => 2,
-        AgentState::Refused(_) => 3,
-        AgentState::None(_) => 4,
+        AgentState::Attachable => 1,
+        AgentState::LaunchOnly(_) => 2,
+        AgentState::Unknown => 3,
+        AgentState::Stopped(_) => 4,
+        AgentState::Refused(_) => 5,
+        AgentState::None(_) => 6,
     }
 }
 

@@ -88,6 +88,10 @@ pub enum Told {
     Connecting,
     /// The agent said hello. Rows of an earlier session are void: the agent sends them anew.
     Connected(Box<AgentFacts>),
+    /// The agent is being loaded into the process.
+    Attaching,
+    /// It could not be, as a sentence.
+    NotAttached(String),
     /// The session ended, or could not begin.
     Lost {
         /// Why, as a sentence.

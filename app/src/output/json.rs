@@ -16,7 +16,7 @@ mod turns;
 
 pub use agent::{AgentJson, AuditJson};
 pub use modules::ModulesJson;
-pub use turns::{DialledJson, PlanJson, UndoneJson};
+pub use turns::{DialledJson, LetGoJson, PlanJson, UndoneJson};
 
 /// An opaque id as `0x…`.
 pub fn hex(id: u64) -> String {
@@ -45,6 +45,13 @@ pub struct ControlJson {
     program: String,
 }
 
+impl ControlJson {
+    /// The same for people: `redial dial (pid 7)`.
+    pub fn words(&self) -> String {
+        format!("{} (pid {})", self.program, self.pid)
+    }
+}
+
 impl From<&Holder> for ControlJson {
     fn from(holder: &Holder) -> Self {
         ControlJson { pid: holder.pid, program: holder.program.clone() }
@@ -55,7 +62,7 @@ impl From<&Holder> for ControlJson {
 #[derive(Debug, Serialize)]
 pub struct RuntimeJson {
     /// `coreclr`, `framework`, `nativeaot`, `mono` or `unknown`.
-    pub kind: &'static str,
+    pub kind: String,
     /// `8.0.31`.
     pub version: Option<String>,
     /// Whether this runtime is one Redial is tested on; null when the version is not known.
@@ -75,7 +82,7 @@ pub struct ProcessJson {
     pub user: Option<String>,
     /// Its runtime, if it has one.
     pub runtime: Option<RuntimeJson>,
-    /// `loaded attachable launch-only none refused`.
+    /// `loaded attachable launch-only none refused stopped`.
     pub agent: &'static str,
     /// Who holds control.
     pub control: Option<ControlJson>,

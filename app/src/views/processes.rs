@@ -159,7 +159,8 @@ fn line(painter: &egui::Painter, at: egui::Pos2, width: f32, parts: &[(&str, f32
 fn dot(agent: &AgentState, palette: &Palette) -> (Color32, bool) {
     match agent {
         AgentState::Loaded(_) => (palette.live, true),
-        AgentState::LaunchOnly(_) => (palette.weak, false),
+        AgentState::Attachable => (palette.live, false),
+        AgentState::LaunchOnly(_) | AgentState::Stopped(_) => (palette.weak, false),
         AgentState::Unknown | AgentState::None(_) => (palette.weak, false),
         AgentState::Refused(_) => (palette.bad, false),
     }

@@ -48,6 +48,7 @@ variants!(
         Unsubscribe,
         ReleaseControl,
         Ping,
+        LetGo,
         TakeBack,
     }
 );
@@ -59,7 +60,7 @@ variants!(
 variants!(
     REPLIES,
     reply_name,
-    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused }
+    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused, LetGo }
 );
 variants!(
     REFUSALS,
@@ -189,6 +190,7 @@ fn dial_report() -> DialReport {
         }],
         shared: vec![shared()],
         warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+        unmatched: vec![3, 300],
         change: 17,
     }
 }
@@ -225,7 +227,7 @@ pub fn commands() -> Vec<Command> {
             stand: Stand::KeptFor { ms: 60_000 },
         },
         Command::RequestRevert { patterns: vec!["*".into(), "Shop!*".into()], take: true },
-        Command::Plan { orders: orders() },
+        Command::Plan { orders: orders(), stand: Stand::Held },
         Command::Undo { take: true },
         Command::Cancel { request: 0x0a0b },
         Command::Orders,
@@ -235,6 +237,7 @@ pub fn commands() -> Vec<Command> {
         Command::Unsubscribe,
         Command::ReleaseControl,
         Command::Ping,
+        Command::LetGo,
         Command::TakeBack { change: 0x0c0d, take: true },
     ]
 }
@@ -289,6 +292,7 @@ pub fn replies() -> Vec<Reply> {
             expected_clr_bytes: 8,
             expected_agent_bytes: 9,
             warnings: vec!["Shop.Cart.* matches nothing yet".into()],
+            unmatched: vec![1],
         }),
         Reply::Undone { what: audit_entry(), report: dial_report() },
         Reply::Orders {
@@ -299,6 +303,7 @@ pub fn replies() -> Vec<Reply> {
                 .collect(),
             undoable: 2,
         },
+        Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),

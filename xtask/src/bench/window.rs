@@ -24,7 +24,7 @@ const SETTLE: Duration = Duration::from_secs(8);
 
 /// Measures all of it.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut figures = frames(bench)?;
+    let mut figures = own_benchmark(bench, &[])?;
     match Screen::start()? {
         Some(screen) => figures.extend(idle(bench, &screen)?),
         None => figures.push(Figure::skipped("an idle window", "skipped: there is no Xvfb here")),
@@ -32,10 +32,11 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What the benchmark of the program's own says.
-fn frames(bench: &Bench) -> Result<Vec<Figure>> {
+/// What the benchmark of the program's own says, with more arguments.
+pub fn own_benchmark(bench: &Bench, more: &[&str]) -> Result<Vec<Figure>> {
     let mut arguments =
         vec!["run", "--release", "--quiet", "--package", "redial-window-bench", "--", "--tabs"];
+    arguments.extend(more);
     if bench.quick {
         arguments.push("--quick");
     }

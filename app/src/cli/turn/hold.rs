@@ -5,9 +5,10 @@ use crate::exit::{Exit, Failure};
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
 use crate::model::dials::{Change, Dials};
-use crate::output::sentence;
+use crate::output::json::LetGoJson;
+use crate::output::{Out, sentence, turns};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Event, StatusRow};
+use redial_protocol::message::{Command, Event, Reply, StatusRow};
 use redial_protocol::order::Order;
 use redial_protocol::state::State;
 use std::time::Instant;
@@ -15,7 +16,7 @@ use std::time::Instant;
 /// Milliseconds between folds that nobody looks at.
 const HOLD_INTERVAL_MS: u32 = 60_000;
 
-/// Stays until Ctrl-C; the dials are reverted by the agent when the session ends.
+/// Stays until Ctrl-C, then turns the dials off and says so. The agent does that also whenever the session ends.
 pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exit, Failure> {
     session.keep_alive(PING_EVERY)?;
     // Only for the words about control and the end of the process: the numbers are `watch`'s.
@@ -25,7 +26,7 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exi
     };
     let pattern = only.map(|order| order.pattern.clone());
     match session.tell(Command::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS }) {
-        Err(LinkError::Interrupted) => return Ok(exit),
+        Err(LinkError::Interrupted) => return let_go(session, wanted, exit),
         told => told?,
     }
     let mut held = Held { only, dials: Dials::default(), on: true, news: true };
@@ -44,10 +45,25 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exi
             }
             Ok(Some(event)) => held.apply(event),
             Ok(None) => held.judge(&wanted.name),
-            Err(LinkError::Interrupted) => return Ok(exit),
+            Err(LinkError::Interrupted) => return let_go(session, wanted, exit),
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Ends what is held, and says what became of it by the agent's numbers.
+pub fn let_go(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exit, Failure> {
+    let Reply::LetGo { reverted, stay, remaining } = session.ask(Command::LetGo, &mut |_| {})? else {
+        return Err(session.wrong_reply().into());
+    };
+    let pid = wanted.pid;
+    let mut out = Out::new();
+    match wanted.options.json {
+        true => out.json(&LetGoJson { pid, reverted, stay, remaining })?,
+        false => out.line(&turns::let_go(pid, reverted, stay, remaining))?,
+    }
+    out.flush()?;
+    Ok(if remaining == 0 { exit } else { Exit::Partly })
 }
 
 /// The rows of what is held, to notice when others turn all of it off. Of several orders: all that is dialled, because

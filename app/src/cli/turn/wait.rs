@@ -1,5 +1,6 @@
 //! Waiting for a turn: how far it is, on a terminal, and Ctrl-C, which takes it back.
 
+use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::output::{sentence, words};
@@ -36,7 +37,7 @@ pub fn wait(session: &mut Session, command: Command) -> Result<Waited, LinkError
             }
             Ok(Some(Event::Progress { id, done, total })) if id == request => progress.show(done, total),
             Ok(Some(_)) => {}
-            Ok(None) => return Err(LinkError::Silent { pid: session.pid(), seconds: PATIENCE.as_secs() }),
+            Ok(None) => return Err(connect::silent(session.pid(), PATIENCE)),
             Err(LinkError::Interrupted) => {
                 interrupted = true;
                 drop(std::mem::replace(&mut progress, Progress::silent()));

@@ -47,8 +47,7 @@ pub enum AttachError {
     },
     /// The port does not answer even a question that changes nothing. Nothing was asked for.
     #[error(
-        "the runtime of process {pid} ({name}) did not answer within {seconds} s: it may be stopped, or paused in a \
-         debugger; nothing was changed"
+        "the runtime of process {pid} ({name}) did not answer within {seconds} s: {why}; nothing was changed"
     )]
     Silent {
         /// Process id.
@@ -57,6 +56,8 @@ pub enum AttachError {
         name: String,
         /// The time waited.
         seconds: u64,
+        /// Why, as far as can be told.
+        why: String,
     },
     /// The port took the request and did not answer it.
     #[error(

@@ -26,6 +26,30 @@ pub fn linked_runtime(path: &Path) -> Option<Kind> {
     }
 }
 
+/// The processor that a program file or library is built for, where it is not this program's.
+pub fn foreign_processor(path: &Path) -> Option<String> {
+    let mut head = [0u8; 20];
+    File::open(path).ok()?.read_exact_at(&mut head, 0).ok()?;
+    processor(&head).filter(|name| name != std::env::consts::ARCH)
+}
+
+/// The processor in the header of an ELF file (e_ident, e_machine at 0x12; numbers of the System V ABI's registry).
+fn processor(head: &[u8]) -> Option<String> {
+    if !head.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let name = match u16_at(head, 0x12)? {
+        3 => "x86",
+        40 => "arm",
+        62 => "x86_64",
+        183 => "aarch64",
+        243 => "riscv64",
+        258 => "loongarch64",
+        other => return Some(format!("processor {other}")),
+    };
+    Some(name.to_owned())
+}
+
 /// The string table of `.dynsym` (System V ABI, "Section Header": e_shoff at 0x28, e_shentsize at 0x3a, e_shnum at
 /// 0x3c; in a section header sh_type at 4, sh_offset at 0x18, sh_size at 0x20, sh_link at 0x28).
 fn dynamic_strings(read: impl Fn(u64, &mut [u8]) -> Option<()>) -> Option<Vec<u8>> {
@@ -86,6 +110,15 @@ mod tests {
         let strings = strings_of(&program).expect("this test program is a dynamic ELF");
         assert!(strings.split(|byte| *byte == 0).any(|name| name == b"malloc"));
         assert_eq!(linked_runtime(&std::env::current_exe().expect("path")), None, "this is no .NET program");
+    }
+
+    #[test]
+    fn processors_are_told_by_the_header() {
+        assert_eq!(foreign_processor(&std::env::current_exe().expect("path")), None);
+        let head = |machine: u8| [&b"\x7fELF\x01\x01"[..], &[0; 12], &[machine, 0]].concat();
+        assert_eq!(processor(&head(3)).as_deref(), Some("x86"));
+        assert_eq!(processor(&head(21)).as_deref(), Some("processor 21"));
+        assert_eq!((processor(b"#!/bin/sh"), processor(&head(3)[..19])), (None, None));
     }
 
     #[test]

@@ -26,8 +26,8 @@ impl Kind {
         }
     }
 
-    /// Why the agent can never be loaded into it; None where it can.
-    pub fn obstacle(self) -> Option<&'static str> {
+    /// Why the agent can never be loaded into any of it; None where it can.
+    fn obstacle(self) -> Option<&'static str> {
         match self {
             Kind::CoreClr | Kind::Framework => None,
             Kind::NativeAot => Some("it was compiled ahead of time and has no JIT to recompile methods"),
@@ -43,6 +43,24 @@ pub struct Runtime {
     pub kind: Kind,
     /// `8.0.31`, as far as it can be told from outside.
     pub version: Option<String>,
+    /// The processor it is built for, where that is not this program's: `x86`, `arm64`.
+    pub foreign: Option<String>,
+}
+
+impl Runtime {
+    /// One built for this program's processor.
+    pub fn new(kind: Kind, version: Option<&str>) -> Runtime {
+        Runtime { kind, version: version.map(str::to_owned), foreign: None }
+    }
+
+    /// Why the agent can never be loaded into it; None where it can.
+    pub fn obstacle(&self) -> Option<String> {
+        if let Some(why) = self.kind.obstacle() {
+            return Some(why.to_owned());
+        }
+        let built = self.foreign.as_ref()?;
+        Some(format!("its runtime is built for {built}, the agent for {}", std::env::consts::ARCH))
+    }
 }
 
 /// Runtimes the tests of this project run on, as `major.minor`.
@@ -65,39 +83,37 @@ pub fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The runtime a set of mapped files is a sign of.
-pub fn recognise<'a>(files: impl Iterator<Item = &'a str>) -> Option<Runtime> {
+/// The runtime a set of mapped files is a sign of, and the file that is it.
+pub fn recognise<'a>(files: impl Iterator<Item = &'a str>) -> Option<(Runtime, &'a str)> {
     let mut mono = None;
     for path in files {
         let (folder, file) = path.rsplit_once(['/', '\\']).unwrap_or(("", path));
         let last = folder.rsplit(['/', '\\']).next().unwrap_or_default();
-        match file.to_ascii_lowercase().as_str() {
-            "libcoreclr.so" | "coreclr.dll" => {
-                return Some(Runtime { kind: Kind::CoreClr, version: version_of(last) });
-            }
-            "clr.dll" | "mscorwks.dll" => {
-                let version = last.strip_prefix(['v', 'V']).and_then(version_of);
-                return Some(Runtime { kind: Kind::Framework, version });
-            }
-            name if name.starts_with("libmonosgen-")
-                || name.starts_with("mono-2.0-")
-                || name == "mono-sgen" =>
-            {
-                mono = Some(Runtime { kind: Kind::Mono, version: None });
-            }
-            _ => {}
+        // Most files are none of these, so that nothing is copied for them.
+        let is = |name: &str| file.eq_ignore_ascii_case(name);
+        let begins =
+            |name: &str| file.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
+        if is("libcoreclr.so") || is("coreclr.dll") {
+            return Some((Runtime::new(Kind::CoreClr, version_of(last)), path));
+        }
+        if is("clr.dll") || is("mscorwks.dll") {
+            let version = last.strip_prefix(['v', 'V']).and_then(version_of);
+            return Some((Runtime::new(Kind::Framework, version), path));
+        }
+        if begins("libmonosgen-") || begins("mono-2.0-") || is("mono-sgen") {
+            mono = Some((Runtime::new(Kind::Mono, None), path));
         }
     }
     mono
 }
 
 /// A folder name that is a version: `8.0.31`, `10.0.0-rc.1.25451.107`.
-fn version_of(folder: &str) -> Option<String> {
+fn version_of(folder: &str) -> Option<&str> {
     let numbers = folder.split(['-', '+']).next().unwrap_or_default();
     let mut parts = numbers.split('.');
     let whole =
         parts.clone().count() >= 2 && parts.all(|part| !part.is_empty() && part.parse::<u32>().is_ok());
-    whole.then(|| folder.to_owned())
+    whole.then_some(folder)
 }
 
 #[cfg(test)]
@@ -112,13 +128,17 @@ mod tests {
 ";
 
     fn found(path: &str) -> Option<Runtime> {
-        recognise([path].into_iter())
+        recognise([path].into_iter()).map(|(runtime, file)| {
+            assert_eq!(file, path);
+            runtime
+        })
     }
 
     #[test]
     fn coreclr_is_told_with_its_version_from_maps() {
-        let runtime = recognise(mapped_files(MAPS)).expect("there is one");
-        assert_eq!(runtime, Runtime { kind: Kind::CoreClr, version: Some("8.0.31".into()) });
+        let (runtime, file) = recognise(mapped_files(MAPS)).expect("there is one");
+        assert_eq!(runtime, Runtime::new(Kind::CoreClr, Some("8.0.31")));
+        assert_eq!(file, "/usr/share/dot net/shared/Microsoft.NETCore.App/8.0.31/libcoreclr.so");
     }
 
     #[test]
@@ -145,6 +165,16 @@ mod tests {
         for word in ["", "8", "8.", "lib.so", "8.x", ".8"] {
             assert_eq!(version_of(word), None, "{word}");
         }
+    }
+
+    #[test]
+    fn what_can_never_be_dialled_says_why() {
+        assert_eq!(Runtime::new(Kind::CoreClr, None).obstacle(), None);
+        assert_eq!(Runtime::new(Kind::Framework, None).obstacle(), None);
+        let foreign = Runtime { foreign: Some("x86".into()), ..Runtime::new(Kind::CoreClr, None) };
+        assert!(foreign.obstacle().is_some_and(|why| why.contains("built for x86, the agent for")));
+        let aot = Runtime { kind: Kind::NativeAot, ..foreign };
+        assert!(aot.obstacle().is_some_and(|why| why.contains("ahead of time")));
     }
 
     #[test]

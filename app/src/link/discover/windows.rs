@@ -1,15 +1,36 @@
 //! Processes of Windows: sysinfo for the list, the Tool Help functions for the modules of each.
 
-use super::runtime;
-use super::{Found, Process, group};
+use super::runtime::{self, Runtime};
+use super::{Found, Halt, Process, Sight, group};
+use redial_protocol::ids::ProcessKey;
 use redial_protocol::process;
 use std::io;
 use std::path::{Path, PathBuf};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
-pub(super) fn all() -> io::Result<Vec<Process>> {
-    let system = refreshed(ProcessesToUpdate::All)?;
-    Ok(system.processes().values().map(describe).collect())
+pub(super) fn sights() -> io::Result<Vec<Sight>> {
+    let mut system = System::new().map_err(|error| io::Error::other(format!("{error:?}")))?;
+    let what = ProcessRefreshKind::nothing().with_memory();
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
+    let sight = |found: &sysinfo::Process| {
+        Some(Sight {
+            key: key(found.pid().as_u32())?,
+            // A runtime that is loaded takes address space.
+            mark: Some(found.virtual_memory()),
+            halted: false,
+            ended: false,
+        })
+    };
+    Ok(system.processes().values().filter_map(sight).collect())
+}
+
+/// Pid and start time; 0 where the process is there and says no more. None when it is gone.
+fn key(pid: u32) -> Option<ProcessKey> {
+    match process::key_of(pid) {
+        Ok(key) => Some(key),
+        Err(process::ProcessError::NoSuchProcess { .. }) => None,
+        Err(_) => Some(ProcessKey { pid, start: 0 }),
+    }
 }
 
 pub(super) fn pids() -> io::Result<Vec<u32>> {
@@ -19,8 +40,27 @@ pub(super) fn pids() -> io::Result<Vec<u32>> {
 }
 
 pub(super) fn one(pid: u32) -> Option<Process> {
-    let system = refreshed(ProcessesToUpdate::Some(&[Pid::from_u32(pid)])).ok()?;
-    system.process(Pid::from_u32(pid)).map(describe)
+    let sight = Sight { key: key(pid)?, mark: None, halted: false, ended: false };
+    Looker::new(std::iter::once(pid)).look(sight, None)
+}
+
+/// Looks at processes whose names and command lines it asked for all at once.
+pub(super) struct Looker(Option<System>);
+
+impl Looker {
+    pub(super) fn new(pids: impl Iterator<Item = u32>) -> Looker {
+        let pids: Vec<Pid> = pids.map(Pid::from_u32).collect();
+        Looker(refreshed(ProcessesToUpdate::Some(&pids)).ok())
+    }
+
+    pub(super) fn look(&self, sight: Sight, _before: Option<&Process>) -> Option<Process> {
+        describe(sight.key, self.0.as_ref()?.process(Pid::from_u32(sight.key.pid))?)
+    }
+}
+
+/// A suspended process is not told from one that waits.
+pub(super) fn halted(_pid: u32) -> Option<Halt> {
+    None
 }
 
 pub(super) fn runs(pid: u32) -> bool {
@@ -52,25 +92,38 @@ fn refreshed(which: ProcessesToUpdate<'_>) -> io::Result<System> {
     Ok(system)
 }
 
-fn describe(found: &sysinfo::Process) -> Process {
-    let pid = found.pid().as_u32();
+fn describe(key: ProcessKey, found: &sysinfo::Process) -> Option<Process> {
+    let pid = key.pid;
     let name = found.name().to_string_lossy().into_owned();
     let arguments: Vec<String> = found.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let runtime = match modules::files(pid) {
-        Ok(files) => runtime::recognise(files.iter().map(String::as_str)).map_or(Found::None, Found::Runtime),
+        Ok(files) => match runtime::recognise(files.iter().map(String::as_str)) {
+            Some((found, _)) => Found::Runtime(Runtime {
+                foreign: modules::is_32_bit(pid).then(|| "x86".to_owned()),
+                ..found
+            }),
+            None => Found::None,
+        },
+        Err(_) if key_is_gone(key) => return None,
         Err(error) => {
             let likely = name.eq_ignore_ascii_case("dotnet.exe") || name.eq_ignore_ascii_case("w3wp.exe");
             Found::Unknown { why: format!("its modules cannot be listed: {error}"), likely }
         }
     };
-    Process {
-        pid,
+    Some(Process {
+        key,
         user: process::owner_of(pid).ok().map(|owner| accounts::name(&owner.sid).unwrap_or(owner.sid)),
         group: group::from_worker_command(&name, &arguments),
         command: Some(arguments.join(" ")).filter(|command| !command.is_empty()),
         runtime,
+        halted: None,
+        ended: false,
         name,
-    }
+    })
+}
+
+fn key_is_gone(before: ProcessKey) -> bool {
+    key(before.pid).is_none_or(|now| now != before)
 }
 
 /// Names of accounts (sddl.h, winbase.h).
@@ -158,6 +211,26 @@ mod modules {
         fn Module32FirstW(snapshot: Handle, entry: *mut Entry) -> i32;
         fn Module32NextW(snapshot: Handle, entry: *mut Entry) -> i32;
         fn CloseHandle(handle: Handle) -> i32;
+        fn OpenProcess(access: u32, inherit: i32, process: u32) -> Handle;
+        fn IsWow64Process(process: Handle, answer: *mut i32) -> i32;
+    }
+
+    /// PROCESS_QUERY_LIMITED_INFORMATION (winnt.h).
+    const QUERY: u32 = 0x1000;
+
+    /// Whether a process is a 32-bit one on this 64-bit system; false where that cannot be told.
+    pub fn is_32_bit(pid: u32) -> bool {
+        // SAFETY: takes three numbers; the handle is checked before it is used.
+        let process = unsafe { OpenProcess(QUERY, 0, pid) };
+        if process.is_null() {
+            return false;
+        }
+        let mut answer = 0;
+        // SAFETY: the handle is open, and the place for the answer lives.
+        let told = unsafe { IsWow64Process(process, &mut answer) } != 0;
+        // SAFETY: the handle is open and not used again.
+        unsafe { CloseHandle(process) };
+        told && answer != 0
     }
 
     /// Paths of all modules loaded in a process.
@@ -205,6 +278,7 @@ mod modules {
                 files.iter().any(|file| file.to_ascii_lowercase().ends_with("kernel32.dll")),
                 "{files:?}"
             );
+            assert!(!super::is_32_bit(std::process::id()), "this test is built for 64 bits");
         }
     }
 }

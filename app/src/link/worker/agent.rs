@@ -6,6 +6,7 @@ use super::backoff::Backoff;
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
+use crate::link::attach::attach;
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
@@ -17,11 +18,14 @@ use redial_protocol::message::Event;
 use redial_protocol::process;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Events told at once, and rows in them: the window takes an update in as a whole, within a frame.
 const BATCH: usize = 256;
 const ROWS: usize = 2048;
+
+/// How long each answer of a runtime that is to load the agent may take.
+const ATTACHING: Duration = Duration::from_secs(10);
 
 /// What the thread can be told.
 pub enum Order {
@@ -41,6 +45,8 @@ pub enum Order {
     Reload,
     /// Do not wait for the next attempt.
     Retry,
+    /// Load the agent into the process, and connect.
+    Attach,
 }
 
 /// Wakes a session that waits for news.
@@ -194,18 +200,22 @@ impl Link {
             | LinkError::Refused(_)
             | LinkError::Closed { .. }
             | LinkError::Silent { .. }
+            | LinkError::Halted { .. }
             | LinkError::Garbled { .. } => Retry::After(backoff.failed()),
         }
     }
 
     fn open(&self) -> Result<Session, LinkError> {
-        let ProcessKey { pid, start } = self.process;
-        match process::key_of(pid) {
-            // The pid is another process's now.
-            Ok(key) if start != 0 && key.start != start => return Err(LinkError::Ended(pid)),
-            _ => {}
+        match self.is_another() {
+            true => Err(LinkError::Ended(self.process.pid)),
+            false => connect::open(self.process.pid, PROGRAM),
         }
-        connect::open(pid, PROGRAM)
+    }
+
+    /// Whether the pid is another process's by now.
+    fn is_another(&self) -> bool {
+        let ProcessKey { pid, start } = self.process;
+        start != 0 && process::key_of(pid).is_ok_and(|key| key.start != start)
     }
 
     /// Waits for the next attempt, or for somebody to ask for it; false when the connection is to end.
@@ -230,6 +240,11 @@ impl Link {
             };
             match order {
                 Order::Retry => return true,
+                Order::Attach => match self.attach() {
+                    Ok(true) => return true,
+                    Ok(false) => {}
+                    Err(Gone) => return false,
+                },
                 Order::Reload | Order::Cancel(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
                 Order::Turn(Turn { ticket, .. })
@@ -247,6 +262,19 @@ impl Link {
                     }
                 }
             }
+        }
+    }
+
+    /// Loads the agent into the process; whether it is there now.
+    fn attach(&self) -> Result<bool, Gone> {
+        self.tell(vec![Told::Attaching])?;
+        let loaded = match self.is_another() {
+            true => Err(LinkError::Ended(self.process.pid).to_string()),
+            false => attach(self.process.pid, ATTACHING).map_err(|error| error.to_string()),
+        };
+        match loaded {
+            Ok(_) => Ok(true),
+            Err(why) => self.tell(vec![Told::NotAttached(why)]).map(|()| false),
         }
     }
 
@@ -355,7 +383,7 @@ impl Link {
         told: &mut Vec<Told>,
     ) -> Result<(), LinkError> {
         match order {
-            Order::Retry => {}
+            Order::Retry | Order::Attach => {}
             Order::Reload => self.loader.iter().for_each(Loader::again),
             Order::AllOff(ticket) => {
                 talk.turns.expect_off(ticket);

@@ -56,6 +56,8 @@ pub enum Command {
     },
     /// End a connection; its held dials revert.
     Disconnect(ConnectionId),
+    /// Load the agent into the process of a connection that found none, and connect.
+    Attach(ConnectionId),
     /// Try a lost connection again now.
     Retry(ConnectionId),
     /// Turn dials, held.
@@ -105,6 +107,7 @@ impl Worker {
                 self.agents.insert(connection, agent);
             }
             Command::Disconnect(connection) => drop(self.agents.remove(&connection)),
+            Command::Attach(connection) => self.tell(connection, agent::Order::Attach),
             Command::Retry(connection) => self.tell(connection, agent::Order::Retry),
             Command::Turn(turn) => self.tell(turn.connection, agent::Order::Turn(turn)),
             Command::AllOff(connection, ticket) => self.tell(connection, agent::Order::AllOff(ticket)),

@@ -32,16 +32,25 @@ fn processes_come_once_and_go() {
 }
 
 #[test]
-fn looks_become_rarer_until_somebody_asks() {
+fn agents_are_asked_again_until_they_had_time_to_come() {
     let mut known = Known::default();
-    let key = ProcessKey { pid: 1, start: 1 };
+    let row = ProcessRow {
+        key: ProcessKey { pid: 1, start: 1 },
+        name: "shop".into(),
+        user: None,
+        group: None,
+        command: None,
+        runtime: None,
+        agent: AgentState::Attachable,
+    };
+    let now = Instant::now();
     let mut waits = Vec::new();
-    for _ in 0..6 {
-        let before = Instant::now();
-        assert!(known.note(key, None).is_none());
-        waits.push((known.rows[&key].next - before).as_secs());
+    for time in 0..5 {
+        assert_eq!(known.note(&row, now), time == 0, "it is told once");
+        waits.push((known.rows[&row.key].next - now).as_secs());
     }
-    assert_eq!(waits, [1, 3, 9, 27, 60, 60]);
+    assert_eq!(waits, [1, 3, 9, 10, 10]);
+    assert!(known.note(&ProcessRow { agent: AgentState::Unknown, ..row.clone() }, now));
     known.forget_looks();
-    assert!(known.rows[&key].next <= Instant::now());
+    assert!(known.rows[&row.key].next <= Instant::now());
 }

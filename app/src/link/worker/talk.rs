@@ -2,13 +2,14 @@
 
 use super::describe;
 use super::turning::Turnings;
+use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::{Told, Undone};
 use redial_protocol::message::{AgentStatus, Command, Event, Reply};
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, Stand};
 use std::time::{Duration, Instant};
 
 /// Milliseconds between folds of the counters.
@@ -119,7 +120,7 @@ impl Talk {
         let since = asked.map(|asked| self.heard.map_or(asked, |heard| heard.max(asked)));
         match since {
             Some(since) if now.saturating_duration_since(since) > SILENCE => {
-                Err(LinkError::Silent { pid, seconds: SILENCE.as_secs() })
+                Err(connect::silent(pid, SILENCE))
             }
             _ => Ok(()),
         }
@@ -156,7 +157,7 @@ impl Talk {
         orders: Vec<Order>,
         session: &mut Session,
     ) -> Result<(), LinkError> {
-        self.asked.push((session.send(Command::Plan { orders })?, Asked::Plan(ticket)));
+        self.asked.push((session.send(Command::Plan { orders, stand: Stand::Held })?, Asked::Plan(ticket)));
         Ok(())
     }
 

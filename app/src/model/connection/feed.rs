@@ -35,6 +35,15 @@ impl Connection {
     fn take(&mut self, told: Told, transitions: &mut Transitions, log: &mut Log, now: Now) {
         match told {
             Told::Connecting => self.status = Status::Connecting,
+            Told::Attaching => {
+                self.not_attached = None;
+                self.status = Status::Attaching;
+            }
+            Told::NotAttached(why) => {
+                log.add(now, Some(self.id), Kind::Refusal, format!("the agent was not loaded: {why}"));
+                self.not_attached = Some(why.clone());
+                self.status = Status::Lost { why, retry: Retry::WithAgent, since: now.mono };
+            }
             Told::Connected(facts) => self.connected(facts, log, now),
             Told::Lost { why, retry } => self.lost(why, retry, log, now),
             Told::Catalogue(part) => self.grow(part, log, now),

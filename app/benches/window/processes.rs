@@ -1,0 +1,86 @@
+//! What looking at all processes of the machine takes of the processors: the first time, and when little or much has
+//! changed since. Who calls it says what processes there are.
+
+use crate::figures::{Figure, Of};
+use redial::link::discover::Census;
+use redial::link::look;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// The most a refresh may take, milliseconds of all threads together.
+const REFRESH: Option<(Of, f64)> = Some((Of::Worst, 50.0));
+/// Processes that come between two refreshes of the busiest kind.
+const COME: usize = 50;
+
+/// Prints the figures.
+pub fn run(tabs: bool, quick: bool) {
+    let times = if quick { 5 } else { 40 };
+    let mut census = Census::default();
+    refresh(&mut census);
+    let all = census.processes().count();
+    let dotnet: Vec<_> = census.processes().filter(|process| process.may_be_dotnet()).cloned().collect();
+    let print = |what: String, numbers: Vec<Duration>, target| {
+        Figure::times(what, &numbers, target).print(tabs);
+    };
+    let first = (0..times).map(|_| refresh(&mut Census::default())).collect();
+    print(format!("processor time of the first look at {all} processes"), first, REFRESH);
+    let later = (0..times * 5).map(|_| refresh(&mut census)).collect();
+    print(format!("a later look at {all}, little changed"), later, REFRESH);
+    let coming = (0..times).map(|_| {
+        let children = Children::start(COME);
+        let took = refresh(&mut census);
+        drop(children);
+        took
+    });
+    print(format!("a later look at {all}, {COME} of them new and as many gone"), coming.collect(), REFRESH);
+    let asked = (0..times).map(|_| {
+        let began = processor_time();
+        look::rows(dotnet.clone(), "redial bench");
+        processor_time() - began
+    });
+    print(format!("asking the agents of {} with .NET", dotnet.len()), asked.collect(), None);
+}
+
+fn refresh(census: &mut Census) -> Duration {
+    let began = processor_time();
+    census.refresh().expect("processes can be listed");
+    processor_time() - began
+}
+
+/// Processor time of this process so far, all its threads.
+fn processor_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: clock_gettime(2) with a live place for the answer.
+        let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+        assert_eq!(failed, 0, "the system has no such clock");
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+    #[cfg(not(unix))]
+    panic!("processor time is measured on Linux")
+}
+
+/// Processes that wait, and are gone when dropped.
+struct Children(Vec<Child>);
+
+impl Children {
+    fn start(number: usize) -> Children {
+        let child = |_| {
+            let mut command = Command::new("sleep");
+            command.arg("3600").stdin(Stdio::null()).stdout(Stdio::null());
+            command.spawn().expect("sleep")
+        };
+        Children((0..number).map(child).collect())
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // Either fails only when it has ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
