@@ -3,13 +3,14 @@
 use super::arguments;
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
+use crate::link::session::AllOff;
 use crate::output::json::OffJson;
 use crate::output::{Out, words};
 
 /// Turns everything off.
 pub fn run(arguments: &arguments::Off) -> Result<Exit, Failure> {
     let mut session = connect::open(arguments.pid, "redial off")?;
-    let (reverted, remaining) = session.all_off()?;
+    let AllOff { reverted, remaining, .. } = session.all_off()?;
     let mut out = Out::new();
     if arguments.json {
         out.json(&OffJson { pid: arguments.pid, reverted, remaining })?;
