@@ -1,6 +1,7 @@
 //! What a user may type.
 
 use super::duration;
+use super::target::Target;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::level::Level;
 use redial_protocol::order::{Order, Stand};
@@ -13,6 +14,8 @@ PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything
   Shop.Cart.*    every method of that type      Shop.*.*    the namespace and below
   Shop!*         a whole assembly               *.Add       every method of that name
 LEVEL is off, count, time or trace.
+PID is a process id; or several, 12,34; or name:NAME, every .NET process whose program or assembly is called so
+(Shop for Shop, Shop.exe or dotnet Shop.dll); or pool:NAME, the worker processes of an IIS application pool.
 A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains].
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
@@ -101,9 +104,9 @@ pub struct Run {
 /// `attach`
 #[derive(Debug, Args)]
 pub struct Attach {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Longest wait for an answer of its runtime
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
@@ -112,9 +115,9 @@ pub struct Attach {
 /// `modules`
 #[derive(Debug, Args)]
 pub struct Modules {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// One JSON object
     #[arg(long)]
     pub json: bool,
@@ -123,9 +126,9 @@ pub struct Modules {
 /// `methods`
 #[derive(Debug, Args)]
 pub struct Methods {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Only methods that match
     pub pattern: Option<String>,
     /// Most methods to list
@@ -139,9 +142,9 @@ pub struct Methods {
 /// `dial`
 #[derive(Debug, Args)]
 pub struct Dial {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Which methods
     pub pattern: String,
     /// How much to see: off, count, time or trace
@@ -188,6 +191,12 @@ pub struct Turn {
     /// Take control from whoever has it
     #[arg(long)]
     pub take: bool,
+    /// Load the agent first, where it is not
+    #[arg(long, conflicts_with = "plan")]
+    pub attach: bool,
+    /// Stay in the foreground, and do the same in every process of that name or pool that starts later
+    #[arg(long, conflicts_with = "plan")]
+    pub follow: bool,
     /// Only say what would be done
     #[arg(long)]
     pub plan: bool,
@@ -210,9 +219,9 @@ impl Turn {
 /// `apply`
 #[derive(Debug, Args)]
 pub struct Apply {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// The dial set; - reads standard input
     pub file: PathBuf,
     /// How it is turned
@@ -223,9 +232,9 @@ pub struct Apply {
 /// `save`
 #[derive(Debug, Args)]
 pub struct Save {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Where to write it; without one, or with -, standard output
     pub file: Option<PathBuf>,
     /// Replace FILE if it exists
@@ -236,9 +245,9 @@ pub struct Save {
 /// `undo`
 #[derive(Debug, Args)]
 pub struct Undo {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Take control from whoever has it
     #[arg(long)]
     pub take: bool,
@@ -250,9 +259,9 @@ pub struct Undo {
 /// `status`
 #[derive(Debug, Args)]
 pub struct Status {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Only methods that match
     #[arg(conflicts_with = "agent")]
     pub pattern: Option<String>,
@@ -267,9 +276,9 @@ pub struct Status {
 /// `watch`
 #[derive(Debug, Args)]
 pub struct Watch {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Only methods that match
     pub pattern: Option<String>,
     /// Milliseconds between updates
@@ -286,9 +295,9 @@ pub struct Watch {
 /// `off`
 #[derive(Debug, Args)]
 pub struct Off {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

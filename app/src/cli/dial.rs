@@ -9,7 +9,7 @@ use crate::output::table::printable;
 pub fn run(arguments: &arguments::Dial) -> Result<Exit, Failure> {
     arguments::check_pattern(&arguments.pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
     turn::run(&Wanted {
-        pid: arguments.pid,
+        target: &arguments.target,
         program: "redial dial",
         orders: vec![arguments.order()],
         lines: vec![],

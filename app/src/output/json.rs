@@ -16,7 +16,7 @@ mod turns;
 
 pub use agent::{AgentJson, AuditJson};
 pub use modules::ModulesJson;
-pub use turns::{DialledJson, PlanJson, UndoneJson};
+pub use turns::{DialledJson, FollowJson, PlanJson, UndoneJson};
 
 /// An opaque id as `0x…`.
 pub fn hex(id: u64) -> String {

@@ -1,11 +1,9 @@
 //! Holding what was turned: staying until Ctrl-C, and saying what others do meanwhile.
 
 use super::Wanted;
-use crate::exit::{Exit, Failure};
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
 use crate::model::dials::{Change, Dials};
-use crate::output::sentence;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Command, Event, StatusRow};
 use redial_protocol::order::Order;
@@ -15,8 +13,9 @@ use std::time::Instant;
 /// Milliseconds between folds that nobody looks at.
 const HOLD_INTERVAL_MS: u32 = 60_000;
 
-/// Stays until Ctrl-C; the dials are reverted by the agent when the session ends.
-pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exit, Failure> {
+/// Stays until Ctrl-C; the dials are reverted by the agent when the session ends. What others do meanwhile is said with
+/// `say`.
+pub fn hold(mut session: Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) -> Result<(), LinkError> {
     session.keep_alive(PING_EVERY)?;
     // Only for the words about control and the end of the process: the numbers are `watch`'s.
     let only = match wanted.orders.as_slice() {
@@ -25,7 +24,7 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exi
     };
     let pattern = only.map(|order| order.pattern.clone());
     match session.tell(Command::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS }) {
-        Err(LinkError::Interrupted) => return Ok(exit),
+        Err(LinkError::Interrupted) => return Ok(()),
         told => told?,
     }
     let mut held = Held { only, dials: Dials::default(), on: true, news: true };
@@ -33,19 +32,19 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exi
         // Judged when all is heard for now: turning many dials off takes many events.
         match session.next(held.news.then(Instant::now)) {
             Ok(Some(Event::Control(Some(holder)))) => {
-                sentence(format!(
+                say(format!(
                     "{} (pid {}) took control; the dials stay held until this command ends",
                     holder.program, holder.pid
                 ));
             }
             Ok(Some(Event::Goodbye { .. })) => {
-                held.judge(&wanted.name);
-                return Err(LinkError::Ended(session.pid()).into());
+                held.judge(&wanted.name, say);
+                return Err(LinkError::Ended(session.pid()));
             }
             Ok(Some(event)) => held.apply(event),
-            Ok(None) => held.judge(&wanted.name),
-            Err(LinkError::Interrupted) => return Ok(exit),
-            Err(error) => return Err(error.into()),
+            Ok(None) => held.judge(&wanted.name, say),
+            Err(LinkError::Interrupted) => return Ok(()),
+            Err(error) => return Err(error),
         }
     }
 }
@@ -89,9 +88,9 @@ impl Held<'_> {
         })
     }
 
-    fn judge(&mut self, name: &str) {
+    fn judge(&mut self, name: &str, say: &dyn Fn(String)) {
         if self.went_off() {
-            sentence(format!(
+            say(format!(
                 "someone else turned {name} off: nothing is held any more, and Ctrl-C ends this command"
             ));
         }

@@ -2,7 +2,7 @@
 //! lost.
 
 use super::PROGRAM;
-use super::backoff::Backoff;
+use crate::link::backoff::Backoff;
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
