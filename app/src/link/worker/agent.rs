@@ -2,10 +2,10 @@
 //! lost.
 
 use super::PROGRAM;
-use crate::link::backoff::Backoff;
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
+use crate::link::backoff::Backoff;
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
