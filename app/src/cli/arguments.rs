@@ -1,6 +1,7 @@
 //! What a user may type.
 
 use super::duration;
+use super::env::Means;
 use super::target::Target;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::level::Level;
@@ -65,6 +66,8 @@ pub enum Command {
     Watch(Watch),
     /// Turn every dial off, and wait until it is done
     Off(Off),
+    /// Say how a program is started with the agent by other means: what to set, what to restart, how to undo it
+    Env(Env),
     /// Say what is missing on this machine, and what to do about it
     Doctor(Doctor),
 }
@@ -298,6 +301,17 @@ pub struct Off {
     /// Process id; or 12,34, name:NAME, pool:NAME
     #[arg(value_name = "PID", value_parser = Target::parse)]
     pub target: Target,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `env`
+#[derive(Debug, Args)]
+pub struct Env {
+    /// What starts the program: shell, powershell, systemd, docker, kubernetes, iis:POOL or windows-service:NAME
+    #[arg(long = "for", value_name = "MEANS", value_parser = Means::parse)]
+    pub means: Means,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

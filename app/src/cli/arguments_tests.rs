@@ -80,7 +80,7 @@ fn an_attach_has_a_pid_and_may_have_a_time_out() {
 
 #[test]
 fn commands_of_later_do_not_exist() {
-    for line in ["env", "il 1 A.B", "events 1"] {
+    for line in ["il 1 A.B", "events 1"] {
         assert!(parse(line).is_err(), "{line}");
     }
 }
@@ -122,6 +122,14 @@ fn dials_are_kept_held_or_kept_for_a_time() {
     assert_eq!(stand("count --for 10m"), Ok(Stand::KeptFor { ms: 600_000 }));
     assert!(stand("count --for 10m --hold").is_err_and(|error| error.contains("--hold")));
     assert!(stand("count --for soon").is_err_and(|error| error.contains("90s, 10m, 2h or 1d")));
+}
+
+#[test]
+fn means_to_start_a_program_are_named() {
+    assert!(matches!(parse("env --for iis:Shop --json"), Ok(Command::Env(env)) if env.json));
+    for line in ["env", "env --for", "env --for csh", "env shell"] {
+        assert!(parse(line).is_err(), "{line}");
+    }
 }
 
 #[test]
