@@ -105,7 +105,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
 
     let stopped = Stopped::stop(shop.pid)?;
     window.until("that it does not answer", |window| {
-        window.says("did not answer within") && window.says("last numbers") && window.says("Trying again")
+        window.says("is stopped by a signal") && window.says("last numbers") && window.says("Trying again")
     })?;
     ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
     ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));

@@ -12,7 +12,6 @@ use redial::model::ids::{ConnectionId, MethodIx};
 use redial::model::list::Filter;
 use redial::model::log::Kind;
 use redial::model::methodset::MethodSet;
-use redial::model::processes::AgentState;
 use redial::model::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
@@ -396,16 +395,21 @@ fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()>
 
 #[test]
 fn processes_without_the_agent_say_what_to_do() -> Result<()> {
-    let mut command = programs::shop()?.command(Runtime::V8_0)?;
-    command.args(["--live", "--threads", "1"]);
-    let mut host = redial_testbed::host::Host::start(command)?;
-    let pid: u32 = host.wait_for("ready")?.parse()?;
-    let mut window = Window::open()?;
-    let row = window.until("the process", |model| {
-        let row = model.processes.by_pid(pid)?;
-        matches!(row.agent, AgentState::LaunchOnly(_)).then(|| row.clone())
-    })?;
-    ensure!(row.runtime.as_ref().is_some_and(|runtime| runtime.tested), "{row:?}");
-    ensure!(row.agent.reason().is_some_and(|why| why.contains("redial run")), "{row:?}");
+    for (runtime, state, part) in [
+        (Runtime::V8_0, "attachable", "can be loaded into it now"),
+        (Runtime::V2_1, "launch-only", "redial run"),
+    ] {
+        let mut command = programs::shop()?.command(runtime)?;
+        command.args(["--live", "--threads", "1"]);
+        let mut host = redial_testbed::host::Host::start(command)?;
+        let pid: u32 = host.wait_for("ready")?.parse()?;
+        let mut window = Window::open()?;
+        let row = window.until("the process", |model| {
+            let row = model.processes.by_pid(pid)?;
+            (row.agent.word() == state).then(|| row.clone())
+        })?;
+        ensure!(row.runtime.as_ref().is_some_and(|runtime| runtime.tested), "{row:?}");
+        ensure!(row.agent.reason().unwrap_or(row.agent.meaning()).contains(part), "{row:?}");
+    }
     Ok(())
 }

@@ -2,11 +2,11 @@
 //! lost.
 
 use super::PROGRAM;
-use super::backoff::Backoff;
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
 use crate::link::attach::attach;
+use crate::link::backoff::Backoff;
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};

@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod backoff;
 mod chunks;
 mod describe;
 mod launching;
