@@ -19,7 +19,7 @@ use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use crate::probes::tokens;
 use crate::rejit::ledger::{HandOver, Verdict};
 use crate::rejit::thread::Worker;
-use crate::rejit::{Gate, Inbox, Job, Ledger};
+use crate::rejit::{AllOff, Gate, Inbox, Job, Ledger};
 use crate::runtime::Runtime;
 use crate::server::Server;
 use crate::startup::{Inert, Settings};
@@ -430,8 +430,8 @@ impl Agent {
         *module.call_sites.get_or_init(|| tokens::call_sites(self, module))
     }
 
-    /// Every dial off, as `what` says, waiting at most `longest` for the ReJIT thread. Answers reverted and remaining.
-    pub fn all_off(&self, what: AuditEntry, longest: Duration) -> Option<(u64, u64)> {
+    /// Every dial off, as `what` says, waiting at most `longest` for the ReJIT thread.
+    pub fn all_off(&self, what: AuditEntry, longest: Duration) -> Option<AllOff> {
         let (answer, wait) = crossbeam_channel::bounded(1);
         self.inbox.put(Job::AllOff(what, answer));
         wait.recv_timeout(longest).ok()

@@ -83,7 +83,7 @@ pub const MAX_SHARED: usize = 256;
 pub const MAX_DOMAINS_NAMED: usize = 32;
 
 /// Order lists an agent remembers for `Undo`.
-pub const MAX_UNDO: usize = 16;
+pub const MAX_UNDO: usize = 64;
 
 /// Longest time an order may be kept for, milliseconds: 366 days.
 pub const MAX_KEPT_FOR_MS: u64 = 366 * 24 * 3600 * 1000;

@@ -100,6 +100,14 @@ pub enum Command {
     Ping,
     /// Turn off what this session holds, and give control back, as at its end; answered by `Reply::LetGo`.
     LetGo,
+    /// Undo one change, whatever was changed since: its orders go, and those it had replaced stand again as they stood;
+    /// answered by `Reply::Undone`.
+    TakeBack {
+        /// `DialReport::change`.
+        change: u64,
+        /// Take control from whoever holds it.
+        take: bool,
+    },
 }
 
 /// What an agent sends.

@@ -32,6 +32,8 @@ pub struct DialReport {
     /// Indices of the orders that were not set, because nothing matches them yet.
     #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
     pub unmatched: Vec<u32>,
+    /// The change's number, for `Command::TakeBack`; 0 where the orders did not change, or by an undo.
+    pub change: u64,
 }
 
 /// One refused method.

@@ -9,6 +9,8 @@ use eframe::egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::Queryable;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{LiveShop, plain};
+#[cfg(target_os = "linux")]
+use window_driver::Stopped;
 use window_driver::Window;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
@@ -103,7 +105,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
 
     let stopped = Stopped::stop(shop.pid)?;
     window.until("that it does not answer", |window| {
-        window.says("did not answer within") && window.says("last numbers") && window.says("Trying again")
+        window.says("is stopped by a signal") && window.says("last numbers") && window.says("Trying again")
     })?;
     ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
     ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));
@@ -127,28 +129,6 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     let after = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("more calls", |window| window.calls(ADD) == Some(after) && after > before)?;
     shop.exit().map(drop)
-}
-
-/// A process stopped by a signal until this is dropped.
-#[cfg(target_os = "linux")]
-struct Stopped(libc::pid_t);
-
-#[cfg(target_os = "linux")]
-impl Stopped {
-    fn stop(pid: u32) -> Result<Stopped> {
-        let pid = libc::pid_t::try_from(pid)?;
-        // SAFETY: kill takes two numbers and touches no memory.
-        ensure!(unsafe { libc::kill(pid, libc::SIGSTOP) } == 0, "the process cannot be stopped");
-        Ok(Stopped(pid))
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        // SAFETY: as above; a process that is gone is not stopped either.
-        let _ = unsafe { libc::kill(self.0, libc::SIGCONT) };
-    }
 }
 
 /// Where a process's agent listens.

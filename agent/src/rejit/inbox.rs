@@ -43,6 +43,8 @@ pub enum Wish {
     },
     /// Put back what stood before the last change.
     Undo,
+    /// Undo the change of that number alone.
+    TakeBack(u64),
 }
 
 /// Tells the one who turns how far it is (copies asked for, of how many); must not wait.
@@ -108,6 +110,17 @@ impl Drop for Answer {
     }
 }
 
+/// What "all off" did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllOff {
+    /// Copies reverted.
+    pub reverted: u64,
+    /// Copies that are still on.
+    pub remaining: u64,
+    /// The change's number; 0 where no order stood.
+    pub change: u64,
+}
+
 /// One thing to do.
 pub enum Job {
     /// Turn dials.
@@ -124,8 +137,8 @@ pub enum Job {
     SessionEnded(SessionId),
     /// What a session that goes on holds goes.
     LetGo(SessionId, Answer),
-    /// Every dial off, as this session asks; answers how many copies were reverted and how many could not be.
-    AllOff(AuditEntry, Sender<(u64, u64)>),
+    /// Every dial off, as this session asks.
+    AllOff(AuditEntry, Sender<AllOff>),
     /// The runtime recompiles a method for the sake of what was inlined into it; perhaps nobody needs that any more.
     Stray(Method),
     /// This row's body cannot be used: take it back, with the reason and the HRESULT or 0.

@@ -19,7 +19,7 @@ pub mod thread;
 mod turning;
 mod waiting;
 
-pub use inbox::{Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
+pub use inbox::{AllOff, Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
 pub use ledger::Ledger;
 
 /// Bytes the CLR keeps for a recompilation of a small method (measured 1.2–1.5 KiB).

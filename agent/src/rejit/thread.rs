@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::domains::Served;
-use super::inbox::{Answer, Gates, Job, Progress};
+use super::inbox::{AllOff, Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
 use super::revert;
 use super::row::Row;
@@ -105,7 +105,7 @@ impl Worker {
             }
             self.work(jobs);
             if guard::killed() {
-                guard::guard_always((0, 0), || self.all_off(None));
+                guard::guard_always(AllOff::default(), || self.all_off(None));
             }
             self.agent.worker_busy(false);
         }
@@ -178,8 +178,8 @@ impl Worker {
             }
             Job::LetGo(session, answer) => answer.give(Ok(self.let_go(session))),
             Job::AllOff(what, answer) => {
-                let counts = self.all_off(Some(what));
-                let _ = answer.try_send(counts);
+                let done = self.all_off(Some(what));
+                let _ = answer.try_send(done);
             }
             Job::Stray(method) => revert::dismiss_unneeded(self.agent, method),
             Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
@@ -295,14 +295,13 @@ impl Worker {
         Reply::LetGo { reverted, stay, remaining }
     }
 
-    /// Clears every order; answers how many copies were reverted and how many are still on.
-    fn all_off(&mut self, what: Option<AuditEntry>) -> (u64, u64) {
+    /// Clears every order.
+    fn all_off(&mut self, what: Option<AuditEntry>) -> AllOff {
         self.refuse_waiting(None, &outdated());
         let before = self.orders.clone();
         self.orders.clear();
-        if let Some(what) = what.filter(|_| !before.is_empty()) {
-            self.history.push(before, what);
-        }
+        let changed = what.filter(|_| !before.is_empty());
+        let change = changed.map_or(0, |what| self.history.push(before, what).0);
         self.publish();
         let on = |agent: &Agent| -> BTreeSet<RowId> {
             agent.ledger.book().rows().iter().filter(|row| row.is_on()).map(|row| row.id).collect()
@@ -314,7 +313,8 @@ impl Worker {
             self.finish(deferred.finish, deferred.answer);
         }
         let remaining = on(self.agent).len() as u64;
-        (before.len() as u64 - remaining.min(before.len() as u64), remaining)
+        let reverted = before.len() as u64 - remaining.min(before.len() as u64);
+        AllOff { reverted, remaining, change }
     }
 
     /// Takes back a row's body that cannot be used. A body that did not compile is not tried again.

@@ -9,7 +9,7 @@ use super::row::Row;
 use super::scan::Scan;
 use super::thread::Worker;
 use crate::planner::history::{Change, ChangeId};
-use crate::planner::{AddedTogether, NewOrder, OrderSeq, Owner, SetBy, Standing};
+use crate::planner::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, SetBy, Standing};
 use crate::server::audit;
 use crate::server::control::Lease;
 use redial_protocol::dialset::print_order;
@@ -93,6 +93,7 @@ impl Worker {
                 self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
             }
             Wish::Undo => self.undo(begun),
+            Wish::TakeBack(change) => self.undo_one(ChangeId(change), begun),
         };
         let taken = entered.and_then(|entered| {
             let lease = lease.map_or_else(|| self.agent.server.control.acquire(&claim), Ok);
@@ -101,6 +102,8 @@ impl Worker {
         let taken = match taken {
             Ok((entered, lease)) => {
                 let Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held } = entered;
+                // What comes back by an undo may be its own.
+                let held = held || self.orders.holds(claim.session);
                 let change = match undone {
                     Some(change) => Recorded::Undone(change),
                     None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
@@ -179,7 +182,12 @@ impl Worker {
             }
         };
         self.orders.replace_by(change.before.clone());
-        let seqs = self.orders.not_in(&present);
+        Ok(self.undone(change, &present))
+    }
+
+    /// What follows from orders that a change was taken out of; `present` stood before.
+    fn undone(&mut self, change: Change, present: &Orders) -> Entered {
+        let seqs = self.orders.not_in(present);
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
         self.agent.publish_patterns(&self.orders);
@@ -188,7 +196,16 @@ impl Worker {
         let lines = vec![format!("undo of {}", change.what.order)];
         let undone = Some(Box::new(change));
         let (warnings, unmatched) = (Vec::new(), Vec::new());
-        Ok(Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held: false })
+        Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held: false }
+    }
+
+    /// Takes back one change, and leaves later ones as they are.
+    fn undo_one(&mut self, id: ChangeId, now: Instant) -> Result<Entered, Refusal> {
+        let present = self.orders.clone();
+        let reversal = self.history.take(id, &present, now).ok_or(Refusal::NothingToUndo)?;
+        self.orders.take_back(&reversal.came, &reversal.went);
+        self.withdrawn.extend(&reversal.came);
+        Ok(self.undone(reversal.change, &present))
     }
 
     fn parse(&self, orders: Vec<Order>, owner: Owner, by: &Arc<SetBy>) -> Result<Vec<NewOrder>, Refusal> {
@@ -277,7 +294,8 @@ impl Worker {
         drop(lease);
         self.agent.ledger.wake();
         answer.give(Ok(match change {
-            Recorded::Made(_) | Recorded::Nothing => Reply::Dialled(report),
+            Recorded::Made(ChangeId(change)) => Reply::Dialled(DialReport { change, ..report }),
+            Recorded::Nothing => Reply::Dialled(report),
             Recorded::Undone(change) => Reply::Undone { what: change.what, report },
         }));
     }
@@ -286,6 +304,12 @@ impl Worker {
     fn take_back(&mut self, finish: Finish, answer: Answer) {
         let Finish { mut found, lease, progress, seqs, mut replaced, change, by, lines, .. } = finish;
         let gone = |owner: Owner| matches!(owner, Owner::Held(session) if self.ended.contains(&session));
+        if let Recorded::Undone(_) = change {
+            // Withdrawn by the undo that is withdrawn itself.
+            for standing in &replaced {
+                self.withdrawn.remove(&standing.seq);
+            }
+        }
         replaced.retain(|standing| !gone(standing.owner) && !self.withdrawn.contains(&standing.seq));
         self.withdrawn.extend(&seqs);
         let gone = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
@@ -297,7 +321,7 @@ impl Worker {
                 for session in &self.ended {
                     change.before.end_session(*session);
                 }
-                self.history.put_back(*change);
+                self.history.put_back(*change, &seqs, &replaced);
             }
             Recorded::Nothing => {}
         }

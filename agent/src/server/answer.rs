@@ -45,6 +45,7 @@ impl Session {
                 return self.turn(id, wish, take);
             }
             Command::Undo { take } => return self.turn(id, Wish::Undo, take),
+            Command::TakeBack { change, take } => return self.turn(id, Wish::TakeBack(change), take),
             Command::Plan { orders, stand } => return self.plan(id, orders, stand),
             Command::Orders => return self.list_orders(id),
             Command::Cancel { request } => {
@@ -84,7 +85,10 @@ impl Session {
         }
         let turns = matches!(
             command,
-            Command::RequestReJit { .. } | Command::RequestRevert { .. } | Command::Undo { .. }
+            Command::RequestReJit { .. }
+                | Command::RequestRevert { .. }
+                | Command::Undo { .. }
+                | Command::TakeBack { .. }
         );
         (turns && crate::guard::killed()).then(|| {
             Refusal::AgentOff(

@@ -8,6 +8,7 @@ use super::turns::Turns;
 use super::{PLACE_WAIT, answer, audit};
 use crate::agent::Agent;
 use crate::planner::SessionId;
+use crate::rejit::AllOff;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
@@ -201,11 +202,12 @@ impl Session {
     fn all_off(&mut self) -> bool {
         let what = audit::entry(self.user(), &self.who().program, "all off".into());
         self.agent.server.audit.put(what.clone());
-        let (reverted, remaining) = self.agent.all_off(what, ALL_OFF_WAIT).unwrap_or_else(|| {
+        let done = self.agent.all_off(what, ALL_OFF_WAIT).unwrap_or_else(|| {
             let (_, kept, held) = self.agent.ledger.book().totals();
-            (0, kept + held)
+            AllOff { remaining: kept + held, ..AllOff::default() }
         });
-        self.send_packet(&FromAgent::AllOffDone { reverted, remaining })
+        let AllOff { reverted, remaining, change } = done;
+        self.send_packet(&FromAgent::AllOffDone { reverted, remaining, change })
     }
 
     pub(super) fn unsubscribe(&mut self) {

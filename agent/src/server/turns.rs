@@ -98,11 +98,11 @@ impl Session {
     pub(super) fn turn(&mut self, id: u32, change: Wish, take: bool) -> bool {
         let (orders, held) = match &change {
             Wish::Add { orders, stand, .. } => (orders.as_slice(), *stand == Stand::Held),
-            Wish::Undo => (&[][..], false),
+            Wish::Undo | Wish::TakeBack(_) => (&[][..], false),
         };
         let checked = match &change {
             Wish::Add { orders, stand, .. } => check(orders).and_then(|()| check_time(*stand)),
-            Wish::Undo => Ok(()),
+            Wish::Undo | Wish::TakeBack(_) => Ok(()),
         };
         let begun = checked.and_then(|()| self.begin(id, orders, 0));
         let (number, cancelled) = match begun {

@@ -1,11 +1,11 @@
 //! `redial apply`: a dial set, turned in one change, so that one `undo` takes it back whole.
 
-use super::arguments;
 use super::turn::{self, Wanted};
+use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::output::table::printable;
-use crate::output::{sentence, words};
+use crate::output::words;
 use redial_protocol::dialset;
 use redial_protocol::limits::MAX_FRAME;
 use redial_protocol::order::Order;
@@ -26,12 +26,14 @@ pub fn run(arguments: &arguments::Apply) -> Result<Exit, Failure> {
         dialset::parse(&text).map_err(|error| usage(format!("{name}, {error}; nothing was changed")))?;
     if orders.is_empty() {
         // Whether the process is there is told all the same.
-        connect::open(arguments.pid, PROGRAM)?;
-        sentence(format!("{name} has no orders; nothing was changed"));
-        return Ok(Exit::Done);
+        return several::each(&arguments.target, arguments.turn.json, |pid, out| {
+            connect::open(pid, PROGRAM)?;
+            out.remark(format!("{name} has no orders; nothing was changed"));
+            Ok(Exit::Done)
+        });
     }
     turn::run(&Wanted {
-        pid: arguments.pid,
+        target: &arguments.target,
         program: PROGRAM,
         lines: lines(&text, &orders),
         name: words::count(orders.len() as u64, "dial", "dials") + &format!(" of {name}"),
@@ -74,6 +76,7 @@ fn lines(text: &str, orders: &[Order]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::target::Target;
 
     #[test]
     fn orders_keep_the_numbers_of_their_lines() {
@@ -97,8 +100,11 @@ mod tests {
         let path = std::env::temp_dir().join(format!("redial-apply-{}.dials", std::process::id()));
         let apply = |text: &str| {
             std::fs::write(&path, text).expect("written");
-            let arguments =
-                arguments::Apply { pid: u32::MAX, file: path.clone(), turn: arguments::Turn::default() };
+            let arguments = arguments::Apply {
+                target: Target::of(u32::MAX),
+                file: path.clone(),
+                turn: arguments::Turn::default(),
+            };
             run(&arguments).expect_err("it cannot be done")
         };
         let wrong = apply("# redial dials 1\nA.B = count\nA.B = loud\n");
@@ -106,7 +112,8 @@ mod tests {
         assert!(wrong.to_string().contains(".dials, line 3: 'loud' is no level"), "{wrong}");
         assert_eq!(apply("# redial dials 1\n").exit(), Exit::NoProcess, "an empty one needs a process too");
         std::fs::remove_file(&path).expect("cleaned");
-        let gone = arguments::Apply { pid: u32::MAX, file: path, turn: arguments::Turn::default() };
+        let gone =
+            arguments::Apply { target: Target::of(u32::MAX), file: path, turn: arguments::Turn::default() };
         assert_eq!(run(&gone).expect_err("it is gone").exit(), Exit::Usage);
     }
 }

@@ -1,6 +1,8 @@
 //! What a user may type.
 
 use super::duration;
+use super::env::Means;
+use super::target::Target;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
@@ -14,6 +16,8 @@ PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything
   Shop.Cart.*    every method of that type      Shop.*.*    the namespace and below
   Shop!*         a whole assembly               *.Add       every method of that name
 LEVEL is off, count, time or trace.
+PID is a process id; or several, 12,34; or name:NAME, every .NET process whose program or assembly is called so
+(Shop for Shop, Shop.exe or dotnet Shop.dll); or pool:NAME, the worker processes of an IIS application pool.
 A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains].
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
@@ -63,6 +67,8 @@ pub enum Command {
     Watch(Watch),
     /// Turn every dial off, and wait until it is done
     Off(Off),
+    /// Say how a program is started with the agent by other means: what to set, what to restart, how to undo it
+    Env(Env),
     /// Say what is missing on this machine, and what to do about it
     Doctor(Doctor),
 }
@@ -102,9 +108,9 @@ pub struct Run {
 /// `attach`
 #[derive(Debug, Args)]
 pub struct Attach {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Longest wait for an answer of its runtime
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = number(1, 3600))]
     pub timeout: u64,
@@ -113,9 +119,9 @@ pub struct Attach {
 /// `modules`
 #[derive(Debug, Args)]
 pub struct Modules {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// One JSON object
     #[arg(long)]
     pub json: bool,
@@ -124,9 +130,9 @@ pub struct Modules {
 /// `methods`
 #[derive(Debug, Args)]
 pub struct Methods {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Only methods that match
     #[arg(value_parser = pattern)]
     pub pattern: Option<String>,
@@ -141,9 +147,9 @@ pub struct Methods {
 /// `dial`
 #[derive(Debug, Args)]
 pub struct Dial {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Which methods; PATTERN=LEVEL says both
     #[arg(value_parser = pattern)]
     pub pattern: String,
@@ -167,7 +173,7 @@ pub struct Dial {
 impl Dial {
     /// What is asked for, as a line of a dial set would say it; else what is wrong with it.
     pub fn order(&self) -> Result<Order, String> {
-        let pid = self.pid;
+        let pid = self.target.text();
         let line = dialset::parse_dial_option(&self.pattern);
         let order = match (self.level, line) {
             (Some(level), Err(_)) => Order::new(&self.pattern, level),
@@ -218,6 +224,12 @@ pub struct Turn {
     /// Take control from whoever has it
     #[arg(long)]
     pub take: bool,
+    /// Load the agent first, where it is not
+    #[arg(long, conflicts_with = "plan")]
+    pub attach: bool,
+    /// Stay in the foreground, and do the same in every process of that name or pool that starts later
+    #[arg(long, conflicts_with = "plan")]
+    pub follow: bool,
     /// Only say what would be done
     #[arg(long)]
     pub plan: bool,
@@ -240,9 +252,9 @@ impl Turn {
 /// `apply`
 #[derive(Debug, Args)]
 pub struct Apply {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// The dial set; - reads standard input
     pub file: PathBuf,
     /// How it is turned
@@ -253,9 +265,9 @@ pub struct Apply {
 /// `save`
 #[derive(Debug, Args)]
 pub struct Save {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Where to write it; without one, or with -, standard output
     pub file: Option<PathBuf>,
     /// Replace FILE if it exists
@@ -266,9 +278,9 @@ pub struct Save {
 /// `undo`
 #[derive(Debug, Args)]
 pub struct Undo {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Take control from whoever has it
     #[arg(long)]
     pub take: bool,
@@ -280,9 +292,9 @@ pub struct Undo {
 /// `status`
 #[derive(Debug, Args)]
 pub struct Status {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Only methods that match
     #[arg(conflicts_with = "agent", value_parser = pattern)]
     pub pattern: Option<String>,
@@ -297,9 +309,9 @@ pub struct Status {
 /// `watch`
 #[derive(Debug, Args)]
 pub struct Watch {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
     /// Only methods that match
     #[arg(value_parser = pattern)]
     pub pattern: Option<String>,
@@ -317,9 +329,20 @@ pub struct Watch {
 /// `off`
 #[derive(Debug, Args)]
 pub struct Off {
-    /// Process id
-    #[arg(value_parser = pid)]
-    pub pid: u32,
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `env`
+#[derive(Debug, Args)]
+pub struct Env {
+    /// What starts the program: shell, powershell, systemd, docker, kubernetes, iis:POOL or windows-service:NAME
+    #[arg(long = "for", value_name = "MEANS", value_parser = Means::parse)]
+    pub means: Means,
     /// One JSON object
     #[arg(long)]
     pub json: bool,

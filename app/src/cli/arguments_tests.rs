@@ -28,8 +28,8 @@ fn run_leaves_its_commands_options_alone() {
 fn dial_takes_known_levels_only() {
     let Ok(Command::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else { panic!("a dial") };
     assert_eq!(
-        (dial.pid, dial.level, dial.turn.hold, dial.turn.later, dial.turn.take),
-        (42, Some(Level::Count), true, false, true)
+        (dial.target.only(), dial.level, dial.turn.hold, dial.turn.later, dial.turn.take),
+        (Some(42), Some(Level::Count), true, false, true)
     );
     for line in ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off"] {
         assert!(parse(line).is_err(), "{line}");
@@ -45,16 +45,21 @@ fn numbers_have_bounds() {
 }
 
 #[test]
-fn a_process_id_is_a_number() {
-    for (word, good) in
-        [("1", true), ("4294967295", true), ("abc", false), ("0", false), ("4294967296", false)]
-    {
+fn a_process_is_told_by_its_id_or_name() {
+    for (word, good) in [
+        ("1", true),
+        ("4294967295", true),
+        ("abc", false),
+        ("0", false),
+        ("4294967296", false),
+        ("name:Shop", true),
+    ] {
         let parsed = Arguments::try_parse_from(["redial", "dial", word, "A.B", "off"]);
         match parsed {
             Ok(_) => assert!(good, "{word}"),
             Err(error) => {
                 let text = error.to_string();
-                assert!(!good && text.contains("a process id is a number"), "{word}: {text}");
+                assert!(!good && text.contains("a process is told by its id"), "{word}: {text}");
             }
         }
     }
@@ -75,7 +80,7 @@ fn an_attach_has_a_pid_and_may_have_a_time_out() {
 
 #[test]
 fn commands_of_later_do_not_exist() {
-    for line in ["env", "il 1 A.B", "events 1"] {
+    for line in ["il 1 A.B", "events 1"] {
         assert!(parse(line).is_err(), "{line}");
     }
 }
@@ -121,11 +126,33 @@ fn dials_are_kept_held_or_kept_for_a_time() {
 }
 
 #[test]
+fn means_to_start_a_program_are_named() {
+    assert!(matches!(parse("env --for iis:Shop --json"), Ok(Command::Env(env)) if env.json));
+    for line in ["env", "env --for", "env --for csh", "env shell"] {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn several_processes_are_told_in_one_word() {
+    for line in
+        ["off 1,2", "watch name:Shop", "attach pool:Shop,7", "dial name:Shop A.B count --follow --attach"]
+    {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+    for line in
+        ["off 1 2", "off 1,,2", "dial 1 A.B count --follow --plan", "dial 1 A.B count --attach --plan"]
+    {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
 fn dial_sets_are_applied_saved_and_undone() {
     let Ok(Command::Apply(apply)) = parse("apply 7 - --plan --for 90s --take --later --json") else {
         panic!("an apply")
     };
-    assert_eq!((apply.pid, apply.file.to_str()), (7, Some("-")));
+    assert_eq!((apply.target.only(), apply.file.to_str()), (Some(7), Some("-")));
     assert_eq!(
         (apply.turn.plan, apply.turn.take, apply.turn.later, apply.turn.stand()),
         (true, true, true, Stand::KeptFor { ms: 90_000 })

@@ -1,18 +1,17 @@
-//! `redial attach`: loads the agent into a running process. Done already is done, too.
+//! `redial attach`: loads the agent into running processes. Done already is done, too.
 
-use super::arguments;
+use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::attach::{Attached, attach};
-use crate::output::Out;
 use std::time::Duration;
 
 /// Loads the agent.
 pub fn run(arguments: &arguments::Attach) -> Result<Exit, Failure> {
-    let attached = attach(arguments.pid, Duration::from_secs(arguments.timeout))?;
-    let mut out = Out::new();
-    out.line(&said(arguments.pid, attached))?;
-    out.flush()?;
-    Ok(Exit::Done)
+    let wait = Duration::from_secs(arguments.timeout);
+    several::each(&arguments.target, false, |pid, out| {
+        out.line(&said(pid, attach(pid, wait)?))?;
+        Ok(Exit::Done)
+    })
 }
 
 fn said(pid: u32, attached: Attached) -> String {

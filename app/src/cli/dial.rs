@@ -11,7 +11,7 @@ pub fn run(arguments: &arguments::Dial) -> Result<Exit, Failure> {
     let order = arguments.order().map_err(usage)?;
     arguments::check_pattern(&order.pattern).map_err(usage)?;
     turn::run(&Wanted {
-        pid: arguments.pid,
+        target: &arguments.target,
         program: "redial dial",
         name: format!("'{}'", printable(&order.pattern)),
         orders: vec![order],

@@ -2,13 +2,13 @@
 
 mod copies;
 
-use super::{arguments, modules};
+use super::{arguments, modules, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::{LinkError, nothing_matched};
 use crate::link::session::Page;
 use crate::output::json::MethodJson;
-use crate::output::{Out, sentence, words};
+use crate::output::{Out, words};
 use copies::Copies;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
@@ -20,7 +20,11 @@ pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
     }
-    let mut session = connect::open(arguments.pid, "redial methods")?;
+    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, out))
+}
+
+fn one(pid: u32, arguments: &arguments::Methods, out: &mut Out) -> Result<Exit, Failure> {
+    let mut session = connect::open(pid, "redial methods")?;
     let mut pages = Vec::new();
     let command = Command::Methods { pattern: arguments.pattern.clone(), limit: arguments.limit };
     let reply = session.ask(command, &mut |page| {
@@ -32,13 +36,12 @@ pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
     // After the methods, so that the modules of all of them are known.
     let (domains, modules) = modules::ask(&mut session)?;
     let names = Names::new(&modules);
-    let broken = || LinkError::Garbled { pid: arguments.pid, why: "a page of methods is torn".to_owned() };
-    let mut out = Out::new();
+    let broken = || LinkError::Garbled { pid, why: "a page of methods is torn".to_owned() };
     let shown = if arguments.json {
-        print_json(&mut out, arguments.pid, &pages, &names)?
+        print_json(out, pid, &pages, &names)?
     } else {
         let copies = Copies::of(&pages, &domains, &modules);
-        print_lines(&mut out, arguments.pid, &pages, &names, &copies)?
+        print_lines(out, pid, &pages, &names, &copies)?
     };
     out.flush()?;
     let sent: u64 = pages.iter().map(|page| page.token.len() as u64).sum();
@@ -53,7 +56,7 @@ pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
     }
     if shown < matched {
         let matched = words::methods(matched);
-        sentence(format!("{} of {matched} listed; --limit N lists more", words::grouped(shown)));
+        out.remark(format!("{} of {matched} listed; --limit N lists more", words::grouped(shown)));
     }
     Ok(Exit::Done)
 }
@@ -90,11 +93,11 @@ fn print_lines(
     })?;
     if let Some(explained) = copies.explained() {
         out.flush()?;
-        sentence(explained);
+        out.remark(explained);
     }
     if pointers {
         out.flush()?;
-        sentence(r"in a pattern '*' alone stands for anything; a pointer's star is '\*' there");
+        out.remark(r"in a pattern '*' alone stands for anything; a pointer's star is '\*' there");
     }
     Ok(shown)
 }

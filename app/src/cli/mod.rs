@@ -8,6 +8,7 @@ mod attach;
 mod dial;
 mod doctor;
 mod duration;
+mod env;
 mod methods;
 mod modules;
 mod off;
@@ -16,7 +17,9 @@ mod places;
 mod ps;
 mod run;
 mod save;
+mod several;
 mod status;
+mod target;
 mod turn;
 mod undo;
 mod usage;
@@ -51,6 +54,7 @@ pub fn main() -> i32 {
         Command::Status(arguments) => status::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Off(arguments) => off::run(&arguments),
+        Command::Env(arguments) => env::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     code(outcome)

@@ -1,6 +1,6 @@
 //! `redial modules`: AppDomains and modules.
 
-use super::arguments;
+use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::LinkError;
@@ -16,18 +16,20 @@ use std::collections::HashMap;
 
 /// Lists AppDomains and modules.
 pub fn run(arguments: &arguments::Modules) -> Result<Exit, Failure> {
-    let mut session = connect::open(arguments.pid, "redial modules")?;
+    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments.json, out))
+}
+
+fn one(pid: u32, json: bool, out: &mut Out) -> Result<Exit, Failure> {
+    let mut session = connect::open(pid, "redial modules")?;
     let (domains, mut modules) = ask(&mut session)?;
     modules.sort_by(|a, b| a.name.cmp(&b.name).then(a.key.generation.cmp(&b.key.generation)));
-    let mut out = Out::new();
-    if arguments.json {
-        out.json(&ModulesJson::new(arguments.pid, &domains, &modules))?;
+    if json {
+        out.json(&ModulesJson::new(pid, &domains, &modules))?;
     } else {
         for line in lines(&domains, &modules, terminal_columns()) {
             out.line(&line)?;
         }
     }
-    out.flush()?;
     Ok(Exit::Done)
 }
 

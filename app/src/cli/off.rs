@@ -1,22 +1,25 @@
 //! `redial off`: every dial off, confirmed by the agent. Works with an agent of any version.
 
-use super::arguments;
+use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
+use crate::link::session::AllOff;
 use crate::output::json::OffJson;
 use crate::output::{Out, words};
 
 /// Turns everything off.
 pub fn run(arguments: &arguments::Off) -> Result<Exit, Failure> {
-    let mut session = connect::open(arguments.pid, "redial off")?;
-    let (reverted, remaining) = session.all_off()?;
-    let mut out = Out::new();
-    if arguments.json {
-        out.json(&OffJson { pid: arguments.pid, reverted, remaining })?;
+    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments.json, out))
+}
+
+fn one(pid: u32, json: bool, out: &mut Out) -> Result<Exit, Failure> {
+    let mut session = connect::open(pid, "redial off")?;
+    let AllOff { reverted, remaining, .. } = session.all_off()?;
+    if json {
+        out.json(&OffJson { pid, reverted, remaining })?;
     } else {
         out.line(&said(reverted, remaining))?;
     }
-    out.flush()?;
     Ok(if remaining == 0 { Exit::Done } else { Exit::Partly })
 }
 

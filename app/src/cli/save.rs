@@ -1,5 +1,6 @@
 //! `redial save`: the orders that stand, as a dial set that `apply` reads.
 
+use super::target::{Member, Target};
 use super::whole_file::WholeFile;
 use super::{arguments, duration};
 use crate::exit::{Exit, Failure};
@@ -16,7 +17,7 @@ use std::path::Path;
 
 /// Saves the standing orders.
 pub fn run(arguments: &arguments::Save) -> Result<Exit, Failure> {
-    let mut session = connect::open(arguments.pid, "redial save")?;
+    let mut session = connect::open(the_one(&arguments.target)?, "redial save")?;
     let (orders, _) = ask(&mut session)?;
     if orders.len() > MAX_ORDERS {
         let (number, most) = (words::grouped(orders.len() as u64), words::grouped(MAX_ORDERS as u64));
@@ -40,6 +41,22 @@ pub fn run(arguments: &arguments::Save) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// The one process meant: a dial set is of one.
+fn the_one(target: &Target) -> Result<u32, Failure> {
+    if let Some(pid) = target.only() {
+        return Ok(pid);
+    }
+    match target.find()?.as_slice() {
+        [only] => Ok(only.key.pid),
+        several => {
+            let titles: Vec<String> = several.iter().map(Member::title).collect();
+            let text =
+                format!("the orders of one process are saved at a time; these are {}", words::all(&titles));
+            Err(Failure::new(Exit::Usage, text))
+        }
+    }
 }
 
 /// Asks an agent for the orders that stand, oldest first, and for the number of changes that can be undone.

@@ -2,12 +2,15 @@
 //! two ways to name the orders.
 
 mod explain;
+mod fleet;
 mod hold;
 mod meant;
 mod wait;
 
-use super::{arguments, duration};
+use super::target::Target;
+use super::{arguments, duration, several};
 use crate::exit::{Exit, Failure};
+use crate::link::attach::{self, Attached};
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
@@ -20,13 +23,17 @@ use redial_protocol::message::{Command, Holder, Refusal, Reply};
 use redial_protocol::order::{Order, Stand};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport};
+use std::time::Duration;
 
 pub use wait::wait;
 
+/// How long a runtime may take to load the agent.
+const ATTACH_PATIENCE: Duration = Duration::from_secs(10);
+
 /// What is to be turned.
 pub struct Wanted<'a> {
-    /// The process.
-    pub pid: u32,
+    /// The processes.
+    pub target: &'a Target,
     /// What this program calls itself.
     pub program: &'static str,
     /// What is asked for, in one change.
@@ -50,19 +57,36 @@ pub fn run(wanted: &Wanted<'_>) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, why));
     }
     let interrupts = catch_interrupts()?;
-    let mut session = connect::open(wanted.pid, wanted.program)?;
-    interrupts.deliver_to(session.interrupter());
-    match wanted.options.plan {
-        true => wanted.plan(&mut session),
-        false => wanted.turn(session),
+    let options = wanted.options;
+    if options.plan {
+        return several::each(wanted.target, options.json, |pid, out| wanted.plan(pid, &interrupts, out));
     }
+    match wanted.target.only() {
+        Some(pid) => wanted.turn_one(pid, &interrupts),
+        None => fleet::run(wanted, &interrupts),
+    }
+}
+
+/// A turn that was carried out.
+struct Turned {
+    exit: Exit,
+    session: Session,
+    /// Whether Ctrl-C came too late to stop it.
+    interrupted: bool,
+    /// How long its dials stand, in words.
+    standing: String,
 }
 
 impl Wanted<'_> {
     /// Why it is no use to carry this out, if so.
     fn pointless(&self) -> Option<String> {
+        let options = self.options;
+        if options.follow && !self.target.can_grow() {
+            return Some("--follow needs name:NAME or pool:NAME: a process id is one process".to_owned());
+        }
         let all_off = self.orders.iter().all(|order| order.level == Level::Off);
-        let option = match self.options.stand() {
+        let option = match options.stand() {
+            _ if options.follow => "--follow turns dials on wherever the next process starts",
             Stand::Held => "--hold keeps dials on while it runs",
             Stand::KeptFor { .. } => "--for keeps dials on for a time",
             Stand::Kept => return None,
@@ -70,40 +94,71 @@ impl Wanted<'_> {
         all_off.then(|| format!("{option}; it has no use with off"))
     }
 
-    fn turn(&self, mut session: Session) -> Result<Exit, Failure> {
-        let waited = wait(&mut session, self.command()).map_err(|error| self.explain(&mut session, error))?;
-        let Reply::Dialled(mut report) = waited.reply else { return Err(session.wrong_reply().into()) };
-        self.say_what_was_meant(&mut session, &report.unmatched, &mut report.warnings);
-        let exit = outcome(&Sums::of(&report), self.options.later);
+    fn turn_one(&self, pid: u32, interrupts: &Interrupts) -> Result<Exit, Failure> {
         let mut out = Out::new();
-        if self.options.json {
-            out.json(&DialledJson::new(self.pid, &report))?;
-        } else {
-            for line in turns::done(&report, self.level()) {
-                out.line(&line)?;
-            }
-            if exit != Exit::Failed {
-                out.line(&self.standing(&report))?;
-            }
+        let turned = self.turn(pid, interrupts, self.options.later, &mut out)?;
+        if !self.options.json && turned.exit != Exit::Failed {
+            out.line(&turned.standing)?;
         }
         out.flush()?;
-        match waited.interrupted {
-            true if self.options.hold => {
-                sentence("it was done before it could be stopped; what it turned on goes off now");
-                return hold::let_go(session, self, exit);
+        drop(out);
+        let Turned { exit, mut session, interrupted, .. } = turned;
+        if self.options.hold && (interrupted || exit != Exit::Failed) {
+            if !interrupted {
+                hold::hold(&mut session, self, &|text| sentence(text))?;
             }
-            true => sentence(format!(
-                "it was done before it could be stopped; `redial undo {}` takes it back",
-                self.pid
-            )),
-            false if self.options.hold && exit != Exit::Failed => return hold::hold(session, self, exit),
-            false => {}
+            return hold::let_go(&mut session, self.options.json, exit);
         }
         release(session)?;
         Ok(exit)
     }
 
-    fn plan(&self, session: &mut Session) -> Result<Exit, Failure> {
+    /// Connects to a process, and turns there what is wanted; with `later` also where it matches nothing yet.
+    fn turn(&self, pid: u32, interrupts: &Interrupts, later: bool, out: &mut Out) -> Result<Turned, Failure> {
+        let mut session = self.open(pid, out)?;
+        interrupts.deliver_to(session.interrupter());
+        let waited =
+            wait(&mut session, self.command(later)).map_err(|error| self.explain(&mut session, error))?;
+        let Reply::Dialled(mut report) = waited.reply else { return Err(session.wrong_reply().into()) };
+        self.say_what_was_meant(&mut session, &report.unmatched, &mut report.warnings);
+        let exit = outcome(&Sums::of(&report), later);
+        if self.options.json {
+            out.json(&DialledJson::new(pid, &report))?;
+        } else {
+            for line in turns::done(&report, self.level()) {
+                out.line(&line)?;
+            }
+        }
+        out.flush()?;
+        if waited.interrupted {
+            out.remark(match self.options.hold {
+                true => "it was done before it could be stopped; what it turned on goes off now".to_owned(),
+                false => {
+                    format!("it was done before it could be stopped; `redial undo {pid}` takes it back")
+                }
+            });
+        }
+        let standing = self.standing(&report);
+        Ok(Turned { exit, session, interrupted: waited.interrupted, standing })
+    }
+
+    /// A session, after loading the agent where that is asked for.
+    fn open(&self, pid: u32, out: &mut Out) -> Result<Session, Failure> {
+        match connect::open(pid, self.program) {
+            Err(LinkError::NoAgent { .. }) if self.options.attach => {
+                if attach::attach(pid, ATTACH_PATIENCE)? == Attached::Now {
+                    out.remark(format!("the agent is loaded into process {pid}"));
+                }
+                Ok(connect::open(pid, self.program)?)
+            }
+            opened => Ok(opened?),
+        }
+    }
+
+    fn plan(&self, pid: u32, interrupts: &Interrupts, out: &mut Out) -> Result<Exit, Failure> {
+        let mut session = connect::open(pid, self.program)?;
+        interrupts.deliver_to(session.interrupter());
+        let session = &mut session;
         let asked = Command::Plan { orders: self.orders.clone(), stand: self.options.stand() };
         let mut plan = match session.ask(asked, &mut |_| {}) {
             Ok(Reply::Plan(plan)) => plan,
@@ -117,11 +172,10 @@ impl Wanted<'_> {
             self.say_what_was_meant(session, &plan.unmatched, &mut plan.warnings);
         }
         let orders: Vec<String> = self.orders.iter().map(print_order).collect();
-        let mut out = Out::new();
         if self.options.json {
             let lines = self.lines.iter().copied().map(Some).chain(std::iter::repeat(None));
             let orders: Vec<_> = lines.zip(orders).collect();
-            out.json(&PlanJson::new(self.pid, &orders, &plan))?;
+            out.json(&PlanJson::new(pid, &orders, &plan))?;
         } else {
             let orders: Vec<String> =
                 orders.into_iter().enumerate().map(|(at, order)| self.numbered(at, order)).collect();
@@ -168,15 +222,15 @@ impl Wanted<'_> {
         }
     }
 
-    fn command(&self) -> Command {
+    fn command(&self, later: bool) -> Command {
         let options = self.options;
         match self.orders.as_slice() {
-            [Order { pattern, level: Level::Off, domain: None, copy: None, .. }] if !options.later => {
+            [Order { pattern, level: Level::Off, domain: None, copy: None, .. }] if !later => {
                 Command::RequestRevert { patterns: vec![pattern.clone()], take: options.take }
             }
             orders => Command::RequestReJit {
                 orders: orders.to_vec(),
-                later: options.later,
+                later,
                 take: options.take,
                 stand: options.stand(),
             },
@@ -191,7 +245,7 @@ impl Wanted<'_> {
 
     /// How long the dials stand.
     fn standing(&self, report: &DialReport) -> String {
-        let pid = self.pid;
+        let pid = self.target.text();
         match (self.level(), self.options.stand()) {
             (Some(Level::Off), _) => "off: the original IL runs again".to_owned(),
             (_, Stand::Held) => format!("held while this command runs; Ctrl-C turns {} off", self.name),

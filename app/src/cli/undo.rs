@@ -1,23 +1,32 @@
 //! `redial undo`: takes the last change of the orders back, whoever made it.
 
-use super::arguments;
 use super::turn::{Sums, catch_interrupts, outcome, release, wait};
+use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::output::json::UndoneJson;
-use crate::output::{Out, sentence, turns, words};
+use crate::output::{Out, turns, words};
+use crate::signals::Interrupts;
 use redial_protocol::message::{AuditEntry, Command, Reply};
 
 /// Undoes.
 pub fn run(arguments: &arguments::Undo) -> Result<Exit, Failure> {
     let interrupts = catch_interrupts()?;
-    let mut session = connect::open(arguments.pid, "redial undo")?;
+    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, &interrupts, out))
+}
+
+fn one(
+    pid: u32,
+    arguments: &arguments::Undo,
+    interrupts: &Interrupts,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
+    let mut session = connect::open(pid, "redial undo")?;
     interrupts.deliver_to(session.interrupter());
     let waited = wait(&mut session, Command::Undo { take: arguments.take })?;
     let Reply::Undone { what, report } = waited.reply else { return Err(session.wrong_reply().into()) };
-    let mut out = Out::new();
     if arguments.json {
-        out.json(&UndoneJson::new(arguments.pid, &what, &report))?;
+        out.json(&UndoneJson::new(pid, &what, &report))?;
     } else {
         out.line(&undone(&what))?;
         for line in turns::done(&report, None) {
@@ -26,7 +35,7 @@ pub fn run(arguments: &arguments::Undo) -> Result<Exit, Failure> {
     }
     out.flush()?;
     if waited.interrupted {
-        sentence("it was done before it could be stopped");
+        out.remark("it was done before it could be stopped");
     }
     release(session)?;
     // The orders are as they were, even where none of them matches anything.

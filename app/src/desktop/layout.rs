@@ -138,7 +138,7 @@ impl App {
             methods::toolbar(ui, state, connection, situation, commands);
         });
         loss::show(ui, connection, ended.map(ended::title), mono, commands);
-        progress::show(ui, connection, commands);
+        progress::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();
             let why = if filter.only_dialled && filter.text.trim().is_empty() {

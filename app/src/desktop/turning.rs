@@ -3,7 +3,7 @@
 use super::App;
 use crate::commands::Command;
 use crate::link::worker::fit_one_request;
-use crate::model::connection::{Connection, Shape, Targets};
+use crate::model::connection::{Connection, Shape, Step, Targets};
 use crate::model::ids::Node;
 use crate::model::selection::Mode;
 use crate::views::confirm::{Bulk, Plan};
@@ -139,8 +139,12 @@ impl App {
         let now = self.now();
         let Some(id) = self.model.current else { return };
         let Some(connection) = self.model.connections.get_mut(&id) else { return };
-        if let Ok(turn) = connection.undo(redo, &mut self.model.log, now) {
-            self.workers.turn(turn);
+        match connection.undo(redo, &mut self.model.log, now) {
+            Ok(Step::TakeBack { ticket, of }) => self.workers.take_back(id, ticket, of),
+            Ok(Step::Turn(turn)) => self.workers.turn(turn),
+            Ok(Step::AllOff(ticket)) => self.workers.all_off(id, ticket),
+            // Why not stands in the log already.
+            Err(_) => {}
         }
     }
 }

@@ -105,6 +105,11 @@ impl Workers {
         self.send(Command::Cancel(connection, ticket));
     }
 
+    /// Takes a turn back.
+    pub fn take_back(&mut self, connection: ConnectionId, ticket: Ticket, of: Ticket) {
+        self.send(Command::TakeBack(connection, ticket, of));
+    }
+
     /// Takes the last change back, whoever made it.
     pub fn undo_of_anyone(&mut self, connection: ConnectionId, ticket: Ticket) {
         self.send(Command::UndoOfAnyone(connection, ticket));

@@ -5,6 +5,7 @@ use super::attach;
 use super::discover::{self, Found};
 use super::error::LinkError;
 use super::session::Session;
+use crate::model::processes::program_name;
 use redial_protocol::transport::{self, ConnectError};
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ pub fn silent(pid: u32, patience: Duration) -> LinkError {
 /// Why a process that offers no endpoint has no agent.
 fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
     let Some(process) = process else { return LinkError::NoProcess(pid) };
-    let name = process.name;
+    let name = program_name(&process.name, process.command.as_deref());
     match process.runtime {
         Found::Runtime(runtime) => match runtime.obstacle() {
             None => LinkError::NoAgent { pid, name, obstacle: attach::obstacle(pid, &runtime) },

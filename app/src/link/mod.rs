@@ -2,6 +2,7 @@
 //! It must not know how anything is printed, nor keep state between commands (that is `model`'s).
 
 pub mod attach;
+pub mod backoff;
 pub mod connect;
 pub mod discover;
 pub mod error;

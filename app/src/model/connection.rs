@@ -6,7 +6,7 @@ mod turning;
 
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
-pub use turning::{NO_BODIES, Sharing, Targets};
+pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::tests::{method, small};
+use crate::model::connection::Step;
 use crate::model::ids::MethodIx;
 use crate::model::log::{Kind, Log};
 use crate::model::update::{CataloguePart, Told};
@@ -307,6 +308,50 @@ fn a_batch_that_does_not_fit_is_told() {
     let told = vec![Told::Catalogue(CataloguePart::Batch(Box::new(torn)))];
     connection.apply(told, &mut log, now(1));
     assert_eq!(texts(&log, Kind::Notice).len(), 1);
+}
+
+/// What was done is taken back by the agent, which knows what stood before; what was taken back is a turn again.
+#[test]
+fn undo_names_the_turn_that_made_it_last() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let targets = connection.reaching(&MethodSet::one(add));
+    let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
+    let done = |connection: &mut Connection, ticket| {
+        let told = vec![Told::Dialled(ticket, Ok(DialReport::default()))];
+        connection.apply(told, &mut Log::default(), now(2));
+    };
+    done(&mut connection, turn.ticket);
+    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(3)) else {
+        panic!("a step")
+    };
+    assert_eq!(of, turn.ticket);
+    assert_eq!((connection.dial(add).wanted, connection.dial(add).pending), (Level::Off, true));
+    done(&mut connection, ticket);
+    let Ok(Step::Turn(again)) = connection.undo(true, &mut log, now(4)) else { panic!("a step") };
+    assert_eq!(again.orders, turn.orders);
+    assert!(connection.dial(add).pending);
+    done(&mut connection, again.ticket);
+    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(5)) else {
+        panic!("a step")
+    };
+    assert_eq!(of, again.ticket, "it was done again by another turn");
+    // Refused, it can be tried again; forgotten, it cannot.
+    let refused = Refused { why: "the dials are controlled by another".into(), holder: None };
+    connection.apply(vec![Told::Dialled(ticket, Err(refused))], &mut log, now(6));
+    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(7)) else {
+        panic!("a step")
+    };
+    assert_eq!(of, again.ticket);
+    connection.apply(vec![Told::Forgotten(ticket)], &mut log, now(8));
+    assert!(texts(&log, Kind::Refusal).last().is_some_and(|text| text.contains("does not remember")));
+    assert!(
+        connection.undo(false, &mut log, now(9)).is_err() && connection.undo(true, &mut log, now(9)).is_err()
+    );
+    let off = connection.all_off(&mut log, now(10));
+    let Ok(Step::TakeBack { of, .. }) = connection.undo(false, &mut log, now(11)) else { panic!("a step") };
+    assert_eq!(of, off);
+    assert!(matches!(connection.undo(true, &mut log, now(12)), Ok(Step::AllOff(ticket)) if ticket != off));
 }
 
 /// A plugin is loaded, dialled and unloaded, again and again, while something else is dialled and selected.

@@ -87,28 +87,6 @@ pub fn orders(
     Ok(made.orders)
 }
 
-/// The orders that put copies back to what they wanted before a turn that reached so far. Where that was a mixture, the
-/// wide orders of the turn are turned off first, so that they stand for nothing that comes later.
-///
-/// # Errors
-/// As [`orders`].
-pub fn restoring(
-    catalogue: &Catalogue,
-    wishes: &[Wish],
-    reach: Reach,
-    left_out: &Bits,
-) -> Result<Vec<Order>, String> {
-    if reach == Reach::Copies || wishes.len() < 2 {
-        return orders(catalogue, wishes, reach, left_out);
-    }
-    let mut all = MethodSet::default();
-    wishes.iter().flat_map(|(_, set)| set.ranges()).for_each(|range| all.insert(range));
-    let on: Vec<Wish> = wishes.iter().filter(|(level, _)| *level != Level::Off).cloned().collect();
-    let mut restoring = orders(catalogue, &[(Level::Off, all)], reach, left_out)?;
-    restoring.extend(orders(catalogue, &on, Reach::Copies, left_out)?);
-    Ok(restoring)
-}
-
 /// The order for everything in an AppDomain, if everything is meant: what it shares with others too.
 fn whole_domain(catalogue: &Catalogue, domain: u32, set: &MethodSet) -> Option<Order> {
     let name = catalogue.domain_scope(domain).filter(|_| domain != EVERY_DOMAIN)?;

@@ -206,23 +206,3 @@ fn a_domain_is_one_order_where_all_of_it_is_meant() {
         ]
     );
 }
-
-#[test]
-fn undoing_a_mixture_leaves_nothing_wide_behind() {
-    let catalogue = domains();
-    let copies: Vec<MethodSet> = (1..4)
-        .map(|module| {
-            MethodSet::range(
-                catalogue.modules()[module].methods.start..catalogue.modules()[module].methods.start + 1,
-            )
-        })
-        .collect();
-    let mut off = copies[0].clone();
-    copies[2].ranges().for_each(|range| off.insert(range));
-    let wishes = [(Level::Count, copies[1].clone()), (Level::Off, off)];
-    let back = restoring(&catalogue, &wishes, Reach::Everywhere, &Bits::default()).expect("not too many");
-    let back: Vec<String> = back.iter().map(redial_protocol::dialset::print_order).collect();
-    assert_eq!(back, ["domains!0x06000003 = off", "domains!0x06000003 = count domain=Second"]);
-    let plain = restoring(&catalogue, &wishes, Reach::Copies, &Bits::default()).expect("not too many");
-    assert_eq!(plain.len(), 3, "each copy by itself");
-}

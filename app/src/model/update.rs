@@ -105,6 +105,8 @@ pub enum Told {
     Event(Event),
     /// A turn was answered.
     Dialled(Ticket, Result<DialReport, Refused>),
+    /// A turn that takes another back was refused: the agent does not remember that one any more.
+    Forgotten(Ticket),
     /// How far a turn of many copies is: copies asked for, of how many.
     Progress(Ticket, u64, u64),
     /// What a turn would do, as the agent says; or why it cannot say.

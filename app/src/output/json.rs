@@ -16,7 +16,7 @@ mod turns;
 
 pub use agent::{AgentJson, AuditJson};
 pub use modules::ModulesJson;
-pub use turns::{DialledJson, LetGoJson, PlanJson, UndoneJson};
+pub use turns::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};
 
 /// An opaque id as `0x…`.
 pub fn hex(id: u64) -> String {
@@ -229,6 +229,31 @@ pub struct OffJson {
     pub reverted: u64,
     /// Copies that could not be reverted.
     pub remaining: u64,
+}
+
+/// `env`.
+#[derive(Debug, Serialize)]
+pub struct EnvJson<'a> {
+    /// `shell powershell systemd docker kubernetes iis windows-service`.
+    #[serde(rename = "for")]
+    pub means: &'static str,
+    /// Names and values, as an object.
+    #[serde(serialize_with = "as_object")]
+    pub variables: Vec<(&'static str, String)>,
+    /// What to put in place, line by line.
+    pub lines: &'a [String],
+    /// What to restart.
+    pub restart: &'a [String],
+    /// How to take it back.
+    pub undo: &'a [String],
+    /// What else to know.
+    pub notes: &'a [String],
+    /// Whether Redial's tests use exactly this.
+    pub tested: bool,
+}
+
+fn as_object<S: Serializer>(pairs: &[(&'static str, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
 /// A row of `doctor`.

@@ -12,38 +12,82 @@ use crate::exit::{Exit, Failure};
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-/// Standard output, buffered until `flush`. A reader that went away is `Failure::ClosedPipe`.
+/// Where a command writes: standard output, buffered until `flush`, or memory, until what others write is known too. A
+/// reader that went away is `Failure::ClosedPipe`.
 pub struct Out {
-    to: BufWriter<StdoutLock<'static>>,
+    to: Sink,
+    remarks: Vec<String>,
+}
+
+enum Sink {
+    Standard(BufWriter<StdoutLock<'static>>),
+    Memory(Vec<u8>),
 }
 
 impl Out {
     /// Locks stdout.
     pub fn new() -> Self {
-        Out { to: BufWriter::new(io::stdout().lock()) }
+        Out { to: Sink::Standard(BufWriter::new(io::stdout().lock())), remarks: Vec::new() }
+    }
+
+    /// Keeps everything.
+    pub fn memory() -> Self {
+        Out { to: Sink::Memory(Vec::new()), remarks: Vec::new() }
+    }
+
+    /// What was kept: text for stdout, sentences for stderr.
+    pub fn into_kept(self) -> (String, Vec<String>) {
+        let text = match self.to {
+            Sink::Memory(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Sink::Standard(_) => String::new(),
+        };
+        (text, self.remarks)
     }
 
     /// Writes one line.
     pub fn line(&mut self, line: &str) -> Result<(), Failure> {
-        writeln!(self.to, "{line}").map_err(write_failure)
+        match &mut self.to {
+            Sink::Standard(to) => writeln!(to, "{line}"),
+            Sink::Memory(to) => writeln!(to, "{line}"),
+        }
+        .map_err(write_failure)
     }
 
     /// Writes text as it is.
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
-        self.to.write_all(text.as_bytes()).map_err(write_failure)
+        match &mut self.to {
+            Sink::Standard(to) => to.write_all(text.as_bytes()),
+            Sink::Memory(to) => to.write_all(text.as_bytes()),
+        }
+        .map_err(write_failure)
     }
 
     /// Writes one value as JSON on one line.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string(value)
-            .map_err(|error| Failure::new(Exit::Failed, format!("cannot write JSON: {error}")))?;
-        self.line(&text)
+        self.line(&json_line(value)?)
     }
 
     /// Hands everything to the reader.
     pub fn flush(&mut self) -> Result<(), Failure> {
-        self.to.flush().map_err(write_failure)
+        match &mut self.to {
+            Sink::Standard(to) => to.flush().map_err(write_failure),
+            Sink::Memory(_) => Ok(()),
+        }
     }
+
+    /// Says a sentence on stderr, at once where nobody else writes.
+    pub fn remark(&mut self, text: impl std::fmt::Display) {
+        match &self.to {
+            Sink::Standard(_) => sentence(text),
+            Sink::Memory(_) => self.remarks.push(text.to_string()),
+        }
+    }
+}
+
+/// A value as JSON on one line.
+pub fn json_line(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value)
+        .map_err(|error| Failure::new(Exit::Failed, format!("cannot write JSON: {error}")))
 }
 
 fn write_failure(error: io::Error) -> Failure {

@@ -19,7 +19,7 @@ pub struct Interrupts(Arc<Mutex<Inner>>);
 #[derive(Default)]
 struct Inner {
     seen: bool,
-    deliver: Option<Box<dyn Fn() + Send>>,
+    deliver: Vec<Box<dyn Fn() + Send>>,
 }
 
 impl Interrupts {
@@ -31,23 +31,28 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// Calls `deliver` at the next Ctrl-C, or at once if there has been one.
+    /// Calls `deliver` at the next Ctrl-C, too, or at once if there has been one.
     pub fn deliver_to(&self, deliver: impl Fn() + Send + 'static) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.seen {
             deliver();
         }
-        inner.deliver = Some(Box::new(deliver));
+        inner.deliver.push(Box::new(deliver));
+    }
+
+    /// Does what a first Ctrl-C does.
+    pub fn stop(&self) {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !std::mem::replace(&mut inner.seen, true) {
+            inner.deliver.iter().for_each(|deliver| deliver());
+        }
     }
 
     fn interrupt(&self) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::replace(&mut inner.seen, true) {
+        if self.0.lock().unwrap_or_else(PoisonError::into_inner).seen {
             std::process::exit(130);
         }
-        if let Some(deliver) = &inner.deliver {
-            deliver();
-        }
+        self.stop();
     }
 }
 
@@ -71,5 +76,17 @@ mod tests {
             }
             assert_eq!(receiver.try_recv(), Ok(()));
         }
+    }
+
+    #[test]
+    fn an_interrupt_reaches_everyone() {
+        let interrupts = Interrupts::default();
+        let (sender, receiver) = channel();
+        for number in 0..3 {
+            let sender = sender.clone();
+            interrupts.deliver_to(move || sender.send(number).expect("the test listens"));
+        }
+        interrupts.interrupt();
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 1, 2]);
     }
 }

@@ -49,6 +49,7 @@ variants!(
         ReleaseControl,
         Ping,
         LetGo,
+        TakeBack,
     }
 );
 variants!(
@@ -190,6 +191,7 @@ fn dial_report() -> DialReport {
         shared: vec![shared()],
         warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
         unmatched: vec![3, 300],
+        change: 17,
     }
 }
 
@@ -236,6 +238,7 @@ pub fn commands() -> Vec<Command> {
         Command::ReleaseControl,
         Command::Ping,
         Command::LetGo,
+        Command::TakeBack { change: 0x0c0d, take: true },
     ]
 }
 
@@ -353,7 +356,7 @@ pub fn from_agent() -> Vec<(String, FromAgent)> {
     let mut all = vec![
         ("hello".to_owned(), FromAgent::Hello(agent_facts())),
         ("status".to_owned(), FromAgent::Status(AgentFacts { holder: None, ..agent_facts() })),
-        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1 }),
+        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1, change: 3 }),
         ("version_refused".to_owned(), FromAgent::version_refused("0.1.0", &client_hello())),
     ];
     for event in events() {

@@ -33,6 +33,7 @@ macro_rules! on_attachable_runtimes {
     )+};
 }
 
+mod elsewhere;
 mod refusals;
 
 on_attachable_runtimes!(

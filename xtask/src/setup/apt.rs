@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 
 use crate::process::{command, run_quietly, works};
 
-/// Every package: the cross compiler for Windows, Wine, a C++ compiler for the fuzzers, and what draws the window (also
-/// where there is no display).
+/// Every package: the cross compiler for Windows, Wine, a C++ compiler for the fuzzers, what draws the window (also
+/// where there is no display), and systemd's verifier of units.
 pub const ALL: &[&str] = &[
     "binutils-mingw-w64-x86-64",
     "g++",
@@ -16,6 +16,7 @@ pub const ALL: &[&str] = &[
     "libgl1-mesa-dri",
     "libxkbcommon-x11-0",
     "mesa-vulkan-drivers",
+    "systemd",
     "wine",
     "wine64",
     "xvfb",

@@ -16,7 +16,7 @@ pub fn show(session: &mut Session, arguments: &arguments::Status, out: &mut Out)
     let status = ask_agent(session)?;
     let (orders, undoable) = save::ask(session)?;
     if arguments.json {
-        out.json(&AgentJson::new(arguments.pid, &status, &orders, undoable))?;
+        out.json(&AgentJson::new(session.pid(), &status, &orders, undoable))?;
     } else {
         let live = session.facts().live;
         for line in lines(&status, &orders, undoable, live, terminal_columns()) {

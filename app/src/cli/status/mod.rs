@@ -3,7 +3,7 @@
 mod agent;
 
 use super::places::Places;
-use super::{arguments, order};
+use super::{arguments, order, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::session::{Page, Session};
@@ -18,14 +18,13 @@ pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
     }
-    let mut session = connect::open(arguments.pid, "redial status")?;
-    let mut out = Out::new();
-    let exit = match arguments.agent {
-        true => agent::show(&mut session, arguments, &mut out)?,
-        false => copies(&mut session, arguments, &mut out)?,
-    };
-    out.flush()?;
-    Ok(exit)
+    several::each(&arguments.target, arguments.json, |pid, out| {
+        let mut session = connect::open(pid, "redial status")?;
+        match arguments.agent {
+            true => agent::show(&mut session, arguments, out),
+            false => copies(&mut session, arguments, out),
+        }
+    })
 }
 
 fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
@@ -42,7 +41,7 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
         _ => None,
     };
     if arguments.json {
-        let rows: Vec<DialJson<'_>> = dials.iter().map(|dial| DialJson::new(arguments.pid, dial)).collect();
+        let rows: Vec<DialJson<'_>> = dials.iter().map(|dial| DialJson::new(session.pid(), dial)).collect();
         out.json(&rows)?;
     } else if unmatched.is_none() {
         let status = ask_agent(session)?;

@@ -6,7 +6,7 @@ use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
 use crate::model::dials::{Change, Dials};
 use crate::output::json::LetGoJson;
-use crate::output::{Out, sentence, turns};
+use crate::output::{Out, turns};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Command, Event, Reply, StatusRow};
 use redial_protocol::order::Order;
@@ -16,8 +16,9 @@ use std::time::Instant;
 /// Milliseconds between folds that nobody looks at.
 const HOLD_INTERVAL_MS: u32 = 60_000;
 
-/// Stays until Ctrl-C, then turns the dials off and says so. The agent does that also whenever the session ends.
-pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exit, Failure> {
+/// Stays until Ctrl-C; then [`let_go`] turns the dials off, and the agent does whenever the session ends. What others do
+/// meanwhile is said with `say`.
+pub fn hold(session: &mut Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) -> Result<(), LinkError> {
     session.keep_alive(PING_EVERY)?;
     // Only for the words about control and the end of the process: the numbers are `watch`'s.
     let only = match wanted.orders.as_slice() {
@@ -26,7 +27,7 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exi
     };
     let pattern = only.map(|order| order.pattern.clone());
     match session.tell(Command::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS }) {
-        Err(LinkError::Interrupted) => return let_go(session, wanted, exit),
+        Err(LinkError::Interrupted) => return Ok(()),
         told => told?,
     }
     let mut held = Held { only, dials: Dials::default(), on: true, news: true };
@@ -34,31 +35,31 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exi
         // Judged when all is heard for now: turning many dials off takes many events.
         match session.next(held.news.then(Instant::now)) {
             Ok(Some(Event::Control(Some(holder)))) => {
-                sentence(format!(
+                say(format!(
                     "{} (pid {}) took control; the dials stay held until this command ends",
                     holder.program, holder.pid
                 ));
             }
             Ok(Some(Event::Goodbye { .. })) => {
-                held.judge(&wanted.name);
-                return Err(LinkError::Ended(session.pid()).into());
+                held.judge(&wanted.name, say);
+                return Err(LinkError::Ended(session.pid()));
             }
             Ok(Some(event)) => held.apply(event),
-            Ok(None) => held.judge(&wanted.name),
-            Err(LinkError::Interrupted) => return let_go(session, wanted, exit),
-            Err(error) => return Err(error.into()),
+            Ok(None) => held.judge(&wanted.name, say),
+            Err(LinkError::Interrupted) => return Ok(()),
+            Err(error) => return Err(error),
         }
     }
 }
 
-/// Ends what is held, and says what became of it by the agent's numbers.
-pub fn let_go(mut session: Session, wanted: &Wanted<'_>, exit: Exit) -> Result<Exit, Failure> {
+/// Ends what is held, and says what became of it by the agent's numbers; `exit` where all of it is off.
+pub fn let_go(session: &mut Session, json: bool, exit: Exit) -> Result<Exit, Failure> {
     let Reply::LetGo { reverted, stay, remaining } = session.ask(Command::LetGo, &mut |_| {})? else {
         return Err(session.wrong_reply().into());
     };
-    let pid = wanted.pid;
+    let pid = session.pid();
     let mut out = Out::new();
-    match wanted.options.json {
+    match json {
         true => out.json(&LetGoJson { pid, reverted, stay, remaining })?,
         false => out.line(&turns::let_go(pid, reverted, stay, remaining))?,
     }
@@ -105,9 +106,9 @@ impl Held<'_> {
         })
     }
 
-    fn judge(&mut self, name: &str) {
+    fn judge(&mut self, name: &str, say: &dyn Fn(String)) {
         if self.went_off() {
-            sentence(format!(
+            say(format!(
                 "someone else turned {name} off: nothing is held any more, and Ctrl-C ends this command"
             ));
         }

@@ -6,7 +6,8 @@ use serde_json::json;
 
 fn wanted<'a>(orders: &[Order], options: &'a arguments::Turn) -> Wanted<'a> {
     let name = "'A.B'".to_owned();
-    Wanted { pid: 9, program: "redial test", orders: orders.to_vec(), lines: vec![], name, options }
+    let target = Box::leak(Box::new(Target::of(9)));
+    Wanted { target, program: "redial test", orders: orders.to_vec(), lines: vec![], name, options }
 }
 
 fn order(level: Level) -> Order {
@@ -61,7 +62,7 @@ fn off_is_a_revert_unless_it_is_limited_or_meant_for_later() {
     let plain = arguments::Turn { take: true, ..arguments::Turn::default() };
     let later = arguments::Turn { later: true, ..arguments::Turn::default() };
     let off = || order(Level::Off);
-    assert!(matches!(wanted(&[off()], &plain).command(), Command::RequestRevert { take: true, .. }));
+    assert!(matches!(wanted(&[off()], &plain).command(false), Command::RequestRevert { take: true, .. }));
     for (order, options) in [
         (off(), &later),
         (Order { domain: Some("A".into()), ..off() }, &plain),
@@ -69,14 +70,16 @@ fn off_is_a_revert_unless_it_is_limited_or_meant_for_later() {
     ] {
         assert!(
             matches!(
-                wanted(std::slice::from_ref(&order), options).command(),
+                wanted(std::slice::from_ref(&order), options).command(options.later),
                 Command::RequestReJit { stand: Stand::Kept, .. }
             ),
             "{order:?}"
         );
     }
     let set = [off(), order(Level::Count)];
-    let Command::RequestReJit { orders, .. } = wanted(&set, &plain).command() else { panic!("one change") };
+    let Command::RequestReJit { orders, .. } = wanted(&set, &plain).command(false) else {
+        panic!("one change")
+    };
     assert_eq!(orders, set);
 }
 

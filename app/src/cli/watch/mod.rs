@@ -1,6 +1,7 @@
 //! `redial watch`: the numbers as they change. It reads only; ending it changes no dial.
 
 mod screen;
+mod several;
 
 use super::{arguments, status};
 use crate::exit::{Exit, Failure};
@@ -15,15 +16,29 @@ use redial_protocol::message::{Command, Event, Reply};
 use screen::Screen;
 use std::time::{Duration, Instant};
 
+/// What this is called among an agent's controllers.
+const PROGRAM: &str = "redial watch";
+
 /// Watches until Ctrl-C, `--count`, a closed pipe, or the end of the process.
 pub fn run(arguments: &arguments::Watch) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
     }
     let interrupts = Interrupts::catch().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
-    let mut session = connect::open(arguments.pid, "redial watch")?;
-    interrupts.deliver_to(session.interrupter());
-    match watch(&mut session, arguments) {
+    match arguments.target.only() {
+        Some(pid) => {
+            let mut screen = Screen::new(pid, arguments);
+            let mut session = connect::open(pid, PROGRAM)?;
+            interrupts.deliver_to(session.interrupter());
+            ended(watch(&mut session, arguments, &mut |dials| screen.show(dials), &|text| sentence(text)))
+        }
+        None => several::run(arguments, &interrupts),
+    }
+}
+
+/// How a watch ends that ended so.
+fn ended(outcome: Result<Exit, Stop>) -> Result<Exit, Failure> {
+    match outcome {
         Ok(exit) => Ok(exit),
         Err(Stop::Link(LinkError::Interrupted)) => Ok(Exit::Done),
         Err(Stop::Link(error)) => Err(error.into()),
@@ -49,7 +64,13 @@ impl From<Failure> for Stop {
     }
 }
 
-fn watch(session: &mut Session, arguments: &arguments::Watch) -> Result<Exit, Stop> {
+/// Shows the numbers with `show`, as they change; what there is to remark is told to `say`.
+fn watch(
+    session: &mut Session,
+    arguments: &arguments::Watch,
+    show: &mut dyn FnMut(&Dials) -> Result<(), Failure>,
+    say: &dyn Fn(String),
+) -> Result<Exit, Stop> {
     let interval = Duration::from_millis(arguments.interval.into());
     let mut dials = Dials::default();
     session
@@ -60,13 +81,12 @@ fn watch(session: &mut Session, arguments: &arguments::Watch) -> Result<Exit, St
     let pattern = arguments.pattern.as_deref();
     if let Some(pattern) = pattern.filter(|_| dials.is_empty()) {
         let why = unmatched(session, pattern)?;
-        sentence(format!("{why}; watching goes on, for what is dialled later"));
+        say(format!("{why}; watching goes on, for what is dialled later"));
     }
-    let mut screen = Screen::new(arguments);
     let mut pace = Pace::new(interval);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     loop {
-        screen.show(&dials)?;
+        show(&dials)?;
         left -= 1;
         if left == 0 {
             return match pattern.filter(|_| dials.is_empty()) {
@@ -81,7 +101,7 @@ fn watch(session: &mut Session, arguments: &arguments::Watch) -> Result<Exit, St
             Ok(()) => {}
             // The last numbers came with the goodbye, or never will.
             Err(error @ LinkError::Ended(_)) => {
-                screen.show(&dials)?;
+                show(&dials)?;
                 return Err(error.into());
             }
             Err(error) => return Err(error.into()),

@@ -1,13 +1,14 @@
 //! What `redial watch` shows: a table drawn over itself on a terminal, else lines of what changed, or JSON.
 
+use super::super::arguments;
 use super::super::order::ByRate;
 use super::super::places::Places;
-use super::super::{arguments, status};
+use super::super::status;
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::{DialJson, WatchJson};
 use crate::output::table::{Table, cut_middle, number, printable, text, wide};
-use crate::output::{Out, terminal, words};
+use crate::output::{Out, json_line, terminal, words};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
 use std::collections::HashMap;
@@ -20,61 +21,81 @@ const EXPLAINED: &str = "≥ at least: calls from code that it was inlined into 
 /// The output of one watch.
 pub struct Screen {
     out: Out,
-    pid: u32,
-    json: bool,
-    began: Instant,
-    /// Lines of the table on the terminal.
-    drawn: usize,
-    order: ByRate,
-    plain: Plain,
+    view: View,
+    drawn: Drawn,
 }
 
 impl Screen {
     /// The output that was asked for.
-    pub fn new(arguments: &arguments::Watch) -> Screen {
-        Screen {
-            out: Out::new(),
-            pid: arguments.pid,
-            json: arguments.json,
-            began: Instant::now(),
-            drawn: 0,
-            order: ByRate::default(),
-            plain: Plain { limited: arguments.pattern.is_some(), ..Plain::default() },
-        }
+    pub fn new(pid: u32, arguments: &arguments::Watch) -> Screen {
+        let view = View::new(pid, format!("process {pid}"), arguments);
+        Screen { out: Out::new(), view, drawn: Drawn(0) }
     }
 
     /// Shows the numbers of a fold.
     pub fn show(&mut self, dials: &Dials) -> Result<(), Failure> {
+        let size = terminal().filter(|_| !self.view.json);
+        let lines = self.view.lines(dials, size)?;
+        match size {
+            Some(_) => self.drawn.over(&mut self.out, &lines),
+            None => lines.iter().try_for_each(|line| self.out.line(line)),
+        }?;
+        self.out.flush()
+    }
+}
+
+/// Lines on the terminal that are drawn over.
+pub struct Drawn(pub usize);
+
+impl Drawn {
+    /// Draws lines where the last ones stand.
+    pub fn over(&mut self, out: &mut Out, lines: &[String]) -> Result<(), Failure> {
+        // Up to the first line of the old ones, and clear from there (ECMA-48 CUU, ED).
+        if self.0 > 0 {
+            out.text(&format!("\x1b[{}A\x1b[J", self.0))?;
+        }
+        self.0 = lines.len();
+        lines.iter().try_for_each(|line| out.line(line))
+    }
+}
+
+/// What is shown of one process.
+pub struct View {
+    pid: u32,
+    title: String,
+    json: bool,
+    began: Instant,
+    order: ByRate,
+    plain: Plain,
+}
+
+impl View {
+    /// Of a process with this title.
+    pub fn new(pid: u32, title: String, arguments: &arguments::Watch) -> View {
+        let plain = Plain { limited: arguments.pattern.is_some(), ..Plain::default() };
+        View { pid, title, json: arguments.json, began: Instant::now(), order: ByRate::default(), plain }
+    }
+
+    /// The lines for a fold: a table for a terminal of so many columns and lines; else what changed, or one of JSON.
+    pub fn lines(&mut self, dials: &Dials, size: Option<(usize, usize)>) -> Result<Vec<String>, Failure> {
         let t_ms = self.began.elapsed().as_millis() as u64;
         if self.json {
             let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
-            self.out.json(&WatchJson { pid: self.pid, t_ms, dials: rows, dropped: dials.dropped() })?;
-            return self.out.flush();
+            let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped: dials.dropped() };
+            return Ok(vec![json_line(&line)?]);
         }
         let ordered = self.order.order(dials);
         let places = Places::of(dials);
-        if let Some((columns, rows)) = terminal() {
-            let lines = table(self.pid, dials.late(), &ordered, places, columns, rows);
-            // Up to the first line of the old table, and clear from there (ECMA-48 CUU, ED).
-            if self.drawn > 0 {
-                self.out.text(&format!("\x1b[{}A\x1b[J", self.drawn))?;
-            }
-            self.drawn = lines.len();
-            for line in lines {
-                self.out.line(&line)?;
-            }
-        } else {
-            for line in self.plain.lines(t_ms, &ordered, places) {
-                self.out.line(&line)?;
-            }
-        }
-        self.out.flush()
+        Ok(match size {
+            Some((columns, rows)) => table(&self.title, dials.late(), &ordered, places, columns, rows),
+            None => self.plain.lines(t_ms, &ordered, places),
+        })
     }
 }
 
 /// The table for a terminal, never larger than it.
 fn table(
-    pid: u32,
+    title: &str,
     late: bool,
     ordered: &[&Dial],
     places: Places,
@@ -83,7 +104,7 @@ fn table(
 ) -> Vec<String> {
     let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
     let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
-    let mut head = format!("process {pid}: {}", words::count(ordered.len() as u64, "dial", "dials"));
+    let mut head = format!("{title}: {}", words::count(ordered.len() as u64, "dial", "dials"));
     if late {
         head.push_str(", numbers are late");
     }
@@ -205,7 +226,7 @@ mod tests {
     }
 
     fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
-        table(42, false, &ByRate::default().order(dials), Places::of(dials), columns, rows)
+        table("process 42", false, &ByRate::default().order(dials), Places::of(dials), columns, rows)
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::discover::{self, Found};
 use super::error::LinkError;
 use super::ipc::{self, Answer};
 use super::library;
+use crate::model::processes::program_name;
 use port::Asked;
 use redial_protocol::AGENT_CLSID;
 use redial_protocol::attach::Attacher;
@@ -44,7 +45,7 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
         Err(error) => return Err(error.into()),
     }
     let process = discover::one(pid).ok_or(LinkError::NoProcess(pid))?;
-    let name = process.name;
+    let name = program_name(&process.name, process.command.as_deref());
     let Found::Runtime(runtime) = process.runtime else { return Err(LinkError::NoProcess(pid).into()) };
     match obstacle(pid, &runtime) {
         Some(Obstacle::Start(why)) => return Err(AttachError::Unsuitable { pid, name, why }),

@@ -2,11 +2,11 @@
 //! lost.
 
 use super::PROGRAM;
-use super::backoff::Backoff;
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
 use crate::link::attach::attach;
+use crate::link::backoff::Backoff;
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
@@ -16,7 +16,6 @@ use crate::model::update::{Refused, Retry, Told};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::Event;
 use redial_protocol::process;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,6 +37,8 @@ pub enum Order {
     Plan(Ticket, Vec<redial_protocol::order::Order>),
     /// Stop a turn.
     Cancel(Ticket),
+    /// Take a turn of this connection back.
+    TakeBack(Ticket, Ticket),
     /// Take the last change back, whoever made it.
     UndoOfAnyone(Ticket),
     /// Look for new modules.
@@ -118,8 +119,8 @@ struct Link {
     met: bool,
     /// Whether the session did more than say hello.
     served: bool,
-    /// Set when "all off" was answered, so that this session may hold nothing any more.
-    all_is_off: Arc<AtomicBool>,
+    /// Every "all off" that was answered, with the number of its change: this session may hold nothing any more.
+    all_is_off: Arc<Mutex<Vec<(Ticket, u64)>>>,
 }
 
 /// Why a session ended.
@@ -246,7 +247,10 @@ impl Link {
                 },
                 Order::Reload | Order::Cancel(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
-                Order::Turn(Turn { ticket, .. }) | Order::Plan(ticket, _) | Order::UndoOfAnyone(ticket) => {
+                Order::Turn(Turn { ticket, .. })
+                | Order::TakeBack(ticket, _)
+                | Order::Plan(ticket, _)
+                | Order::UndoOfAnyone(ticket) => {
                     let refused = Refused { why: why.to_owned(), holder: None };
                     let told = match order {
                         Order::Plan(..) => Told::Plan(ticket, Err(refused.why)),
@@ -282,10 +286,11 @@ impl Link {
         let thread = std::thread::Builder::new().name("all off".into()).spawn(move || {
             let result = connect::open(pid, PROGRAM).and_then(|mut session| session.all_off());
             let result = result.map_err(|error| error.to_string());
-            done.store(true, Ordering::SeqCst);
+            lock(&done).push((ticket, result.as_ref().map_or(0, |done| done.change)));
             if let Some(wake) = &*lock(&waker) {
                 wake();
             }
+            let result = result.map(|done| (done.reverted, done.remaining));
             drop(outlet.tell(connection, vec![Told::AllOff(ticket, result)]));
         });
         if let Err(error) = thread {
@@ -314,19 +319,20 @@ impl Link {
         session.keep_alive(PING_EVERY)?;
         let mut talk = Talk::begin(session)?;
         loop {
+            let mut told = talk.turns.overdue(session.pid(), Instant::now());
             loop {
                 match self.orders.try_recv() {
-                    Ok(order) => self.obey(order, session, &mut talk)?,
+                    Ok(order) => self.obey(order, session, &mut talk, &mut told)?,
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return Ok(()),
                 }
             }
             let now = Instant::now();
-            if self.all_is_off.swap(false, Ordering::SeqCst) {
+            for (ticket, change) in std::mem::take(&mut *lock(&self.all_is_off)) {
                 talk.want_status(now);
+                told.extend(talk.turns.off_is_done(ticket, change, session)?);
             }
             talk.ask_status(session, now)?;
-            let mut told = talk.overdue(session.pid(), now);
             let heard = self.listen(session, &mut talk, &mut told);
             talk.hold_silence(&mut told);
             // What was heard before the end counts.
@@ -353,7 +359,7 @@ impl Link {
             match event {
                 Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
                 Event::Methods { .. } | Event::Rows { id: Some(_), .. } => {}
-                Event::Progress { id, done, total } => told.extend(talk.progress(id, done, total)),
+                Event::Progress { id, done, total } => told.extend(talk.turns.progress(id, done, total)),
                 Event::Catalogue { .. } => self.loader.iter().for_each(Loader::again),
                 event => {
                     rows += match &event {
@@ -369,14 +375,24 @@ impl Link {
         Ok(())
     }
 
-    fn obey(&mut self, order: Order, session: &mut Session, talk: &mut Talk) -> Result<(), LinkError> {
+    fn obey(
+        &mut self,
+        order: Order,
+        session: &mut Session,
+        talk: &mut Talk,
+        told: &mut Vec<Told>,
+    ) -> Result<(), LinkError> {
         match order {
             Order::Retry | Order::Attach => {}
             Order::Reload => self.loader.iter().for_each(Loader::again),
-            Order::AllOff(ticket) => self.all_off(ticket),
+            Order::AllOff(ticket) => {
+                talk.turns.expect_off(ticket);
+                self.all_off(ticket);
+            }
             Order::Turn(turn) => talk.turn(turn, session)?,
+            Order::TakeBack(ticket, of) => told.extend(talk.take_back(ticket, of, session)?),
             Order::Plan(ticket, orders) => talk.plan(ticket, orders, session)?,
-            Order::Cancel(ticket) => talk.cancel(ticket, session)?,
+            Order::Cancel(ticket) => talk.turns.cancel(ticket, session)?,
             Order::UndoOfAnyone(ticket) => talk.undo(ticket, session)?,
         }
         Ok(())

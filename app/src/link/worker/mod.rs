@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 mod agent;
-mod backoff;
 mod chunks;
 mod describe;
 mod launching;
@@ -24,6 +23,7 @@ mod outlet;
 mod scan;
 mod tail;
 mod talk;
+mod turning;
 
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
@@ -67,6 +67,8 @@ pub enum Command {
     Plan(ConnectionId, Ticket, Vec<Order>),
     /// Stop a turn that is under way, and undo what it did so far.
     Cancel(ConnectionId, Ticket),
+    /// Take a turn of this program's back, whatever was turned since: the new ticket, and that of the turn.
+    TakeBack(ConnectionId, Ticket, Ticket),
     /// Take the last change back, whoever made it.
     UndoOfAnyone(ConnectionId, Ticket),
     /// Look for new modules now.
@@ -112,6 +114,9 @@ impl Worker {
                 self.tell(connection, agent::Order::Plan(ticket, orders))
             }
             Command::Cancel(connection, ticket) => self.tell(connection, agent::Order::Cancel(ticket)),
+            Command::TakeBack(connection, ticket, of) => {
+                self.tell(connection, agent::Order::TakeBack(ticket, of))
+            }
             Command::UndoOfAnyone(connection, ticket) => {
                 self.tell(connection, agent::Order::UndoOfAnyone(ticket))
             }

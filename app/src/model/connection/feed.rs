@@ -54,6 +54,14 @@ impl Connection {
                 log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {}", refused.why));
                 self.refused = Some((ticket, refused));
             }
+            Told::Forgotten(ticket) => {
+                let words = self.turns.forgotten(ticket).map_or("undo".to_owned(), |pending| pending.words);
+                let text = format!(
+                    "{words} refused: too much was turned since, and the agent does not remember it any more; turn the \
+                     dials themselves"
+                );
+                log.add(now, Some(self.id), Kind::Refusal, text);
+            }
             Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
             Told::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
@@ -195,7 +203,10 @@ impl Connection {
     fn tell_report(&self, what: &str, report: &DialReport, log: &mut Log, now: Now) {
         let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
         let (accepted, matched) = (words::grouped(report.accepted), words::grouped(report.matched));
-        let mut text = format!("{what}: {accepted} of {matched} accepted");
+        let mut text = match report.matched {
+            0 => format!("{what}: nothing was left to do"),
+            _ => format!("{what}: {accepted} of {matched} accepted"),
+        };
         if report.bodyless > 0 {
             text.push_str(&format!(", {} without a body", words::grouped(report.bodyless)));
         }

@@ -67,6 +67,23 @@ impl<'a> DialledJson<'a> {
     }
 }
 
+/// One line of `dial --follow` and `apply --follow`.
+#[derive(Debug, Serialize)]
+pub struct FollowJson<'a> {
+    /// Milliseconds since the command began.
+    pub t_ms: u64,
+    /// Process id.
+    pub pid: u32,
+    /// What it is called.
+    pub name: Option<&'a str>,
+    /// `dialled failed lost ended`.
+    pub event: &'static str,
+    /// The object of `dial`, where something was dialled.
+    pub dialled: Option<serde_json::Value>,
+    /// Why it failed or was lost.
+    pub reason: Option<&'a str>,
+}
+
 /// `undo`.
 #[derive(Debug, Serialize)]
 pub struct UndoneJson<'a> {

@@ -1,0 +1,77 @@
+//! A shell and systemd. Both are used by this project's tests as they are printed here.
+#![forbid(unsafe_code)]
+
+use super::{Recipe, names, variables};
+use crate::link::library;
+
+/// Lines for sh, bash, dash, zsh and fish.
+pub fn shell(agent: String) -> Recipe {
+    let export = |(name, value): (&str, String)| format!("export {name}={}", quoted(&value));
+    Recipe {
+        title: "Every .NET program started from this shell has the agent: eval \"$(redial env --for shell)\""
+            .into(),
+        lines: variables(&agent, false).into_iter().map(export).collect(),
+        restart: vec![
+            "what runs already is started again from this shell, or loaded with `redial attach`".into(),
+        ],
+        undo: vec![format!("unset {}", names(false).collect::<Vec<_>>().join(" "))],
+        notes: vec![],
+        library: agent,
+        windows: false,
+        tested: true,
+    }
+}
+
+/// In single quotes, where nothing but a quote means anything.
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+/// A drop-in, to be written as it is.
+pub fn systemd(agent: String) -> Recipe {
+    let set = |(name, value): (&str, String)| format!("Environment={}", assignment(name, &value));
+    let mut lines = vec!["[Service]".to_owned()];
+    lines.extend(variables(&agent, false).into_iter().map(set));
+    Recipe {
+        title: "A drop-in for one service; UNIT is its name: \
+                redial env --for systemd > /etc/systemd/system/UNIT.service.d/redial.conf"
+            .into(),
+        lines,
+        restart: vec!["systemctl daemon-reload && systemctl restart UNIT".into()],
+        undo: vec![
+            "rm /etc/systemd/system/UNIT.service.d/redial.conf".into(),
+            "systemctl daemon-reload && systemctl restart UNIT".into(),
+        ],
+        notes: vec![
+            "The service's user must be able to read the library (mind ProtectHome= and its own file system).".into(),
+            "Afterwards, as that user or root: redial ps".into(),
+        ],
+        library: agent,
+        windows: false,
+        tested: true,
+    }
+}
+
+/// Where the library is put on another Linux machine.
+pub fn elsewhere() -> String {
+    let file = if cfg!(windows) { "libredial_agent.so" } else { library::FILE };
+    format!("/opt/redial/{file}")
+}
+
+/// An assignment in double quotes as systemd reads it (systemd.exec(5), systemd.syntax(7)): `\` and `"` escaped, `%`
+/// doubled, because it begins a specifier.
+fn assignment(name: &str, value: &str) -> String {
+    let escaped = value.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%");
+    format!("\"{name}={escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_survive_their_quotes() {
+        assert_eq!(quoted("/opt/o'neil's $HOME"), r"'/opt/o'\''neil'\''s $HOME'");
+        assert_eq!(assignment("A", r#"/opt/100%/"x"\y"#), r#""A=/opt/100%%/\"x\"\\y""#);
+    }
+}

@@ -1,0 +1,295 @@
+//! One command for many processes: by name, by a list, those that start later included. Twenty Shops under a name that no
+//! other process has.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use redial_testbed::host::{self, Host, Outcome};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{self, LiveShop};
+use redial_testbed::under_agent::ensure_said;
+use redial_testbed::{cache, programs};
+use serde_json::Value;
+
+const FLEET: usize = 20;
+const CART: &str = "Shop!Shop.Cart.*";
+
+/// Shop's files under another name; removed when dropped.
+struct Program {
+    folder: PathBuf,
+    name: String,
+}
+
+impl Program {
+    fn new(test: &str) -> Result<Program> {
+        let name = format!("{test}-{}", std::process::id());
+        let folder = cache::folder().join("fleet").join(&name);
+        std::fs::create_dir_all(&folder)?;
+        let original = programs::shop()?;
+        for (file, extension) in [("Shop.dll", "dll"), ("Shop.runtimeconfig.json", "runtimeconfig.json")] {
+            std::fs::copy(original.folder().join(file), folder.join(format!("{name}.{extension}")))?;
+        }
+        Ok(Program { folder, name })
+    }
+
+    /// What it is called on Redial's command line.
+    fn target(&self) -> String {
+        format!("name:{}", self.name)
+    }
+
+    /// `process PID (NAME.dll)`.
+    fn title(&self, shop: &LiveShop) -> String {
+        format!("process {} ({}.dll)", shop.pid, self.name)
+    }
+
+    fn command(&self, with_agent: bool) -> Result<Command> {
+        let dll = self.folder.join(format!("{}.dll", self.name));
+        let mut command = Runtime::V8_0.ensure()?.command(&dll);
+        command.args(["--live", "--threads", "1"]);
+        // Small heaps: there are many of them.
+        command.env("DOTNET_GCHeapHardLimit", "0x4000000").env("DOTNET_GCgen0size", "0x100000");
+        if with_agent {
+            host::load_agent(&mut command)?;
+        }
+        Ok(command)
+    }
+
+    /// So many of them, started side by side, those at the front with the agent.
+    fn start(&self, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
+        let hosts: Vec<Host> =
+            (0..number).map(|index| Host::start(self.command(index < with_agent)?)).collect::<Result<_>>()?;
+        hosts.into_iter().map(ready).collect()
+    }
+
+    /// `redial COMMAND name:NAME ARGUMENTS` to its end.
+    fn redial(&self, command: &str, arguments: &[&str]) -> Result<Outcome> {
+        let target = self.target();
+        host::run(host::redial(&[&[command, target.as_str()], arguments].concat())?)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn ready(mut host: Host) -> Result<LiveShop> {
+    let pid = host.wait_for("ready")?.parse()?;
+    Ok(LiveShop { host, pid })
+}
+
+fn pids(rows: &Value) -> Result<BTreeSet<u32>> {
+    let rows = rows.as_array().with_context(|| format!("no array: {rows}"))?;
+    Ok(rows.iter().filter_map(|row| row["pid"].as_u64()).map(|pid| pid as u32).collect())
+}
+
+fn all(shops: &[LiveShop]) -> BTreeSet<u32> {
+    shops.iter().map(|shop| shop.pid).collect()
+}
+
+/// Each counts exactly what it does.
+fn counts_are_exact(shops: &mut [LiveShop]) -> Result<()> {
+    for shop in shops {
+        shop.host.ask("truth-reset", "reset")?;
+        let before = shop.status()?;
+        shop.rounds(2)?;
+        let counted = shop.status()?;
+        let of_cart = |method: &str, _: &shop::Counted| method.starts_with("Shop.Cart.");
+        let wrong = shop::differences(&shop.truth()?, &before, &counted, of_cart);
+        let inlined = |line: &String| line.contains("already inlined");
+        ensure!(wrong.iter().all(inlined), "{}:\n  {}", shop.pid, wrong.join("\n  "));
+        ensure!(counted.values().any(|counted| counted.calls > 0), "nothing is counted in {}", shop.pid);
+    }
+    Ok(())
+}
+
+/// All commands on twenty processes at once, two of them without the agent to begin with.
+#[test]
+fn every_command_reaches_a_fleet_by_name() -> Result<()> {
+    let program = Program::new("Fleet")?;
+    let mut shops = program.start(FLEET, FLEET - 2)?;
+    let (everyone, bare) = (all(&shops), all(&shops[FLEET - 2..]));
+
+    let part = program.redial("dial", &[CART, "count", "--json"])?;
+    ensure_said(&part, 7, &["runs without the agent", "redial attach"])?;
+    ensure!(part.stderr.lines().count() == 2, "{}", part.said());
+    let with_agent: BTreeSet<u32> = everyone.difference(&bare).copied().collect();
+    ensure!(pids(&part.json()?)? == with_agent, "{}", part.said());
+    program.redial("off", &[])?;
+
+    let dialled = program.redial("dial", &[CART, "count", "--attach"])?;
+    ensure_said(&dialled, 0, &["the agent is loaded into process"])?;
+    for shop in &shops {
+        ensure!(dialled.stdout.contains(&format!("{}\n", program.title(shop))), "{}", dialled.said());
+    }
+    ensure!(dialled.stdout.matches(" copies matched, ").count() == FLEET, "{}", dialled.said());
+    let last =
+        format!("kept in 20 processes until turned off: `redial off {}` turns them off\n", program.target());
+    ensure!(dialled.stdout.ends_with(&last), "{}", dialled.said());
+    counts_are_exact(&mut shops)?;
+
+    let status = program.redial("status", &["--json"])?.ok()?.json()?;
+    ensure!(pids(&status)? == everyone, "{status}");
+    let modules = program.redial("modules", &["--json"])?.ok()?.json()?;
+    ensure!(pids(&modules)? == everyone && modules[0]["domains"].is_array());
+    let methods = program.redial("methods", &["Shop!Shop.Cart.Add(int)", "--json"])?.ok()?.json()?;
+    ensure!(
+        pids(&methods)? == everyone && methods.as_array().is_some_and(|rows| rows.len() == FLEET),
+        "{methods}"
+    );
+    let attached = program.redial("attach", &[])?.ok()?;
+    ensure!(attached.stdout.matches(" already\n").count() == FLEET, "{}", attached.said());
+
+    let watched = program.redial("watch", &["--count", "2", "--interval", "50", "--json"])?.ok()?;
+    let mut lines =
+        watched.stdout.lines().map(serde_json::from_str::<Value>).collect::<Result<Vec<_>, _>>()?;
+    ensure!(
+        lines.len() == 2 * FLEET && pids(&Value::Array(lines.clone()))? == everyone,
+        "{}",
+        watched.said()
+    );
+    ensure!(lines.pop().is_some_and(|line| line["dials"].as_array().is_some_and(|dials| dials.len() > 5)));
+    let watched = program.redial("watch", &["Shop.Cart.Add*", "--count", "1"])?.ok()?;
+    for shop in &shops {
+        ensure!(watched.stdout.lines().any(|line| line.trim().starts_with(&shop.pid.to_string())));
+    }
+
+    let list = format!("{},{}", shops[0].pid, shops[1].pid);
+    let undone = host::run(host::redial(&["undo", &list, "--json"])?)?.ok()?.json()?;
+    ensure!(pids(&undone)? == all(&shops[..2]), "{undone}");
+    let saved = program.redial("save", &[])?;
+    ensure_said(&saved, 2, &["the orders of one process are saved at a time"])?;
+    let missing = format!("{},{}", shops[0].pid, u32::MAX);
+    let off = host::run(host::redial(&["off", &missing])?)?;
+    ensure_said(&off, 7, &[&format!("no process {}", u32::MAX)])?;
+    let off = program.redial("off", &["--json"])?.ok()?.json()?;
+    ensure!(pids(&off)? == everyone, "{off}");
+    let remaining = off.as_array().context("an array")?.iter().map(|row| row["remaining"].as_u64());
+    ensure!(remaining.sum::<Option<u64>>() == Some(0), "{off}");
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))?;
+    ensure_said(&program.redial("off", &[])?, 3, &["no .NET process here is called", "redial ps"])
+}
+
+/// `redial dial name:NAME …` that stays in the foreground, its standard error among its output.
+fn following(program: &Program, options: &[&str]) -> Result<Host> {
+    let target = program.target();
+    let words = [&["dial", target.as_str(), CART, "count", "--follow"], options].concat();
+    let redial = host::redial(&words)?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(redial.get_program()).args(redial.get_args());
+    for (name, value) in redial.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    Host::start(shell)
+}
+
+fn interrupt(host: Host) -> Result<Outcome> {
+    // SAFETY: kill(2) takes no memory; the pid is a child's that was not waited for.
+    let answer = unsafe { libc::kill(host.pid() as i32, libc::SIGINT) };
+    ensure!(answer == 0, "{}", std::io::Error::last_os_error());
+    host.finish()
+}
+
+/// Waits for one line each, in any order.
+fn wait_for_all(host: &mut Host, expected: impl Iterator<Item = String>) -> Result<()> {
+    let mut expected: BTreeSet<String> = expected.collect();
+    while !expected.is_empty() {
+        let line = host.next_line().with_context(|| format!("still waiting for {expected:?}"))?;
+        expected.remove(line.trim());
+    }
+    Ok(())
+}
+
+/// Twenty are dialled, two that start later join, two that are killed disappear; Ctrl-C leaves the dials on.
+#[test]
+fn those_that_start_later_join_and_those_that_end_go() -> Result<()> {
+    let program = Program::new("Followed")?;
+    let mut shops = program.start(FLEET, FLEET)?;
+    let mut dial = following(&program, &[])?;
+    for shop in &shops {
+        dial.wait_for(&program.title(shop))?;
+        let line = dial.next_line()?;
+        ensure!(line.contains(" copies matched, ") && line.contains("accepted at count"), "{line}");
+    }
+    dial.wait_for(&format!("following {}; Ctrl-C ends that and leaves dials on", program.target()))?;
+    let later = program.start(2, 2)?;
+    wait_for_all(&mut dial, later.iter().map(|shop| program.title(shop) + " started"))?;
+    shops.extend(later);
+    let mut killed: Vec<LiveShop> = shops.drain(..2).collect();
+    killed.iter_mut().for_each(|shop| shop.host.kill());
+    wait_for_all(&mut dial, killed.iter().map(|shop| program.title(shop) + " has ended"))?;
+    counts_are_exact(&mut shops)?;
+    let status = program.redial("status", &["--json"])?.ok()?.json()?;
+    ensure!(pids(&status)? == all(&shops), "{status}");
+    let ended = interrupt(dial)?;
+    ensure!(ended.code()? == 0, "{}", ended.said());
+    let status = program.redial("status", &["--json"])?.ok()?.json()?;
+    let dialled = status.as_array().context("an array")?;
+    ensure!(pids(&status)? == all(&shops) && dialled.iter().all(|row| row["wanted"] == "count"), "{status}");
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
+
+/// Nothing of the name runs yet. One comes without the agent, which is only told; held dials end with the command.
+#[test]
+fn what_comes_without_the_agent_is_told() -> Result<()> {
+    let program = Program::new("Unready")?;
+    let mut dial = following(&program, &["--hold"])?;
+    dial.wait_for("redial: no .NET process here is called")?;
+    dial.wait_for(&format!("following {}; Ctrl-C turns all of it off", program.target()))?;
+    let mut shops = program.start(2, 1)?;
+    let (with_agent, bare) = (program.title(&shops[0]), program.title(&shops[1]));
+    wait_for_all(&mut dial, std::iter::once(with_agent + " started"))?;
+    let told = dial.wait_for(&format!("redial: {bare} runs without the agent"))?;
+    ensure!(told.contains("redial attach"), "{told}");
+    counts_are_exact(&mut shops[..1])?;
+    let rows = host::run(host::redial(&["ps", "--json"])?)?.ok()?.json()?;
+    let state = |pid: u32| rows.as_array()?.iter().find(|row| row["pid"] == pid)?["agent"].as_str();
+    ensure!(state(shops[1].pid) == Some("attachable") && state(shops[0].pid) == Some("loaded"), "{rows}");
+    // Someone loads it: then it joins.
+    shops[1].redial("attach", &[])?.ok()?;
+    wait_for_all(&mut dial, std::iter::once(bare + " joined"))?;
+    counts_are_exact(&mut shops)?;
+    interrupt(dial)?.ok()?;
+    for mut shop in shops {
+        // It goes off when the agent notices the end of the session.
+        let mut controller = redial_testbed::controller::Controller::connect(shop.pid)?;
+        controller.subscribe(Some(CART))?;
+        controller.wait_until("all off", |dials| {
+            dials.values().all(|row| row.wanted == redial_protocol::level::Level::Off)
+        })?;
+        shop.rounds(1)?;
+        shop.exit()?;
+    }
+    Ok(())
+}
+
+/// With `--attach` the agent is loaded into whatever comes; as JSON every event is one line.
+#[test]
+fn what_comes_is_attached_to_where_that_is_asked_for() -> Result<()> {
+    let program = Program::new("Attached")?;
+    let target = program.target();
+    let words = ["dial", &target, CART, "count", "--follow", "--attach", "--json"];
+    let mut shops = program.start(1, 0)?;
+    let mut dial = Host::start(host::redial(&words)?)?;
+    let mut next = || -> Result<(u32, String, Value)> {
+        let line: Value = serde_json::from_str(&dial.next_line()?)?;
+        let pid = line["pid"].as_u64().context("a pid")? as u32;
+        Ok((pid, line["event"].as_str().context("an event")?.to_owned(), line))
+    };
+    let (pid, event, line) = next()?;
+    ensure!((pid, event.as_str()) == (shops[0].pid, "dialled"), "{line}");
+    ensure!(line["dialled"]["accepted"].as_u64() > Some(5) && line["reason"].is_null(), "{line}");
+    ensure!(line["name"] == format!("{}.dll", program.name) && line["t_ms"].is_u64(), "{line}");
+    shops.extend(program.start(1, 0)?);
+    let (pid, event, line) = next()?;
+    ensure!((pid, event.as_str()) == (shops[1].pid, "dialled"), "{line}");
+    shops[0].host.kill();
+    let (pid, event, line) = next()?;
+    ensure!((pid, event.as_str()) == (shops[0].pid, "ended") && line["dialled"].is_null(), "{line}");
+    counts_are_exact(&mut shops[1..])?;
+    interrupt(dial)?.ok().map(drop)
+}
