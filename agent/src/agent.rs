@@ -13,6 +13,7 @@ use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::il::{self, Prologue};
 use crate::inlining::{Inlining, compiling};
+use crate::launched::Launched;
 use crate::planner::Orders;
 use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use crate::probes::tokens;
@@ -59,6 +60,8 @@ pub struct Agent {
     pub modules: Modules,
     /// Copies, wanted and actual.
     pub ledger: Ledger,
+    /// What became of the launcher's orders.
+    pub launched: Launched,
     /// The ReJIT thread's inbox.
     pub inbox: Inbox,
     /// What the JIT inlined, and what it must not.
@@ -128,12 +131,13 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         return Err(Inert::NotLaunched.into());
     }
     let process = redial_protocol::process::own_key().map_err(|e| StartError::System(e.to_string()))?;
-    let orders = match &settings.orders {
+    let (orders, seqs) = match &settings.orders {
         Some(path) => crate::startup::read_orders(path, settings.max_level.min(Level::OFFERED))?,
-        None => Orders::default(),
+        None => Default::default(),
     };
     let agent = install(settings, process, unknown)?;
     agent.publish_patterns(&orders);
+    agent.launched.begin(crate::startup::mark(|name| std::env::var_os(name)), &orders, &seqs);
     for standing in orders.all() {
         agent.server.audit.note("", "redial run", &standing.order);
     }
@@ -164,6 +168,7 @@ pub(crate) fn install(
         settings,
         modules: Modules::default(),
         ledger: Ledger::default(),
+        launched: Launched::default(),
         inbox: Inbox::default(),
         inlining: Inlining::default(),
         server: Server::default(),
@@ -398,6 +403,7 @@ impl Agent {
     pub fn shutdown(&self) {
         self.ledger.stop();
         self.server.say_goodbye(self.settings.report);
+        self.launched.say_what_was_meant(self);
         self.server.unlink();
         let deadline = Instant::now() + WORKER_WAIT;
         while self.busy_since.load(Ordering::Relaxed) != 0 && Instant::now() < deadline {

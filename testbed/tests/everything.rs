@@ -329,7 +329,9 @@ fn add_up(report: &DialReport) -> Result<()> {
     let refused: u64 = report.refused_by_reason.iter().map(|(_, copies)| copies).sum();
     ensure!(report.matched == report.accepted + report.bodyless + refused, "{report:?}");
     ensure!(report.accepted > 10_000 && report.bodyless > 100, "{report:?}");
-    ensure!(report.warnings.is_empty(), "{:?}", report.warnings);
+    // Of what is inlined where nobody can recompile it the calls are missing, and that is said.
+    let other = |warning: &&String| !warning.starts_with("calls of ");
+    ensure!(!report.warnings.iter().any(|warning| other(&warning)), "{:?}", report.warnings);
     ensure!(report.refused_by_reason.iter().all(|(reason, _)| *reason != Reason::Hresult), "{report:?}");
     Ok(())
 }

@@ -18,7 +18,9 @@ impl Worker {
         self.agent.domains_told.store(false, Ordering::Release);
         let scoped = self.scoped();
         self.served = self.served_by_shared_copies(&scoped);
-        self.review(&scoped).rows
+        let found = self.review(&scoped);
+        self.agent.launched.note(&found.matched().collect());
+        found.rows
     }
 
     /// No callback tells that one more domain uses a shared copy (.NET Framework's domain-neutral assemblies), so this

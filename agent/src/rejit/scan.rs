@@ -151,6 +151,7 @@ pub fn review(agent: &Agent, target: &Target, changed: &[&Standing], found: &mut
         news.clear();
         news.extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));
         target.note_shared(here, &news, &mut found.shared);
+        found.refused_as_shared.extend(news.iter().map(|standing| standing.seq));
         if !here.is_empty() {
             enter(agent, target.module, metadata, method, here, now, found);
             return;
@@ -185,6 +186,11 @@ fn leave_out(
 }
 
 impl Scan {
+    /// Orders that matched something, though it may have been refused.
+    pub fn matched(&self) -> impl Iterator<Item = OrderSeq> {
+        self.per_order.keys().chain(&self.refused_as_shared).copied()
+    }
+
     /// Counts a copy that gets no row.
     fn leave_out(&mut self, reason: Reason, name: impl FnOnce() -> String) {
         *self.not_entered.entry(reason).or_default() += 1;

@@ -37,6 +37,8 @@ const GIVEN_UP: Duration = Duration::from_secs(10);
 #[derive(Default)]
 struct Batch {
     affected: BTreeSet<RowId>,
+    /// Orders that matched something in modules that loaded.
+    matched: BTreeSet<OrderSeq>,
     gates: Gates,
     turns: Vec<(Finish, Answer)>,
 }
@@ -148,11 +150,12 @@ impl Worker {
         for job in jobs {
             guard::guard_always((), || self.take(job, &mut batch));
         }
-        let Batch { affected, gates, turns } = batch;
+        let Batch { affected, matched, gates, turns } = batch;
         guard::guard_always((), || {
             self.apply(&affected, &Progress::silent());
         });
         drop(gates);
+        guard::guard_always((), || self.agent.launched.note(&matched));
         turns
     }
 
@@ -166,7 +169,9 @@ impl Worker {
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {
                 batch.gates.0.extend(gate);
-                batch.affected.extend(self.scan_one(&module).rows);
+                let found = self.scan_one(&module);
+                batch.matched.extend(found.matched());
+                batch.affected.extend(found.rows);
             }
             Job::SessionEnded(session) => {
                 self.refuse_waiting(Some(session), &Refusal::Cancelled);
