@@ -12,13 +12,15 @@ use crate::clr::function_control::set_body;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::il::{self, Prologue};
-use crate::inlining::Inlining;
+use crate::inlining::{Inlining, compiling};
+use crate::launched::Launched;
 use crate::planner::Orders;
 use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use crate::probes::tokens;
-use crate::rejit::ledger::Verdict;
+use crate::rejit::ledger::{HandOver, Verdict};
+use crate::rejit::passengers::cannot_ride;
 use crate::rejit::thread::Worker;
-use crate::rejit::{Gate, Inbox, Job, Ledger};
+use crate::rejit::{AllOff, Gate, Inbox, Job, Ledger};
 use crate::runtime::Runtime;
 use crate::server::Server;
 use crate::startup::{Inert, Settings};
@@ -29,6 +31,7 @@ use redial_protocol::message::AuditEntry;
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -57,6 +60,8 @@ pub struct Agent {
     pub modules: Modules,
     /// Copies, wanted and actual.
     pub ledger: Ledger,
+    /// What became of the launcher's orders.
+    pub launched: Launched,
     /// The ReJIT thread's inbox.
     pub inbox: Inbox,
     /// What the JIT inlined, and what it must not.
@@ -65,6 +70,8 @@ pub struct Agent {
     pub server: Server,
     patterns: Mutex<Arc<[Arc<Pattern>]>>,
     any_pattern: AtomicBool,
+    /// The ReJIT thread was told to look after passengers, and has not yet.
+    pub passengers_told: AtomicBool,
     /// The ReJIT thread was told that domains changed, and has not looked yet.
     pub domains_told: AtomicBool,
     call_form: OnceLock<CallForm>,
@@ -124,12 +131,13 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         return Err(Inert::NotLaunched.into());
     }
     let process = redial_protocol::process::own_key().map_err(|e| StartError::System(e.to_string()))?;
-    let orders = match &settings.orders {
+    let (orders, seqs) = match &settings.orders {
         Some(path) => crate::startup::read_orders(path, settings.max_level.min(Level::OFFERED))?,
-        None => Orders::default(),
+        None => Default::default(),
     };
     let agent = install(settings, process, unknown)?;
     agent.publish_patterns(&orders);
+    agent.launched.begin(crate::startup::mark(|name| std::env::var_os(name)), &orders, &seqs);
     for standing in orders.all() {
         agent.server.audit.note("", "redial run", &standing.order);
     }
@@ -160,11 +168,13 @@ pub(crate) fn install(
         settings,
         modules: Modules::default(),
         ledger: Ledger::default(),
+        launched: Launched::default(),
         inbox: Inbox::default(),
         inlining: Inlining::default(),
         server: Server::default(),
         patterns: Mutex::new(Arc::from([])),
         any_pattern: AtomicBool::new(false),
+        passengers_told: AtomicBool::new(false),
         domains_told: AtomicBool::new(false),
         call_form: OnceLock::new(),
         missed_deadlines: AtomicU64::new(0),
@@ -238,6 +248,9 @@ impl Agent {
         if !self.modules.publish(&module) {
             return;
         }
+        if self.modules.were_named() {
+            self.domains_changed();
+        }
         // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
         // ReJIT thread that hangs inside the runtime.
         let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
@@ -262,9 +275,9 @@ impl Agent {
         }
     }
 
-    /// `AppDomainCreationStarted` and `AppDomainCreationFinished`.
+    /// `AppDomainCreationFinished`.
     pub fn domain_made(&self, domain: usize) {
-        self.modules.note_domain(domain);
+        self.modules.learn_domain(&self.info, domain);
         self.domains_changed();
     }
 
@@ -272,6 +285,13 @@ impl Agent {
     pub fn domain_gone(&self, domain: usize) {
         self.modules.forget_domain(domain);
         self.domains_changed();
+    }
+
+    /// There may be passengers that nobody needs: has the ReJIT thread look, once however many there are.
+    pub fn passengers_changed(&self) {
+        if !self.passengers_told.swap(true, Ordering::AcqRel) {
+            self.inbox.put(Job::Passengers);
+        }
     }
 
     fn domains_changed(&self) {
@@ -289,12 +309,12 @@ impl Agent {
         }
     }
 
-    /// `JITInlining`.
-    pub fn may_inline(&self, callee: usize) -> bool {
-        match self.info.function_info(callee) {
-            Ok((module, token)) => self.inlining.may_inline(module, token),
-            Err(_) => true,
-        }
+    /// `JITInlining`: the caller may itself be inlined; the code is that of the compilation under way.
+    pub fn may_inline(&self, caller: usize, callee: usize) -> bool {
+        let Ok(callee) = self.info.function_info(callee) else { return true };
+        let method_of = |function| self.info.function_info(function).ok();
+        let inliner = compiling::current(method_of).unwrap_or_else(|| method_of(caller));
+        self.inlining.may_inline(callee, inliner)
     }
 
     /// `GetReJITParameters`: hands the CLR our body. False declines.
@@ -304,7 +324,14 @@ impl Agent {
         token: u32,
         control: &ICorProfilerFunctionControl,
     ) -> bool {
-        let Some((row, slot_offset)) = self.ledger.book().hand_over(module_id, token) else { return true };
+        let (row, slot_offset) = match self.ledger.book().hand_over(module_id, token) {
+            HandOver::Body(row, slot_offset) => (row, slot_offset),
+            HandOver::Nothing => return true,
+            HandOver::Stray => {
+                self.passengers_changed();
+                return true;
+            }
+        };
         let failed = match self.instrument(module_id, token, slot_offset) {
             Err(reason) => Some((reason, 0)),
             Ok(rewritten) => set_body(control, &rewritten.body, &rewritten.map)
@@ -360,7 +387,9 @@ impl Agent {
             if let Some(row) = book.find(module, token) {
                 book.fail(row, State::Failed, Reason::Hresult, status.0 as u32, now);
             }
+            cannot_ride(book, &HashSet::from([(module, token)]));
         });
+        self.passengers_changed();
         // A few tell what there is to tell; a thousand would push everything else out of the ring.
         if self.rejit_errors.fetch_add(1, Ordering::Relaxed) < MAX_ERRORS_NOTED {
             let words = crate::clr::hresult::words(status);
@@ -374,6 +403,7 @@ impl Agent {
     pub fn shutdown(&self) {
         self.ledger.stop();
         self.server.say_goodbye(self.settings.report);
+        self.launched.say_what_was_meant(self);
         self.server.unlink();
         let deadline = Instant::now() + WORKER_WAIT;
         while self.busy_since.load(Ordering::Relaxed) != 0 && Instant::now() < deadline {
@@ -414,8 +444,8 @@ impl Agent {
         *module.call_sites.get_or_init(|| tokens::call_sites(self, module))
     }
 
-    /// Every dial off, as `what` says, waiting at most `longest` for the ReJIT thread. Answers reverted and remaining.
-    pub fn all_off(&self, what: AuditEntry, longest: Duration) -> Option<(u64, u64)> {
+    /// Every dial off, as `what` says, waiting at most `longest` for the ReJIT thread.
+    pub fn all_off(&self, what: AuditEntry, longest: Duration) -> Option<AllOff> {
         let (answer, wait) = crossbeam_channel::bounded(1);
         self.inbox.put(Job::AllOff(what, answer));
         wait.recv_timeout(longest).ok()

@@ -12,19 +12,19 @@ use crate::planner::Orders;
 use crate::probes::tokens;
 use crate::rejit::Job;
 use crate::startup::{Inert, Settings};
-use redial_protocol::attach::Declined;
+use redial_protocol::attach::{Attacher, Declined};
 use redial_protocol::transport::{BindError, Listener};
 use std::sync::Arc;
 use windows_core::{HRESULT, IUnknown};
 
-/// What the attach is called in the audit ring.
-const PROGRAM: &str = "redial attach";
-
-/// `InitializeForAttach`.
+/// `InitializeForAttach`, with its client data.
 ///
 /// # Errors
 /// A code that the diagnostics port hands on: [`Declined`], or what the runtime answered us.
-pub fn start(unknown: &IUnknown) -> Result<(), HRESULT> {
+pub fn start(unknown: &IUnknown, data: &[u8]) -> Result<(), HRESULT> {
+    // Other tools than ours attach without saying who they are.
+    let attacher = Attacher::from_bytes(data)
+        .unwrap_or_else(|| Attacher { user: String::new(), program: "diagnostics port".into() });
     let settings = Settings::read_attached(|name| std::env::var_os(name)).map_err(|inert| match inert {
         Inert::Disabled => code(Declined::Disabled),
         Inert::Malformed { name, .. } => code(Declined::malformed(name)),
@@ -40,7 +40,8 @@ pub fn start(unknown: &IUnknown) -> Result<(), HRESULT> {
     })?;
     agent.server.offer(listener);
     agent.modules.stock.begin();
-    agent.server.audit.note_text("", PROGRAM, "the agent was loaded into the running process".into());
+    let Attacher { user, program } = attacher;
+    agent.server.audit.note_text(&user, &program, "the agent was loaded into the running process".into());
     // The last thing that may fail: from here on a thread of ours runs.
     if !agent.start_turning(Orders::default()) {
         agent.give_up();

@@ -44,21 +44,11 @@ pub struct Facts<'a> {
 /// # Errors
 /// The reason, when the method cannot be dialled.
 pub fn check(facts: &Facts) -> Result<(), Reason> {
-    if facts.attributes & PINVOKE != 0 {
-        return Err(Reason::PInvoke);
+    if let Some(reason) = without_body(facts.attributes, facts.impl_flags, facts.rva, facts.dynamic) {
+        return Err(reason);
     }
-    if facts.impl_flags & (CODE_TYPE_MASK | UNMANAGED | INTERNAL_CALL) != 0 {
-        return Err(Reason::RuntimeImplemented);
-    }
-    if facts.attributes & ABSTRACT != 0 {
-        return Err(Reason::NoBody);
-    }
-    // Emitted methods have an RVA on some runtimes and none on others (2.1): a body all the same.
     if facts.dynamic {
         return Err(Reason::Dynamic);
-    }
-    if facts.rva == 0 {
-        return Err(Reason::NoBody);
     }
     if facts.collectible {
         return Err(Reason::Collectible);
@@ -77,9 +67,19 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Whether a refusal is mere absence of a body, which a wildcard counts and does not complain of.
-pub fn is_bodyless(reason: Reason) -> bool {
-    matches!(reason, Reason::NoBody | Reason::PInvoke | Reason::RuntimeImplemented)
+/// Why a method has no IL of its own, by its MethodDef row; None of one that has. `dynamic`: its module is
+/// Reflection.Emit's.
+pub fn without_body(attributes: u32, impl_flags: u32, rva: u32, dynamic: bool) -> Option<Reason> {
+    if attributes & PINVOKE != 0 {
+        Some(Reason::PInvoke)
+    } else if impl_flags & (CODE_TYPE_MASK | UNMANAGED | INTERNAL_CALL) != 0 {
+        Some(Reason::RuntimeImplemented)
+    // Emitted methods have an RVA on some runtimes and none on others (2.1): a body all the same.
+    } else if attributes & ABSTRACT != 0 || rva == 0 && !dynamic {
+        Some(Reason::NoBody)
+    } else {
+        None
+    }
 }
 
 /// JIT helpers of which .NET 5 to 8 take the original body's address at start-up, once: a dial set before leaves them
@@ -142,6 +142,9 @@ mod tests {
         ];
         for (facts, reason) in cases {
             assert_eq!(check(&facts), Err(reason), "{facts:?}");
+            let Facts { attributes, impl_flags, rva, dynamic, .. } = facts;
+            let bodyless = without_body(attributes, impl_flags, rva, dynamic);
+            assert_eq!(bodyless, Some(reason).filter(|reason| reason.is_bodyless()), "{facts:?}");
         }
     }
 

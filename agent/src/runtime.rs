@@ -23,6 +23,17 @@ impl Runtime {
         self.major < 5
     }
 
+    /// Whether it looks for precompiled inliners by token, as .NET 7 and later do (dotnet/runtime PR 69634). Before, it
+    /// followed a null pointer where a callee or an inliner was not loaded (88924).
+    pub fn finds_inliners_by_token(&self) -> bool {
+        self.major >= 7
+    }
+
+    /// Whether recompiling a JIT helper of the core library crashes it (dotnet/runtime 112636).
+    pub fn has_fragile_helpers(&self) -> bool {
+        self.major == 9
+    }
+
     /// Compilations that a dial of a method called often costs: .NET 5 and later go through tiers (measured on 8.0: first
     /// tier, instrumented, optimised), earlier ones compile a recompiled body once.
     pub fn compilations_per_dial(&self) -> u64 {

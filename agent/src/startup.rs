@@ -2,7 +2,7 @@
 //! when in doubt it stays out of the way.
 #![forbid(unsafe_code)]
 
-use crate::planner::{NewOrder, Orders, Owner, SetBy};
+use crate::planner::{NewOrder, OrderSeq, Orders, Owner, SetBy};
 use redial_protocol::attach::VARIABLES;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
@@ -157,12 +157,12 @@ fn launcher(value: Option<String>) -> Result<Option<ProcessKey>, Inert> {
     }
 }
 
-/// Reads `REDIAL_ORDERS`: the dials that stand before anything loads.
+/// Reads `REDIAL_ORDERS`: the dials that stand before anything loads, and their numbers as they were given.
 ///
 /// # Errors
 /// When the file cannot be read, is not private to its owner, is too large, is no dial set, or asks for more than
 /// this agent offers.
-pub fn read_orders(path: &Path, max_level: Level) -> Result<Orders, Inert> {
+pub fn read_orders(path: &Path, max_level: Level) -> Result<(Orders, Vec<OrderSeq>), Inert> {
     let malformed = |wanted: String| Inert::Orders { path: path.to_owned(), problem: wanted };
     let file = crate::platform::open_private(path).map_err(|e| malformed(e.to_string()))?;
     let mut text = String::new();
@@ -170,7 +170,7 @@ pub fn read_orders(path: &Path, max_level: Level) -> Result<Orders, Inert> {
     if text.len() as u64 > MAX_ORDERS_FILE {
         return Err(malformed(format!("it is longer than {MAX_ORDERS_FILE} bytes")));
     }
-    let mut orders = Orders::default();
+    let mut new = Vec::new();
     let by = Arc::new(SetBy { program: "redial run".into(), ..SetBy::default() });
     for order in redial_protocol::dialset::parse(&text).map_err(|e| malformed(e.to_string()))? {
         if order.level > max_level {
@@ -181,16 +181,17 @@ pub fn read_orders(path: &Path, max_level: Level) -> Result<Orders, Inert> {
             return Err(malformed("it names a copy by its ModuleID, which no module has yet".into()));
         }
         let pattern = Pattern::parse(&order.pattern).map_err(|e| malformed(e.to_string()))?;
-        let new = NewOrder {
+        new.push(NewOrder {
             pattern: Arc::new(pattern),
             order,
             copy: None,
             owner: Owner::Kept,
             by: Arc::clone(&by),
-        };
-        orders.add(new).map_err(|e| malformed(e.to_string()))?;
+        });
     }
-    Ok(orders)
+    let mut orders = Orders::default();
+    let added = orders.add_all(new).map_err(|e| malformed(e.to_string()))?;
+    Ok((orders, added.seqs))
 }
 
 /// File that tells the launcher whether the agent is active (`REDIAL_MARK`). Apart from [`Settings`], since the

@@ -57,6 +57,8 @@ pub enum Command {
     FindProcess(String),
     /// Processes without .NET shown or not.
     AllProcesses(bool),
+    /// Loads the agent into the process looked at.
+    Attach,
     /// Connects again to the process looked at.
     Reconnect,
     /// Closes the connection; held dials revert.
@@ -127,6 +129,8 @@ pub enum Form {
 pub struct Situation {
     /// A process is looked at.
     pub process: bool,
+    /// The agent can be loaded into it.
+    pub attachable: bool,
     /// Its agent is connected.
     pub connected: bool,
     /// It has ended.
@@ -204,7 +208,14 @@ pub const MENUS: &[(&str, &[Command])] = &[
     ),
     (
         "Process",
-        &[Command::Launch, Command::StartDemo, Command::Reconnect, Command::Disconnect, Command::Quit],
+        &[
+            Command::Launch,
+            Command::StartDemo,
+            Command::Attach,
+            Command::Reconnect,
+            Command::Disconnect,
+            Command::Quit,
+        ],
     ),
     (
         "View",
@@ -254,6 +265,7 @@ impl Command {
             Command::Pick(..) => "Select a row",
             Command::Expand(_) => "Expand or close a group",
             Command::Sort(_) => "Sort the table",
+            Command::Attach => "Load the agent into the process",
             Command::Reconnect => "Connect again",
             Command::Disconnect => "Disconnect",
             Command::Launch => "Launch a program…",
@@ -295,6 +307,7 @@ impl Command {
             Command::TurnDown => plain(Key::ArrowLeft),
             Command::Undo => ctrl(Key::Z),
             Command::Redo => shift(Key::Z),
+            Command::Attach => ctrl(Key::E),
             Command::Reconnect => plain(Key::F5),
             Command::Disconnect => ctrl(Key::W),
             Command::Launch => ctrl(Key::N),
@@ -360,6 +373,10 @@ impl Command {
                 "takes back the last change of anybody: of this window, of `redial dial`, of another user; the agent's \
                  list of who turned what names it",
             ),
+            Command::Attach => Some(
+                "through the diagnostics port of its runtime, .NET Core 3.0 or later; the agent stays until the process \
+                 ends, idle while no dial is on",
+            ),
             Command::MergeCopies => Some(
                 "on: one row a method; its dial is for all its copies, in every AppDomain and load context, now and \
                  later. Off: a row a copy; its dial is for that copy or AppDomain alone",
@@ -405,6 +422,10 @@ impl Command {
             }
             Command::Undo => need(now.undo, "there is nothing to undo"),
             Command::Redo => need(now.redo, "there is nothing to redo"),
+            Command::Attach => {
+                need(now.process, "no process was picked")?;
+                need(now.attachable, "the agent cannot be loaded into the process, or is in it")
+            }
             Command::Reconnect => {
                 need(now.process, "no process was picked")?;
                 need(!now.connected, "the agent is connected")?;

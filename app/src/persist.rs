@@ -57,7 +57,12 @@ pub struct Settings {
     pub merge_copies: bool,
     /// The launch dialog's last program and arguments.
     pub launch: Launch,
+    /// What was launched of late, the latest first.
+    pub recent: Vec<Launch>,
 }
+
+/// Launches remembered.
+const RECENT: usize = 10;
 
 /// What the launch dialog was filled with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -92,7 +97,18 @@ impl Default for Settings {
             tree: false,
             merge_copies: false,
             launch: Launch::default(),
+            recent: Vec::new(),
         }
+    }
+}
+
+impl Settings {
+    /// Remembers what is launched now.
+    pub fn launched(&mut self) {
+        let launch = self.launch.clone();
+        self.recent.retain(|one| *one != launch);
+        self.recent.insert(0, launch);
+        self.recent.truncate(RECENT);
     }
 }
 
@@ -180,6 +196,7 @@ fn sound(mut settings: Settings) -> Settings {
         settings.position.filter(|at| at.iter().all(|side| within(*side, -32_000.0, 32_000.0)));
     settings.detail_width = settings.detail_width.filter(|width| within(*width, 100.0, 2_000.0));
     settings.processes_width = settings.processes_width.filter(|width| within(*width, 100.0, 2_000.0));
+    settings.recent.truncate(RECENT);
     settings.log_height = settings.log_height.filter(|height| within(*height, 40.0, 4_000.0));
     settings
 }
@@ -277,5 +294,17 @@ mod tests {
         let text = r#"{"version": 1, "zoom": 0.0, "window": [3, 1e9], "later": true}"#;
         std::fs::write(folder.file(), text).expect("written");
         assert_eq!(load(&folder.file()), (Settings::default(), None));
+    }
+
+    #[test]
+    fn launches_are_remembered_once_each_the_latest_first() {
+        let mut settings = Settings::default();
+        let of = |program: usize| Launch { program: program.to_string(), ..Launch::default() };
+        for program in (0..20).chain([15]) {
+            settings.launch = of(program);
+            settings.launched();
+        }
+        let programs: Vec<&str> = settings.recent.iter().map(|one| one.program.as_str()).collect();
+        assert_eq!(programs, ["15", "19", "18", "17", "16", "14", "13", "12", "11", "10"]);
     }
 }

@@ -1,5 +1,7 @@
-//! How an agent that is loaded into a running process says why it declines: `InitializeForAttach` answers a code of
-//! ours, which the runtime's diagnostics port hands on as it is.
+//! What crosses a runtime's diagnostics port with our agent: who attaches it, as the client data of the request, and how
+//! an agent says why it declines: `InitializeForAttach` answers a code of ours, which the port hands on as it is.
+
+use crate::limits::MAX_WORD;
 
 /// Variables of the process that an attached agent obeys. The others are about a process that `redial run` starts.
 pub const VARIABLES: [&str; 6] = [
@@ -10,6 +12,31 @@ pub const VARIABLES: [&str; 6] = [
     "REDIAL_FIRST_CALL_MS",
     "REDIAL_TEST_BAD_TOKEN",
 ];
+
+/// Who attaches an agent, by his own word: the runtime does not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attacher {
+    /// The user, as peers are told apart: a uid in decimal, or a SID.
+    pub user: String,
+    /// The program's own name for itself.
+    pub program: String,
+}
+
+impl Attacher {
+    /// As client data.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        format!("{}\n{}", self.user, self.program).into_bytes()
+    }
+
+    /// From client data; None when it is something else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Attacher> {
+        let (user, program) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
+        let is_word =
+            |word: &str| !word.is_empty() && word.len() <= MAX_WORD && !word.chars().any(char::is_control);
+        (is_word(user) && is_word(program))
+            .then(|| Attacher { user: user.to_owned(), program: program.to_owned() })
+    }
+}
 
 /// An HRESULT of ours: failure, customer-defined (winerror.h), facility 0x52.
 const OURS: u32 = 0xA052_0000;
@@ -76,6 +103,18 @@ impl Declined {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_attaches_is_read_back_and_nothing_else() {
+        let attacher = Attacher { user: "1000".into(), program: "redial attach".into() };
+        assert_eq!(Attacher::from_bytes(&attacher.to_bytes()), Some(attacher));
+        let long = format!("1\n{}", "x".repeat(MAX_WORD + 1));
+        for other in
+            [&b""[..], b"1000", b"\nx", b"1000\n", b"1\n2\n3", b"1\n\xff", b"1\n\x1b[2J", long.as_bytes()]
+        {
+            assert_eq!(Attacher::from_bytes(other), None, "{other:?}");
+        }
+    }
 
     #[test]
     fn codes_come_back_and_are_failures() {

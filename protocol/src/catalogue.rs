@@ -3,6 +3,7 @@
 use crate::codec::capped;
 use crate::ids::ModuleKey;
 use crate::limits::{MAX_DOMAINS, METHODS_PER_PAGE};
+use crate::reason::Reason;
 use serde::{Deserialize, Serialize};
 
 /// An AppDomain.
@@ -73,6 +74,33 @@ pub struct MethodPage {
     pub name: StringColumn,
     /// `(PARAMS)` in C# form.
     pub signature: StringColumn,
+    /// The methods without IL, which no dial can be turned on: indices into the columns above, ascending (not a
+    /// per-method column).
+    #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
+    pub bodyless: Vec<u32>,
+    /// Of each of `bodyless`: why ([`Reason::is_bodyless`]).
+    #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
+    pub bodyless_reason: Vec<Reason>,
+}
+
+impl MethodPage {
+    /// Notes that the method added last has no IL.
+    pub fn mark_bodyless(&mut self, reason: Reason) {
+        if let Some(last) = self.token.len().checked_sub(1).and_then(|last| u32::try_from(last).ok()) {
+            self.bodyless.push(last);
+            self.bodyless_reason.push(reason);
+        }
+    }
+
+    /// The methods without IL, ascending, each with the reason; None when a peer sent what cannot be.
+    pub fn bodyless(&self) -> Option<Vec<(u32, Reason)>> {
+        let ascends = self.bodyless.is_sorted_by(|one, next| one < next);
+        let within = self.bodyless.last().is_none_or(|last| (*last as usize) < self.token.len());
+        let reasoned = self.bodyless.len() == self.bodyless_reason.len()
+            && self.bodyless_reason.iter().all(|reason| reason.is_bodyless());
+        let pairs = self.bodyless.iter().copied().zip(self.bodyless_reason.iter().copied());
+        (ascends && within && reasoned).then(|| pairs.collect())
+    }
 }
 
 impl StringColumn {
@@ -102,5 +130,35 @@ impl StringColumn {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_without_a_body_are_told_or_the_page_is_not_believed() {
+        let mut page = MethodPage::default();
+        page.mark_bodyless(Reason::NoBody);
+        assert_eq!(page.bodyless(), Some(vec![]), "there is no method to mark");
+        for (token, reason) in [(1, Some(Reason::NoBody)), (2, None), (3, Some(Reason::PInvoke))] {
+            page.token.push(token);
+            reason.into_iter().for_each(|reason| page.mark_bodyless(reason));
+        }
+        assert_eq!(page.bodyless(), Some(vec![(0, Reason::NoBody), (2, Reason::PInvoke)]));
+        for tear in [
+            |page: &mut MethodPage| page.bodyless = vec![2, 0],
+            |page: &mut MethodPage| page.bodyless = vec![0, 0],
+            |page: &mut MethodPage| page.bodyless = vec![0, 3],
+            |page: &mut MethodPage| page.bodyless = vec![0, u32::MAX],
+            |page: &mut MethodPage| page.bodyless.push(2),
+            |page: &mut MethodPage| page.bodyless_reason.truncate(1),
+            |page: &mut MethodPage| page.bodyless_reason = vec![Reason::NoBody, Reason::BadIl],
+        ] {
+            let mut torn = page.clone();
+            tear(&mut torn);
+            assert_eq!(torn.bodyless(), None, "{torn:?}");
+        }
     }
 }

@@ -345,7 +345,7 @@ mod tests {
             assert_eq!(parse(text).unwrap_err().to_string(), expected);
         }
         let many = format!("# redial dials 1\n{}", "A.B = off\n".repeat(MAX_ORDERS + 1));
-        assert_eq!(parse(&many).unwrap_err().to_string(), "line 1026: a dial set has at most 1024 orders");
+        assert_eq!(parse(&many).unwrap_err().to_string(), "line 4098: a dial set has at most 4096 orders");
         assert_eq!(parse(many.trim_end().trim_end_matches("A.B = off")).unwrap().len(), MAX_ORDERS);
     }
 

@@ -189,16 +189,19 @@ impl AgentFacts {
     }
 }
 
-/// Appends the layout of AllOffDone: copies turned off, copies that could not be.
-pub(crate) fn write_all_off_done(reverted: u64, remaining: u64, out: &mut Vec<u8>) {
+/// Appends the layout of AllOffDone: copies turned off, copies that could not be, the number of the change.
+pub(crate) fn write_all_off_done([reverted, remaining, change]: [u64; 3], out: &mut Vec<u8>) {
     put_u64(out, reverted);
     put_u64(out, remaining);
+    put_u64(out, change);
 }
 
-/// Reads AllOffDone, ignoring what follows it.
-pub(crate) fn read_all_off_done(bytes: &[u8]) -> Result<(u64, u64), FrozenError> {
+/// Reads AllOffDone, ignoring what follows it. Agents of the first days say no change: 0.
+pub(crate) fn read_all_off_done(bytes: &[u8]) -> Result<[u64; 3], FrozenError> {
     let mut fields = Fields(bytes);
-    Ok((fields.u64("reverted")?, fields.u64("remaining")?))
+    let (reverted, remaining) = (fields.u64("reverted")?, fields.u64("remaining")?);
+    let change = if fields.0.is_empty() { 0 } else { fields.u64("change")? };
+    Ok([reverted, remaining, change])
 }
 
 /// Appends the layout of VersionRefused: the agent's protocol, its version, a sentence. Strings over

@@ -10,8 +10,9 @@ pub const METHODS_PER_PAGE: usize = 4096;
 /// Status rows on one page (each with names and instances, about 300 bytes).
 pub const ROWS_PER_PAGE: usize = 1024;
 
-/// Orders in one `RequestReJit`. The design's own largest use is a dial set of some fifty lines.
-pub const MAX_ORDERS: usize = 1024;
+/// Orders in one `RequestReJit`: as many as may stand, so that whatever stands can be saved and applied as one change,
+/// and a selection of single methods is planned, turned and taken back as a whole.
+pub const MAX_ORDERS: usize = MAX_STANDING_ORDERS;
 
 /// Length of a pattern in bytes. The longest signature in CoreLib is under 1,000.
 pub const MAX_PATTERN: usize = 4096;
@@ -32,7 +33,7 @@ pub const MAX_OUTBOX: usize = 4 << 20;
 /// Turns of one session that wait for the runtime; more are refused until one is answered.
 pub const MAX_TURNS: usize = 256;
 
-/// Sessions one agent serves at once.
+/// Sessions one agent serves at once; more wait a moment for a place.
 pub const MAX_SESSIONS: usize = 16;
 
 /// Malformed frames from one session before it is closed.
@@ -72,6 +73,9 @@ pub const MAX_INSTANCES: usize = 4096;
 /// Sentences (warnings, what remains) and budgets in one reply; nobody reads more.
 pub const MAX_SENTENCES: usize = 256;
 
+/// Orders of one report that match nothing and are named; more are only counted.
+pub const MAX_UNMATCHED_NAMED: usize = 128;
+
 /// Shared modules named in one report. Domain-neutral assemblies are the framework's, some two hundred at most.
 pub const MAX_SHARED: usize = 256;
 
@@ -79,7 +83,7 @@ pub const MAX_SHARED: usize = 256;
 pub const MAX_DOMAINS_NAMED: usize = 32;
 
 /// Order lists an agent remembers for `Undo`.
-pub const MAX_UNDO: usize = 16;
+pub const MAX_UNDO: usize = 64;
 
 /// Longest time an order may be kept for, milliseconds: 366 days.
 pub const MAX_KEPT_FOR_MS: u64 = 366 * 24 * 3600 * 1000;

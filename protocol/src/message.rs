@@ -61,6 +61,8 @@ pub enum Command {
         /// As in `RequestReJit`.
         #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
         orders: Vec<Order>,
+        /// How long they would stand.
+        stand: Stand,
     },
     /// Put the orders back that stood before the last change, whoever made it; answered by `Reply::Undone`.
     Undo {
@@ -96,6 +98,16 @@ pub enum Command {
     ReleaseControl,
     /// Sent every few seconds by a session that holds dials; answered by `Reply::Done`.
     Ping,
+    /// Turn off what this session holds, and give control back, as at its end; answered by `Reply::LetGo`.
+    LetGo,
+    /// Undo one change, whatever was changed since: its orders go, and those it had replaced stand again as they stood;
+    /// answered by `Reply::Undone`.
+    TakeBack {
+        /// `DialReport::change`.
+        change: u64,
+        /// Take control from whoever holds it.
+        take: bool,
+    },
 }
 
 /// What an agent sends.
@@ -205,6 +217,15 @@ pub enum Reply {
     AgentStatus(AgentStatus),
     /// Not done; nothing changed.
     Refused(Refusal),
+    /// To `LetGo`, in numbers of copies that orders of the session decided.
+    LetGo {
+        /// They have their original IL again.
+        reverted: u64,
+        /// Other orders keep them on.
+        stay: u64,
+        /// They could not be reverted.
+        remaining: u64,
+    },
 }
 
 /// Why a whole command was not carried out.
@@ -344,7 +365,8 @@ pub struct Budget {
 pub struct AuditEntry {
     /// Unix time, milliseconds.
     pub t_unix_ms: u64,
-    /// The user (a name or uid) the connection came from; empty for orders of the launcher.
+    /// The user (a name or uid) the connection came from; where there was none (the launcher, the runtime) the
+    /// process's own.
     pub user: String,
     /// The program's own name for itself.
     pub program: String,

@@ -48,6 +48,8 @@ pub enum FromAgent {
         reverted: u64,
         /// Copies that could not be, still instrumented.
         remaining: u64,
+        /// As `DialReport::change`; 0 where no order stood, and from agents that do not say.
+        change: u64,
     },
     /// To a request from a controller of another version.
     VersionRefused {
@@ -153,9 +155,9 @@ impl FromAgent {
                 body.push(kind::AGENT_STATUS);
                 facts.write(&mut body);
             }
-            FromAgent::AllOffDone { reverted, remaining } => {
+            FromAgent::AllOffDone { reverted, remaining, change } => {
                 body.push(kind::ALL_OFF_DONE);
-                frozen::write_all_off_done(*reverted, *remaining, &mut body);
+                frozen::write_all_off_done([*reverted, *remaining, *change], &mut body);
             }
             FromAgent::VersionRefused { agent_protocol, agent_version, message } => {
                 body.push(kind::VERSION_REFUSED);
@@ -179,8 +181,8 @@ impl FromAgent {
             kind::AGENT_HELLO => Ok(FromAgent::Hello(AgentFacts::read(rest)?)),
             kind::AGENT_STATUS => Ok(FromAgent::Status(AgentFacts::read(rest)?)),
             kind::ALL_OFF_DONE => {
-                let (reverted, remaining) = frozen::read_all_off_done(rest)?;
-                Ok(FromAgent::AllOffDone { reverted, remaining })
+                let [reverted, remaining, change] = frozen::read_all_off_done(rest)?;
+                Ok(FromAgent::AllOffDone { reverted, remaining, change })
             }
             kind::VERSION_REFUSED => {
                 let (agent_protocol, agent_version, message) = frozen::read_version_refused(rest)?;

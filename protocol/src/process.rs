@@ -57,6 +57,16 @@ pub struct Owner {
     pub sid: String,
 }
 
+impl Owner {
+    /// As peers are told apart: a uid in decimal, or a SID.
+    pub fn word(&self) -> String {
+        #[cfg(unix)]
+        return self.uid.to_string();
+        #[cfg(windows)]
+        return self.sid.clone();
+    }
+}
+
 impl std::fmt::Display for Owner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         #[cfg(unix)]
@@ -81,6 +91,19 @@ pub fn own_key() -> Result<ProcessKey, ProcessError> {
 /// When there is no such process, or the system does not tell.
 pub fn key_of(pid: u32) -> Result<ProcessKey, ProcessError> {
     system::key_of(pid)
+}
+
+/// Whom this process runs as, as the process with pid `pid` sees it (inside a container of its own users).
+///
+/// # Errors
+/// When the system does not tell.
+pub fn own_owner_seen_by(pid: u32) -> Result<Owner, ProcessError> {
+    let owner = owner_of(std::process::id())?;
+    #[cfg(unix)]
+    let owner = Owner { uid: inner_uid(pid, owner.uid) };
+    #[cfg(windows)]
+    let _ = pid;
+    Ok(owner)
 }
 
 /// Whom the process with pid `pid` runs as.

@@ -58,6 +58,12 @@ impl Reason {
         Reason::Shared,
     ];
 
+    /// Whether there is no IL to put a probe into: known from the metadata alone, for as long as the module lives. A
+    /// wildcard counts such methods and does not complain of them.
+    pub fn is_bodyless(self) -> bool {
+        matches!(self, Reason::NoBody | Reason::PInvoke | Reason::RuntimeImplemented)
+    }
+
     /// One sentence, without a final period, that says what is the matter and what can be done.
     pub fn sentence(self) -> &'static str {
         match self {

@@ -26,9 +26,14 @@ pub struct DialReport {
     /// Modules of which one copy serves several AppDomains, where an order names some of these.
     #[serde(deserialize_with = "capped::<_, _, MAX_SHARED>")]
     pub shared: Vec<SharedModule>,
-    /// Sentences the user should see.
+    /// Sentences the user should see: first one for each of `unmatched`, `limits::MAX_UNMATCHED_NAMED` at most.
     #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub warnings: Vec<String>,
+    /// Indices of the orders that were not set, because nothing matches them yet.
+    #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
+    pub unmatched: Vec<u32>,
+    /// The change's number, for `Command::TakeBack`; 0 where the orders did not change, or by an undo.
+    pub change: u64,
 }
 
 /// One refused method.
@@ -91,7 +96,11 @@ pub struct PlanReport {
     pub expected_clr_bytes: u64,
     /// Bytes the agent would use for counters and the ledger, an estimate.
     pub expected_agent_bytes: u64,
-    /// Sentences the user should see.
+    /// As `DialReport::warnings`.
     #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub warnings: Vec<String>,
+    /// Indices of the orders that would be set only with `later`: nothing matches them yet, and none takes the place of
+    /// one that stands.
+    #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
+    pub unmatched: Vec<u32>,
 }

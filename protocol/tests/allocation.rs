@@ -77,7 +77,7 @@ fn decoding_never_allocates_what_is_only_claimed() {
     orders.resize(MAX_FRAME, 0);
     let peak = peak_of(|| {
         let error = FromController::from_body(&orders).unwrap_err().to_string();
-        assert!(error.contains("the limit is 1024"), "{error}");
+        assert!(error.contains("the limit is 4096"), "{error}");
     });
     assert!(peak <= 4 << 10, "{peak}");
 

@@ -48,7 +48,7 @@ fn hand_written_bytes_are_read() {
     assert_eq!(FromAgent::from_body(&status).unwrap(), FromAgent::Status(agent_facts()));
     assert_eq!(
         FromAgent::from_body(ALL_OFF_DONE).unwrap(),
-        FromAgent::AllOffDone { reverted: 200, remaining: 1 }
+        FromAgent::AllOffDone { reverted: 200, remaining: 1, change: 0 }
     );
     let refused =
         FromAgent::VersionRefused { agent_protocol: 7, agent_version: "v".into(), message: "no".into() };

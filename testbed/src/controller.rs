@@ -293,7 +293,7 @@ impl Controller {
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.packet(deadline, "that all is off")? {
-                FromAgent::AllOffDone { reverted, remaining } => return Ok((reverted, remaining)),
+                FromAgent::AllOffDone { reverted, remaining, .. } => return Ok((reverted, remaining)),
                 FromAgent::Event(event) => self.queued.push_back(event),
                 other => bail!("{} answered all-off with {other:?}", self.pid),
             }

@@ -90,6 +90,16 @@ fn dials_of_one_copy() -> Result<()> {
     let own = |row: &&Value| row["name"] == "domains" && row["domains"][0] == second;
     let module = listed["modules"].as_array().into_iter().flatten().find(own);
     let module = module.and_then(|row| row["id"].as_str()).context("its copy is listed")?;
+    // `methods` says which copy is whose.
+    let methods = live.redial("methods", &[ADD])?;
+    ensure_said(&methods, 0, &["several copies of 'domains' are loaded", "id and AppDomain"])?;
+    let line = methods.stdout.lines().find(|line| line.contains(module)).context("a line for the copy")?;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    ensure!(words[1..] == [module, "Second", ADD], "{line}");
+    ensure!(methods.stdout.lines().count() == 3, "{}", methods.said());
+    let once = live.redial("methods", &[CORE])?;
+    ensure_said(&once, 0, &[])?;
+    ensure!(once.stderr.is_empty() && !once.stdout.contains("shared"), "{}", once.said());
     dial(&live, ADD, "count", &["--copy", module], 1)?;
     domains::ask(&mut live.host, "round 10", "round 10")?;
     expect(&live, ADD, &[("Second", 10)])?;
@@ -173,4 +183,21 @@ fn dial_sets_keep_their_domains() -> Result<()> {
     expect(&second, ADD, &[("Shop/1", 4), ("Shop/2", 4)])?;
     expect(&second, CORE, &[("EE Shared Assembly Repository", 16)])?;
     end(second)
+}
+
+/// A domain that comes while an order keeps it off has nothing to show; once that order is gone it counts.
+#[test]
+fn what_is_off_by_order_only_has_no_row() -> Result<()> {
+    let mut live = start(&["Shop", "Batch"])?;
+    dial(&live, ADD, "count", &[], 2)?;
+    dial(&live, ADD, "off", &["--domain", "Batch"], 1)?;
+    domains::create(&mut live.host, &["Batch/2"])?;
+    domains::ask(&mut live.host, "round 5", "round 5")?;
+    expect(&live, ADD, &[("Shop", 5)])?;
+    let rows = live.rows(ADD)?;
+    ensure!(rows.iter().all(|row| row["domain"] != "Batch/2"), "{rows:?}");
+    named(&live.redial("undo", &[])?, 0, &["domain=Batch"])?;
+    domains::ask(&mut live.host, "round 5", "round 5")?;
+    expect(&live, ADD, &[("Batch", 5), ("Batch/2", 5), ("Shop", 10)])?;
+    end(live)
 }

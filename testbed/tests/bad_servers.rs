@@ -157,7 +157,7 @@ fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
 
 fn another_version_may_be_looked_at_and_stopped(server: &Server) -> Result<()> {
     let old = hello(PROTOCOL_VERSION + 40)?;
-    let done = FromAgent::AllOffDone { reverted: 3, remaining: 0 }.to_frame()?;
+    let done = FromAgent::AllOffDone { reverted: 3, remaining: 0, change: 0 }.to_frame()?;
     let versions = ["9.8.7", env!("CARGO_PKG_VERSION"), "redial off"];
     for words in COMMANDS.iter().filter(|words| words[0] != "off") {
         ensure_said(&server.meet(&vec![old.clone()], words)?, 1, &versions)

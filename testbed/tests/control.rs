@@ -19,9 +19,12 @@ use redial_testbed::{on_each_runtime, programs};
 
 on_each_runtime!(
     a_second_command_is_told_who_has_control,
+    commands_at_the_same_moment_all_succeed,
+    a_turn_waits_for_turns_that_are_on_their_way,
     the_holder_is_told_who_took_control,
     a_command_beside_an_app_that_holds_dials,
     anyone_may_look_and_stop,
+    what_was_held_is_told_at_the_end,
     run_gives_control_back,
     turns_of_one_session_are_merged,
     what_fails_takes_no_control,
@@ -104,11 +107,65 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
         ["Shop.Cart.", "Shop.Order.", "Shop.Money."].iter().all(|name| on(dials, name) > 0)
     })?;
     interrupt(&holder)?;
-    ensure!(holder.finish()?.code()? == 0, "Ctrl-C of a held dial is no failure");
+    let ended = holder.finish()?;
+    ensure!(ended.code()? == 0, "Ctrl-C of a held dial is no failure");
+    let methods = agent["held"].as_u64().context("a number")?;
+    let off = format!("off: {methods} methods have the original IL again");
+    ensure!(ended.stdout.lines().last() == Some(off.as_str()), "{}", ended.said());
     observer.wait_until("the held dials to be off", |dials| on(dials, "Shop.Cart.") == 0)?;
     let rest = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(rest["held"] == 0 && rest["kept"].as_u64() > Some(0), "{rest}");
     ensure!(on(observer.dials(), "Shop.Order.") > 0 && on(observer.dials(), "Shop.Money.") > 0);
+    Ok(())
+}
+
+/// Twenty at once, of which four each pull at the same dial, and an agent that serves sixteen.
+fn commands_at_the_same_moment_all_succeed(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let patterns = ["Shop!Shop.Cart.Add(int)", CART, ORDER, "Shop!Shop.Money.*", "Shop!*"];
+    let start = |number: usize| {
+        let level = if number.is_multiple_of(2) { "count" } else { "off" };
+        Host::start(live.command("dial", &[patterns[number % patterns.len()], level, "--later"])?)
+    };
+    let commands: Vec<Host> = (0..20).map(start).collect::<Result<_>>()?;
+    for command in commands {
+        let outcome = command.finish()?;
+        ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.said());
+    }
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(agent["control"].is_null(), "{agent}");
+    let turned = agent["audit"].as_array().context("the audit ring")?;
+    ensure!(turned.iter().filter(|entry| entry["program"] == "redial dial").count() == 20, "{agent}");
+    Ok(())
+}
+
+/// The second turn of a copy within a moment is put off, and its session has control meanwhile: another one's turn
+/// comes after it, and before nothing.
+fn a_turn_waits_for_turns_that_are_on_their_way(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let mut first = Controller::connect_as(live.pid, "first")?;
+    let mut second = Controller::connect_as(live.pid, "second")?;
+    let revert = || Ask::RequestRevert { patterns: vec![CART.into()], take: false };
+    for round in 0..5 {
+        let id = 1_000 + 2 * round;
+        for (id, command) in [(id, turn(CART, false, false)), (id + 1, revert())] {
+            first.send(&FromController::Request(Request { id, command }))?;
+        }
+        first.wait_for("the first answer", |event| {
+            matches!(event, Event::Reply { id: of, reply: Reply::Dialled(_) } if *of == id).then_some(())
+        })?;
+        second.turn(turn(CART, false, false))?.expect("it waits for what is on its way");
+        let rows = second.status(Some("Shop!Shop.Cart.Add(int)"))?;
+        ensure!(
+            rows.iter().all(|row| row.wanted == Level::Count),
+            "round {round}, the latest wins: {rows:?}"
+        );
+        second.turn(revert())?.expect("nobody has control");
+    }
+    // Who holds dials is not waited for.
+    first.turn(turn(ORDER, false, true))?.expect("nobody has control");
+    let refused = second.turn(turn(CART, false, false))?;
+    ensure!(matches!(refused, Err(Refusal::ControlHeld(_))), "{refused:?}");
     Ok(())
 }
 
@@ -229,8 +286,37 @@ fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
     holder.wait_for("redial: someone else turned")?;
     ensure!(holder.is_running()?);
     interrupt(&holder)?;
-    ensure!(holder.finish()?.code()? == 0);
+    let ended = holder.finish()?;
+    ensure!(
+        ended.code()? == 0 && ended.stdout.ends_with("off: nothing was held any more\n"),
+        "{}",
+        ended.said()
+    );
     ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])
+}
+
+/// What is let go goes back to what the orders below say, and the command says how many went which way.
+fn what_was_held_is_told_at_the_end(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let on = |pattern: &str| -> Result<usize> {
+        let rows = live.rows(pattern)?;
+        Ok(rows.iter().filter(|row| matches!(row["state"].as_str(), Some("asked" | "live"))).count())
+    };
+    ensure_said(&live.redial("dial", &["Shop!Shop.Cart.Add(int)", "count"])?, 0, &[])?;
+    let mut holder = Host::start(live.command("dial", &[CART, "count", "--hold", "--json"])?)?;
+    holder.wait_for("{")?;
+    let held = on(CART)?;
+    ensure!(held > 5, "{held}");
+    interrupt(&holder)?;
+    let ended = holder.finish()?;
+    ensure_said(&ended, 0, &[])?;
+    let last: serde_json::Value = serde_json::from_str(ended.stdout.lines().last().unwrap_or_default())?;
+    let expected = serde_json::json!({"pid": live.pid, "reverted": held - 1, "stay": 1, "remaining": 0});
+    ensure!(last == expected, "{last} instead of {expected}");
+    ensure!(on(CART)? == 1, "the kept one is on");
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    ensure!(agent["control"].is_null() && agent["held"] == 0, "{agent}");
+    Ok(())
 }
 
 fn calls(live: &Live) -> Result<Vec<u64>> {
@@ -248,6 +334,14 @@ fn run_gives_control_back(runtime: Runtime) -> Result<()> {
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(agent["control"].is_null() && agent["kept"].as_u64() > Some(5) && agent["held"] == 0, "{agent}");
     ensure_said(&live.redial("dial", &[ORDER, "count"])?, 0, &[])?;
+    // What the launcher ordered is of the same user as what this one did.
+    let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
+    let [first, second] = [0, 1].map(|at| &agent["audit"][at]);
+    ensure!(first["program"] == "redial run" && second["program"] == "redial dial", "{agent}");
+    ensure!(
+        first["user"] == second["user"] && first["user"].as_str().is_some_and(|user| !user.is_empty()),
+        "{agent}"
+    );
     ensure_said(&live.redial("dial", &[CART, "off"])?, 0, &[])
 }
 

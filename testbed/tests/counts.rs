@@ -1,8 +1,6 @@
 //! Counts are exact: what Redial counts of Shop's methods is what Shop itself knows, on every runtime, from the first
 //! call and from the middle of a run, in reports and live.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, Result, ensure};
 use redial_testbed::controller::Controller;
 use redial_testbed::host::{Host, redial, redial_run, run};
@@ -70,9 +68,9 @@ fn from_the_first_call(runtime: Runtime) -> Result<()> {
 }
 
 /// Dials set by `redial dial` while threads stand at a barrier: exact from there on, in `status`, in `watch` and for
-/// a controller. What the JIT had inlined before says so.
+/// a controller, whatever the JIT had inlined before.
 fn from_a_barrier_on(runtime: Runtime) -> Result<()> {
-    let inlinable = shop::known_methods()?;
+    let known = shop::known_methods()?;
     for (threads, patterns) in [(1, &EVERYTHING[..]), (8, &EVERYTHING), (8, &KNOWN_TYPES)] {
         let mut shop = LiveShop::start(runtime, &[], threads, &[])?;
         shop.host.ask("load-plugin", "plugin")?;
@@ -80,12 +78,12 @@ fn from_a_barrier_on(runtime: Runtime) -> Result<()> {
         shop.host.ask("truth-reset", "reset")?;
         dial(&shop, patterns)?;
         let before = shop.status()?;
-        assert!(before.len() >= inlinable.len(), "{before:?}");
+        assert!(before.len() >= known.len(), "{before:?}");
         assert!(before.values().all(|counted| counted.calls == 0 && counted.state == "asked"), "{before:?}");
         for rounds in [1, 40, 200] {
             shop.rounds(rounds)?;
             let truth = shop.truth()?;
-            never_silently_wrong(&truth, &before, &shop.status()?, &inlinable)?;
+            ensure_exact(&truth, &before, &shop.status()?)?;
         }
         agree(&mut shop)?;
         shop.exit()?;
@@ -95,7 +93,6 @@ fn from_a_barrier_on(runtime: Runtime) -> Result<()> {
 
 /// Dials set while threads call without a pause: exact from the next barrier on.
 fn while_the_loop_runs(runtime: Runtime) -> Result<()> {
-    let inlinable = shop::known_methods()?;
     for patterns in [&EVERYTHING[..], &KNOWN_TYPES] {
         let mut shop = LiveShop::start(runtime, &[], 8, &[])?;
         shop.host.ask("load-plugin", "plugin")?;
@@ -114,36 +111,85 @@ fn while_the_loop_runs(runtime: Runtime) -> Result<()> {
         shop.host.ask("truth-reset", "reset")?;
         shop.rounds(100)?;
         let truth = shop.truth()?;
-        never_silently_wrong(&truth, &during, &shop.status()?, &inlinable)?;
+        ensure_exact(&truth, &during, &shop.status()?)?;
         shop.exit()?;
     }
     Ok(())
 }
 
-/// With everything optimised at its first compilation, callers have surely inlined what they may: each such method
-/// must say so. The others stay exact.
-fn inlined_callees_say_so(runtime: Runtime) -> Result<()> {
-    let inlinable = shop::known_methods()?;
+/// With everything optimised at its first compilation, callers have surely inlined what they may: they are recompiled
+/// without it, so that every call counts, and get their own code back with the dial turned off.
+fn inlined_callees_count(runtime: Runtime) -> Result<()> {
     let mut shop = LiveShop::start(runtime, &[], 2, &EAGER)?;
     shop.host.ask("load-plugin", "plugin")?;
     shop.rounds(20)?;
-    shop.host.ask("truth-reset", "reset")?;
-    dial(&shop, &KNOWN_TYPES)?;
-    let before = shop.status()?;
-    shop.rounds(20)?;
-    let (truth, counts) = (shop.truth()?, shop.status()?);
-    never_silently_wrong(&truth, &before, &counts, &inlinable)?;
-    let missed = differences(&truth, &before, &counts, |_, _| true);
-    assert!(missed.len() > 5, "hardly anything was inlined, so nothing was tested: {missed:?}");
-    for row in ["Shop.Money.get_Cents()", "Shop.Money.Plus(int)", "Shop.Cart.Peek(int)"] {
-        assert!(says_inlined(&counts[row]), "{row}: {:?}", counts[row]);
+    for _ in 0..3 {
+        shop.host.ask("truth-reset", "reset")?;
+        dial(&shop, &KNOWN_TYPES)?;
+        let before = shop.status()?;
+        shop.rounds(20)?;
+        let counts = shop.status()?;
+        ensure_exact(&shop.truth()?, &before, &counts)?;
+        assert!(counts.values().all(|counted| counted.note.is_none()), "{counts:?}");
+        assert!(passengers(shop.pid)? > 0, "nobody had inlined anything, so nothing was tested");
+        shop.redial("off", &[])?.ok()?;
+        assert_eq!(passengers(shop.pid)?, 0, "all is off");
+        let off = shop.status()?;
+        shop.rounds(20)?;
+        assert_eq!(shop.status()?, off, "something counts after all was turned off");
     }
-    // Once their callers are recompiled, too, every call is seen.
-    dial(&shop, &EVERYTHING)?;
-    shop.host.ask("truth-reset", "reset")?;
-    let before = shop.status()?;
+    shop.exit().map(drop)
+}
+
+/// Methods recompiled for the sake of what was inlined into them, as `status --agent` tells.
+fn passengers(pid: u32) -> Result<u64> {
+    let remains = Controller::connect(pid)?.agent_status()?.remains;
+    let told = remains.iter().find(|sentence| sentence.contains("were inlined there"));
+    told.map_or(Ok(0), |sentence| Ok(sentence.split(' ').next().context("a number")?.parse()?))
+}
+
+/// Callers and callees turned on and off one after the other: what is on counts every call, whoever was recompiled for
+/// it and whatever was turned off meanwhile.
+fn callers_and_callees_in_any_order(runtime: Runtime) -> Result<()> {
+    const CALLERS: &str = "Shop!Shop.Clerk.*";
+    const MONEY: &str = "Shop!Shop.Money.*";
+    const CART: &str = "Shop!Shop.Cart.*";
+    const TURNS: [(&str, &str); 12] = [
+        (CALLERS, "count"),
+        (MONEY, "count"),
+        // Its own code holds what is still dialled.
+        (CALLERS, "off"),
+        (CART, "count"),
+        (CALLERS, "count"),
+        (MONEY, "off"),
+        (CALLERS, "off"),
+        (MONEY, "count"),
+        (CART, "off"),
+        (CALLERS, "count"),
+        (MONEY, "off"),
+        (CALLERS, "off"),
+    ];
+    let mut shop = LiveShop::start(runtime, &[], 2, &EAGER)?;
     shop.rounds(20)?;
-    ensure_exact(&shop.truth()?, &before, &shop.status()?)?;
+    let mut helped = 0;
+    for (number, (pattern, level)) in TURNS.into_iter().enumerate() {
+        shop.redial("dial", &[pattern, level])?.ok()?;
+        shop.host.ask("truth-reset", "reset")?;
+        let before = shop.status()?;
+        shop.rounds(20)?;
+        let (truth, counts) = (shop.truth()?, shop.status()?);
+        helped += passengers(shop.pid)?;
+        ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
+        let on = |counted: &Counted| matches!(counted.state.as_str(), "asked" | "live");
+        let wrong = differences(&truth, &before, &counts, |_, counted| on(counted));
+        ensure!(wrong.is_empty(), "after turn {number}, {pattern} {level}:\n  {}", wrong.join("\n  "));
+        assert!(counts.values().all(|counted| counted.note.is_none()), "{counts:?}");
+        for (method, counted) in counts.iter().filter(|(_, counted)| !on(counted)) {
+            assert_eq!(counted.calls, before[method].calls, "{method} is off after turn {number}");
+        }
+    }
+    ensure!(helped > 0, "nobody had inlined anything, so nothing was tested");
+    assert_eq!(passengers(shop.pid)?, 0, "all is off");
     shop.exit().map(drop)
 }
 
@@ -168,7 +214,8 @@ on_each_runtime!(
     from_the_first_call,
     from_a_barrier_on,
     while_the_loop_runs,
-    inlined_callees_say_so,
+    inlined_callees_count,
+    callers_and_callees_in_any_order,
     inlining_is_kept_away_from_the_first_call_on,
 );
 
@@ -179,24 +226,6 @@ fn dial(shop: &LiveShop, patterns: &[&str]) -> Result<()> {
         assert!(dialled["accepted"].as_u64() > Some(0), "{pattern}: {dialled}");
         assert_eq!(dialled["refused"], serde_json::json!([]), "{pattern}");
     }
-    Ok(())
-}
-
-fn says_inlined(counted: &Counted) -> bool {
-    counted.note.as_deref().is_some_and(|note| note.contains("already inlined"))
-}
-
-/// Every method that may not be inlined is exact; one that may be is exact or says what its number leaves out.
-fn never_silently_wrong(
-    truth: &Truth,
-    before: &Counts,
-    counts: &Counts,
-    inlinable: &BTreeMap<String, bool>,
-) -> Result<()> {
-    let wrong =
-        differences(truth, before, counts, |method, counted| !(inlinable[method] && says_inlined(counted)));
-    ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
-    ensure!(wrong.is_empty(), "silently wrong:\n  {}", wrong.join("\n  "));
     Ok(())
 }
 

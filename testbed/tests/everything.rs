@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::StatusRow;
+use redial_protocol::message::{Command, StatusRow};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
@@ -228,6 +228,38 @@ fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
         assert_eq!((outcome.code()?, &dialled["matched"]), (1, &1.into()), "{pattern}: {dialled}");
         assert_eq!(dialled["refused"][0]["reason"], reason.sentence(), "{pattern}");
     }
+    // The catalogue tells beforehand what a wildcard will leave out.
+    let mut controller = Controller::connect(shop.pid)?;
+    let everything = "System.Private.CoreLib!*";
+    let answer = controller.ask(Command::Methods { pattern: Some(everything.into()), limit: u64::MAX })?;
+    let pages = answer.methods.iter().map(|page| page.bodyless().context("a torn page"));
+    let told: usize = pages.map(|page| page.map(|methods| methods.len())).sum::<Result<usize>>()?;
+    let report = controller.dial_all(&[everything], Level::Count, Stay::Kept)?;
+    assert_eq!((told as u64, told > 100), (report.bodyless, true), "{report:?}");
+    drop(controller);
+    shop.exit().map(drop)
+}
+
+/// Parameters by reference are told as they are passed, and each of the three words means any of them in a pattern.
+fn parameters_are_told_as_they_are_passed(runtime: Runtime) -> Result<()> {
+    let shop = LiveShop::start(runtime, &[], 1, &[])?;
+    for word in ["out", "ref", "in"] {
+        let pattern = format!("Shop.Cart.TryTake(int, {word} int)");
+        let listed = shop.redial("methods", &[&pattern])?.ok()?.stdout;
+        let shown = "Shop!Shop.Cart.TryTake(int, out int)";
+        ensure!(listed.trim_end().ends_with(shown) && listed.lines().count() == 1, "{pattern}: {listed}");
+        let dialled = shop.redial("dial", &[&pattern, "count", "--json"])?.ok()?.json()?;
+        assert_eq!((&dialled["matched"], &dialled["accepted"]), (&1.into(), &1.into()), "{dialled}");
+    }
+    let listed = shop.redial("methods", &["Shop.Cart.Raise"])?.ok()?.stdout;
+    ensure!(listed.trim_end().ends_with("Raise(ref int, int)"), "{listed}");
+    let listed = shop.redial("methods", &["System.Private.CoreLib!*", "--limit", "100000"])?.ok()?.stdout;
+    let with = |word: &str| {
+        let (first, later) = (format!("({word} "), format!(", {word} "));
+        listed.lines().filter(|line| line.contains(&first) || line.contains(&later)).count()
+    };
+    let numbers = ["out", "ref", "in"].map(with);
+    ensure!(numbers[0] > 500 && numbers[1] > 200 && numbers[2] > 10, "{numbers:?}");
     shop.exit().map(drop)
 }
 
@@ -238,6 +270,7 @@ on_each_runtime!(
     while_it_runs,
     shop_stays_exact_beside_the_core_library,
     bodies_that_are_none_are_refused_by_name,
+    parameters_are_told_as_they_are_passed,
 );
 
 /// The C# compiler with every method of every assembly dialled compiles Shop to the same bytes. (On 8.0 alone: the
@@ -296,7 +329,9 @@ fn add_up(report: &DialReport) -> Result<()> {
     let refused: u64 = report.refused_by_reason.iter().map(|(_, copies)| copies).sum();
     ensure!(report.matched == report.accepted + report.bodyless + refused, "{report:?}");
     ensure!(report.accepted > 10_000 && report.bodyless > 100, "{report:?}");
-    ensure!(report.warnings.is_empty(), "{:?}", report.warnings);
+    // Of what is inlined where nobody can recompile it the calls are missing, and that is said.
+    let other = |warning: &&String| !warning.starts_with("calls of ");
+    ensure!(!report.warnings.iter().any(|warning| other(&warning)), "{:?}", report.warnings);
     ensure!(report.refused_by_reason.iter().all(|(reason, _)| *reason != Reason::Hresult), "{report:?}");
     Ok(())
 }

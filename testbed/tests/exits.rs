@@ -12,12 +12,14 @@ use redial_protocol::message::Event;
 use redial_testbed::controller::Stay;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::ReportFile;
 use redial_testbed::under_agent::{self, ensure_said};
 use redial_testbed::{on_each_runtime, programs};
 
 on_each_runtime!(
     the_same_end_as_without,
     the_launcher_passes_every_end_on,
+    dials_that_matched_nothing_are_told,
     ends_in_the_middle_of_turns,
     watchers_and_holders_end_with_the_host
 );
@@ -86,6 +88,44 @@ fn the_launcher_passes_every_end_on(runtime: Runtime) -> Result<()> {
         ensure!(written["status"].as_array().is_some_and(|rows| rows.len() > 20), "{word:?}: {written}");
         fs::remove_file(&report)?;
     }
+    Ok(())
+}
+
+/// However it ends: at an orderly end with what each may have meant.
+fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
+    let report = ReportFile::new("unmatched")?;
+    let dials =
+        ["Shop!Shop.Cart.Ad=count", "Shop!Shop.Cart.*=count", "Shop!Shop.Order.*=off domain=Elsewhere"];
+    let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
+    let misspelt = format!("redial: --dial '{}' matched nothing", dials[0]);
+    let elsewhere = format!("redial: --dial '{}' matched nothing", dials[2]);
+    for (word, code, meant) in
+        [("exit 7", 7, "; did you mean 'Shop!Shop.Cart.Add', "), ("failfast", 128 + libc::SIGABRT, "")]
+    {
+        let run = host::redial_run(&[&options[..], &["--report", report.path()]].concat(), &shop(runtime)?)?;
+        let outcome = end(under_agent::start_as_it_is(run)?.host, word)?;
+        ensure!(outcome.code()? == code, "{word}: {}", outcome.said());
+        let said: Vec<&str> = outcome.stderr.lines().filter(|line| line.starts_with("redial: ")).collect();
+        let [first, second] = said[..] else { anyhow::bail!("not two sentences: {}", outcome.said()) };
+        ensure!(
+            first.starts_with(&format!("{misspelt}{meant}")) && second == elsewhere,
+            "{}",
+            outcome.said()
+        );
+        let unmatched = report.read()?["unmatched"].clone();
+        ensure!(unmatched[0]["dial"] == dials[0] && unmatched[1]["dial"] == dials[2], "{unmatched}");
+        ensure!(unmatched.as_array().map(Vec::len) == Some(2), "{unmatched}");
+        let near = unmatched[0]["suggestions"].as_array().map_or(0, Vec::len);
+        ensure!((near > 0) == !meant.is_empty(), "{unmatched}");
+    }
+    // What matched says nothing, and neither does a program without the agent.
+    let run = host::redial_run(&["--dial", dials[1]], &shop(runtime)?)?;
+    ensure_said(&end(under_agent::start_as_it_is(run)?.host, "exit 0")?, 0, &[])?;
+    let mut other = host::redial(&["run", "--dial", dials[0], "--"])?;
+    other.arg("true");
+    let outcome = host::run(other)?;
+    ensure_said(&outcome, 0, &["never loaded the agent"])?;
+    ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.said());
     Ok(())
 }
 

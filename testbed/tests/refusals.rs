@@ -35,6 +35,48 @@ fn each_command(pid: &str, check: impl Fn(&host::Outcome) -> Result<()>) -> Resu
     Ok(())
 }
 
+on_each_runtime!(what_is_not_dialled_can_be_watched);
+
+/// It is said, and watched all the same; that nothing ever matched is told at the end.
+fn what_is_not_dialled_can_be_watched(runtime: Runtime) -> Result<()> {
+    const CART: &str = "Shop!Shop.Cart.*";
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "1"]);
+    let mut live = under_agent::start(command)?;
+    let watch = |pattern: &str, more: &[&str]| {
+        live.redial("watch", &[&[pattern, "--interval", "20", "--count", "2"], more].concat())
+    };
+    let dial = format!(
+        "none is or was dialled; `redial dial {} '{CART}' count` dials it; watching goes on",
+        live.pid
+    );
+    let end = "no dialled method matched 'Shop!Shop.Cart.*' in all that time";
+    let outcome = watch(CART, &[])?;
+    ensure_said(&outcome, 6, &[&dial, end])?;
+    ensure!(outcome.stdout.contains("no dialled method matches"), "{}", outcome.said());
+    let outcome = watch(CART, &["--json"])?;
+    ensure_said(&outcome, 6, &[&dial, end])?;
+    ensure!(outcome.stdout.lines().count() == 2, "JSON is not what this is about: {}", outcome.said());
+    ensure_said(&live.redial("dial", &["Shop!Shop.Order.*", "count"])?, 0, &[])?;
+    ensure_said(&watch("Shop!Shop.Crat.*", &[])?, 6, &["none of the ", "did you mean 'Shop!Shop.Cart.*'"])?;
+    ensure_said(&live.redial("watch", &["--interval", "20", "--count", "1"])?, 0, &[])?;
+
+    // What comes later is shown.
+    let mut watching = Host::start(live.command("watch", &[CART, "--interval", "20"])?)?;
+    while !watching.next_line()?.contains("no dialled method matches") {}
+    ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])?;
+    live.host.ask("round 2", "done")?;
+    while !watching.next_line()?.contains("live v1") {}
+    interrupt(&watching)?;
+    ensure_said(&watching.finish()?, 0, &["none of the "])
+}
+
+fn interrupt(host: &Host) -> Result<()> {
+    let mut kill = Command::new("kill");
+    kill.args(["-INT", &host.pid().to_string()]);
+    host::run(kill)?.ok().map(drop)
+}
+
 #[test]
 fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
     for (pattern, part) in [
@@ -117,6 +159,8 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     ensure_said(&dial("Shop.Cart.Nope")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
     ensure_said(&dial("Add")?, 6, &["nothing matched; did you mean", "'*.Add'"])?;
     ensure_said(&dial("Shop.Cart.Add(string)")?, 6, &["nothing matched"])?;
+    ensure_said(&dial("Shop.dll!*")?, 6, &["nothing matched; did you mean 'Shop!*'"])?;
+    ensure_said(&dial("Shop.*")?, 6, &["nothing matched; did you mean 'Shop!*', 'Shop.*.*'"])?;
     // Tokens beyond the end of the table.
     for token in ["Shop!0x06FFFFFF", "Shop!0x06001000", "System.Private.CoreLib!0x06FFFFFF"] {
         ensure_said(&dial(token)?, 6, &["nothing matched"])?;
@@ -131,7 +175,10 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     ensure!(live.rows("*")?.is_empty(), "what was refused left rows behind");
     let later = live.redial("dial", &["Shop.Cart.Ad", "count", "--later"])?;
     ensure_said(&later, 0, &[])?;
-    ensure_said(&dial("Shop.Cart.*")?, 0, &[])?;
+    // Pattern and level in one word, as `run --dial` takes them.
+    let one_word = live.redial("dial", &["Shop.Cart.*=count"])?;
+    ensure_said(&one_word, 0, &[])?;
+    ensure_said(&live.redial("dial", &["Shop.Cart.*"])?, 2, &["no level is given", "'Shop.Cart.*' count`"])?;
     let dialled = live.rows("*")?.len();
     let outcome = live.redial("status", &["Nope.*"])?;
     ensure_said(&outcome, 6, &[&format!("none of the {dialled} dialled methods matches 'Nope.*'")])?;

@@ -9,6 +9,8 @@ use eframe::egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::Queryable;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{LiveShop, plain};
+#[cfg(target_os = "linux")]
+use window_driver::Stopped;
 use window_driver::Window;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
@@ -129,28 +131,6 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// A process stopped by a signal until this is dropped.
-#[cfg(target_os = "linux")]
-struct Stopped(libc::pid_t);
-
-#[cfg(target_os = "linux")]
-impl Stopped {
-    fn stop(pid: u32) -> Result<Stopped> {
-        let pid = libc::pid_t::try_from(pid)?;
-        // SAFETY: kill takes two numbers and touches no memory.
-        ensure!(unsafe { libc::kill(pid, libc::SIGSTOP) } == 0, "the process cannot be stopped");
-        Ok(Stopped(pid))
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        // SAFETY: as above; a process that is gone is not stopped either.
-        let _ = unsafe { libc::kill(self.0, libc::SIGCONT) };
-    }
-}
-
 /// Where a process's agent listens.
 #[cfg(target_os = "linux")]
 fn socket_of(pid: u32) -> Result<std::path::PathBuf> {
@@ -216,17 +196,52 @@ fn the_last_change_of_anyone_is_taken_back() -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// A method that cannot be dialled says why, in the log and at the method.
+/// What has no body says so, turns nothing, and keeps no group mixed that somebody else has turned.
 #[test]
-fn a_refused_dial_says_why() -> Result<()> {
+fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
     window.pick(shop.pid)?;
     window.filter("Shop.ICart");
     let method = "Shop!Shop.ICart.Touch(int)";
-    window.until("the interface's method", |window| window.dial(method) == "off")?;
+    window.until("the interface's method", |window| window.dial(method) == "off, no body")?;
     window.0.get_by_label(&format!("dial of {method}")).click();
-    window.until("the refusal", |window| window.says("no IL body"))?;
+    window.0.get_by_label(method).click();
+    window.0.run_steps(3);
+    window.0.key_press(Key::Space);
+    window.until("the reason", |window| window.says("refused: it has no IL body"))?;
+    ensure!(shop.status()?.is_empty(), "it was asked for");
+
+    window.0.key_press(Key::Escape);
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
+    window.0.run_steps(3);
+    let group = "dial of module Shop";
+    window.until("the module", |window| window.value(group) == "off")?;
+    let report = shop.redial("dial", &["Shop!*", "count"])?.ok()?;
+    ensure!(report.stdout.contains("without a body"), "{report:?}");
+    window.until("all of it at count", |window| window.value(group).starts_with("count, "))?;
+    // One of them off, and it is mixed: that is seen too.
+    shop.redial("dial", &[ADD, "off"])?.ok()?;
+    window.until("mixed", |window| window.value(group).starts_with("mixed, "))?;
+    shop.exit().map(drop)
+}
+
+/// A method that the agent refuses says why, in the log and at the method.
+#[test]
+fn a_refused_dial_says_why() -> Result<()> {
+    let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.0.get_by_label("hide framework").click();
+    window.filter("CastHelpers.StelemRef(");
+    let dial = "dial of System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(";
+    window.until("a helper of the runtime", |window| window.says(dial))?;
+    window.0.get_by_label_contains(dial).click();
+    window.until("the refusal", |window| window.says("the runtime itself calls it"))?;
+    let refused = |window: &Window| {
+        window.0.get_by_label_contains(dial).value().is_some_and(|value| value == "count, refused")
+    };
+    window.until("its state", refused)?;
     shop.exit().map(drop)
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use redial::link::worker::{Command, LaunchSpec, Worker};
 use redial::model::Model;
-use redial::model::connection::{Connection, Status};
+use redial::model::connection::{Connection, Status, Step};
 use redial::model::ids::{ConnectionId, MethodIx};
 use redial::model::list::Filter;
 use redial::model::log::Kind;
@@ -220,8 +220,11 @@ fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
         let now = window.now();
         let Model { connections, log, .. } = &mut window.model;
         let connection = connections.get_mut(&id).context("no connection")?;
-        let turn = connection.undo(redo, log, now).map_err(anyhow::Error::msg)?;
-        window.worker.send(Command::Turn(turn));
+        window.worker.send(match connection.undo(redo, log, now).map_err(anyhow::Error::msg)? {
+            Step::TakeBack { ticket, of } => Command::TakeBack(id, ticket, of),
+            Step::Turn(turn) => Command::Turn(turn),
+            Step::AllOff(ticket) => Command::AllOff(id, ticket),
+        });
         wanted(&mut watcher, level)?;
         window.until_connection("its answer", |connection| {
             let dial = connection.dial(add);
@@ -240,17 +243,14 @@ fn refusals_and_control_are_told_in_words() -> Result<()> {
     let live = shop()?;
     let mut window = Window::open()?;
     window.connect(live.pid)?;
-    let touch = window.find("Shop!Shop.ICart.Touch(int)")?;
-    window.turn(touch, Level::Count, false)?;
+    let helper = window.find(
+        "System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(System.Array, nint, object)",
+    )?;
+    window.turn(helper, Level::Count, false)?;
     let said =
         window.until("a refusal", |model| model.log.newest(Kind::Refusal).map(|entry| entry.text.clone()))?;
-    ensure!(said.contains("no IL body"), "{said}");
-    window.until_dial(touch, Level::Count, State::Refused).or_else(|_| {
-        // Whether a refused method keeps what was wanted of it is the agent's; that it says refused is not.
-        window.until_connection("refused", |connection| {
-            (connection.dial(touch).state == State::Refused).then_some(())
-        })
-    })?;
+    ensure!(said.contains("the runtime itself calls it"), "{said}");
+    window.until_dial(helper, Level::Count, State::Refused)?;
     let mut other = live.controller()?;
     let add = window.find(ADD)?;
     other.dial(ADD, Level::Count, Stay::Held)?;

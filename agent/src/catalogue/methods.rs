@@ -2,10 +2,13 @@
 //! milliseconds, and a process may hold a million.
 #![forbid(unsafe_code)]
 
+use super::Module;
 use super::names::{ModuleNames, arity_of};
 use crate::clr::metadata::{Import, MethodDef};
+use crate::eligibility;
 use crate::planner::matcher::Matcher;
 use redial_protocol::pattern::Pattern;
+use redial_protocol::reason::Reason;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -22,6 +25,14 @@ pub struct Found<'a> {
     pub type_name: &'a Arc<str>,
     /// Its MethodDef row.
     pub method: &'a MethodDef,
+}
+
+impl Found<'_> {
+    /// Why it has no IL, if it has none; `module` is its module.
+    pub fn without_body(&self, module: &Module) -> Option<Reason> {
+        let MethodDef { attributes, impl_flags, rva, .. } = *self.method;
+        eligibility::without_body(attributes, impl_flags, rva, module.dynamic)
+    }
 }
 
 /// Calls `visit` for each method of the module that matches any of `patterns` (their assembly half is the caller's

@@ -5,6 +5,7 @@
 pub mod methods;
 pub mod modules;
 pub mod names;
+pub mod precompiled;
 pub mod stock;
 pub mod suggest;
 

@@ -1,18 +1,21 @@
 //! The modules loaded now, each life of a ModuleID under its own generation.
 #![forbid(unsafe_code)]
 
+use super::precompiled::is_precompiled;
 use super::stock::Stock;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::planner::scope::Place;
+use crate::platform::changed_since_start;
 use crate::probes::form::CallSites;
 use crate::probes::tokens::LocalSigs;
 use crate::runtime::CORE_LIBRARIES;
 use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, TryLockError};
 use std::time::{Duration, Instant};
@@ -36,7 +39,7 @@ pub struct Module {
     pub assembly: usize,
     /// `AppDomainID`: of a shared module, the shared domain's. Not valid for the CLR once the domain is gone.
     pub domain: usize,
-    /// Its name, once known.
+    /// Its name when the module or the domain went; until then the catalogue has it.
     domain_name: OnceLock<String>,
     /// Reflection.Emit.
     pub dynamic: bool,
@@ -44,6 +47,8 @@ pub struct Module {
     pub collectible: bool,
     /// It was loaded before the agent was attached: its methods may have been compiled, and inlined, unseen.
     pub before_attach: bool,
+    /// Whether its file holds precompiled code, once somebody asked.
+    precompiled: OnceLock<Option<bool>>,
     /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
     pub call_sites: OnceLock<Result<CallSites, ClrError>>,
     /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
@@ -67,6 +72,14 @@ impl Module {
         (!self.is_gone()).then(body)
     }
 
+    /// Whether its file holds precompiled code, or does not tell: it is part of a single-file program, say, or no longer
+    /// the one that was loaded.
+    pub fn may_be_precompiled(&self) -> bool {
+        let path = Path::new(&self.path);
+        let look = || is_precompiled(path).filter(|_| !changed_since_start(path));
+        self.precompiled.get_or_init(look).unwrap_or(true)
+    }
+
     /// Runs `body` with the module's metadata; None once unloaded or when there is none.
     pub fn with_metadata<T>(&self, info: &ProfilerInfo, body: impl FnOnce(&Import) -> T) -> Option<T> {
         self.while_loaded(|| info.import(self.id()).ok().map(|import| body(&import))).flatten()
@@ -75,6 +88,14 @@ impl Module {
     /// Whether it unloads or has: long readers look now and then, and stop.
     pub fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Acquire)
+    }
+
+    /// The name its domain has now is the one it is remembered with.
+    fn keep_domain_name(&self, name: Option<&String>) {
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            // What is kept already is from before.
+            let _ = self.domain_name.set(name.clone());
+        }
     }
 
     /// Marks it unloaded, and waits, within a bound, for those who read its metadata.
@@ -98,6 +119,8 @@ impl Module {
 pub struct Modules {
     inner: Mutex<Inner>,
     revision: AtomicU64,
+    /// A domain's name was learnt.
+    named: AtomicBool,
     /// What unloads while the modules loaded before an attach are entered.
     pub stock: Stock,
 }
@@ -119,10 +142,9 @@ impl Modules {
         let facts = info.module_info(id).ok()?;
         let assembly = facts.assembly?;
         let (name, domain) = info.assembly_info(assembly).ok()?;
-        let domain_name = info.domain_name(domain).unwrap_or_default();
+        self.learn_domain(info, domain);
         let mut inner = lock(&self.inner);
         inner.generations += 1;
-        inner.domains.insert(domain, domain_name);
         let module = Arc::new(Module {
             key: ModuleKey { module_id: id as u64, generation: inner.generations },
             name,
@@ -133,6 +155,7 @@ impl Modules {
             dynamic: facts.dynamic,
             collectible: facts.collectible,
             before_attach,
+            precompiled: OnceLock::new(),
             call_sites: OnceLock::new(),
             local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),
@@ -156,7 +179,12 @@ impl Modules {
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
         self.stock.unloading(id, UNLOAD_WAIT);
-        let module = lock(&self.inner).by_id.remove(&id)?;
+        let module = {
+            let mut inner = lock(&self.inner);
+            let module = inner.by_id.remove(&id)?;
+            module.keep_domain_name(inner.domains.get(&module.domain));
+            module
+        };
         self.changed();
         module.retire();
         Some(module)
@@ -170,24 +198,51 @@ impl Modules {
         all.iter().for_each(|module| module.wait_for_readers(deadline));
     }
 
-    /// An AppDomain that is being made, or has been; its name may come later.
+    /// An AppDomain that is being made: the CLR must not be asked about it yet.
     pub fn note_domain(&self, domain: usize) {
         lock(&self.inner).domains.entry(domain).or_default();
         self.changed();
     }
 
+    /// Learns an AppDomain's name. Only from a callback about it, or about a module of it: while that runs, the domain is
+    /// there. Nobody else asks the CLR, which must not be asked about a domain that is gone.
+    pub fn learn_domain(&self, info: &ProfilerInfo, domain: usize) {
+        // Asked with every module anew: a domain that is being set up has no name (CORPROF_E_DATAINCOMPLETE), or the
+        // default one's.
+        let name = info.domain_name(domain).unwrap_or_default();
+        let mut inner = lock(&self.inner);
+        let known = inner.domains.entry(domain).or_default();
+        if !name.is_empty() && *known != name {
+            *known = name;
+            self.named.store(true, Ordering::Release);
+            self.changed();
+        }
+    }
+
+    /// Whether a domain's name was learnt since this was asked last.
+    pub fn were_named(&self) -> bool {
+        self.named.swap(false, Ordering::AcqRel)
+    }
+
     /// Forgets an AppDomain that shuts down.
     pub fn forget_domain(&self, domain: usize) {
-        lock(&self.inner).domains.remove(&domain);
+        let mut inner = lock(&self.inner);
+        let name = inner.domains.remove(&domain);
+        let of_domain = inner.by_id.values().filter(|module| module.domain == domain);
+        of_domain.for_each(|module| module.keep_domain_name(name.as_ref()));
+        drop(inner);
         self.changed();
     }
 
-    /// The domains that can run code, by id. The CLR tells of one more, its system domain, by the core library's file.
-    fn domain_ids(&self, info: &ProfilerInfo) -> Vec<usize> {
-        let mut ids: Vec<usize> = lock(&self.inner).domains.keys().copied().collect();
-        ids.retain(|id| !CORE_LIBRARIES.contains(&self.domain_name(info, *id).as_str()));
-        ids.sort_unstable();
-        ids
+    /// The domains that can run code, by id, with their names. The CLR tells of one more, its system domain, without
+    /// modules and by the core library's file.
+    fn domains(&self) -> BTreeMap<usize, String> {
+        let inner = lock(&self.inner);
+        let populated: HashSet<usize> = inner.by_id.values().map(|module| module.domain).collect();
+        let runs_code = |(id, name): &(&usize, &String)| {
+            populated.contains(id) || !name.is_empty() && !CORE_LIBRARIES.contains(&name.as_str())
+        };
+        inner.domains.iter().filter(runs_code).map(|(id, name)| (*id, name.clone())).collect()
     }
 
     /// Counts what came and went, so that sessions can tell whether to look.
@@ -206,11 +261,10 @@ impl Modules {
 
     /// Where a module is, for orders with a scope.
     pub fn place(&self, info: &ProfilerInfo, module: &Module) -> Place {
-        let own = self.domain_of(info, module);
+        let own = self.domain_of(module);
         let shared = own == SHARED_DOMAIN;
         let domains = if shared {
-            let names = self.users(info, module).into_iter().map(|domain| self.domain_name(info, domain));
-            names.collect()
+            self.users(info, module).into_iter().map(|domain| self.domain_name(domain)).collect()
         } else {
             vec![own]
         };
@@ -222,9 +276,9 @@ impl Modules {
         let told = module.while_loaded(|| info.domains_containing(module.id()).ok()).flatten();
         let mut users = told.unwrap_or_default();
         if users.is_empty() {
-            users = self.domain_ids(info);
+            users = self.domains().into_keys().collect();
         }
-        users.retain(|domain| self.domain_name(info, *domain) != SHARED_DOMAIN);
+        users.retain(|domain| self.domain_name(*domain) != SHARED_DOMAIN);
         users.sort_unstable();
         users
     }
@@ -234,6 +288,11 @@ impl Modules {
         lock(&self.inner).by_id.get(&id).cloned()
     }
 
+    /// Whether a collectible module is there from before an attach: what is inlined into its methods was not seen.
+    pub fn has_unseen_collectible(&self) -> bool {
+        lock(&self.inner).by_id.values().any(|module| module.collectible && module.before_attach)
+    }
+
     /// Every live module, in order of loading.
     pub fn all(&self) -> Vec<Arc<Module>> {
         let mut all: Vec<_> = lock(&self.inner).by_id.values().cloned().collect();
@@ -241,41 +300,21 @@ impl Modules {
         all
     }
 
-    /// A domain's name; empty when unknown, or when the domain is gone: the CLR must not be asked about it then.
-    fn domain_name(&self, info: &ProfilerInfo, domain: usize) -> String {
-        // Asked under the lock, so that the domain is not forgotten meanwhile; it is a short call that calls nobody back.
-        match lock(&self.inner).domains.get_mut(&domain) {
-            None => String::new(),
-            Some(name) => {
-                if name.is_empty() {
-                    // Names may come only after the domain's first module (CORPROF_E_DATAINCOMPLETE until then).
-                    *name = info.domain_name(domain).unwrap_or_default();
-                }
-                name.clone()
-            }
-        }
+    /// A domain's name; empty when unknown, or when the domain is gone.
+    fn domain_name(&self, domain: usize) -> String {
+        lock(&self.inner).domains.get(&domain).cloned().unwrap_or_default()
     }
 
     /// The name of a module's domain, as long as the module is remembered.
-    pub fn domain_of(&self, info: &ProfilerInfo, module: &Module) -> String {
-        if let Some(name) = module.domain_name.get() {
-            return name.clone();
-        }
-        let name = self.domain_name(info, module.domain);
-        if !name.is_empty() {
-            let _ = module.domain_name.set(name.clone());
-        }
-        name
+    pub fn domain_of(&self, module: &Module) -> String {
+        module.domain_name.get().cloned().unwrap_or_else(|| self.domain_name(module.domain))
     }
 
     /// The catalogue's rows, read fresh.
     pub fn rows(&self, info: &ProfilerInfo) -> (Vec<DomainRow>, Vec<ModuleRow>) {
         let modules = self.all();
-        let row = |id: usize| {
-            let name = self.domain_name(info, id);
-            DomainRow { id: id as u64, shared: name == SHARED_DOMAIN, name }
-        };
-        let domains: Vec<DomainRow> = self.domain_ids(info).into_iter().map(row).collect();
+        let row = |(id, name)| DomainRow { id: id as u64, shared: name == SHARED_DOMAIN, name };
+        let domains: Vec<DomainRow> = self.domains().into_iter().map(row).collect();
         let is_shared = |id: usize| domains.iter().any(|d| d.id == id as u64 && d.shared);
         let rows = modules
             .iter()

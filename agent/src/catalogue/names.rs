@@ -93,8 +93,18 @@ impl ModuleNames {
             method.push('>');
         }
         let resolver = Resolver { names: self, import };
+        // Few methods have such parameters, and only they are asked.
+        let passing =
+            if signature::may_pass_by_reference(blob) { import.passing(found.token) } else { Vec::new() };
         let mut shown = String::new();
-        signature::display_parameters(blob, &resolver, &type_parameters, &method_parameters, &mut shown);
+        signature::display_parameters(
+            blob,
+            &resolver,
+            &type_parameters,
+            &method_parameters,
+            &passing,
+            &mut shown,
+        );
         let generic = !type_parameters.is_empty() || arity > 0;
         let canonical = generic.then(|| self.canonical_parameters(import, blob).into_boxed_str());
         MethodNames {
@@ -174,7 +184,13 @@ mod tests {
         let plain = names("(ref int, string)", None);
         assert!(matches(&plain, "N.Box<A>.Put<B>(ref int, string)"));
         assert!(matches(&plain, "N.Box<A>.Put<B>( ref  int,string )"));
+        assert!(matches(&plain, "N.Box<A>.Put<B>(out int, string)"));
         assert!(!matches(&plain, "N.Box<A>.Put<B>(int, string)"));
+        let filled = names("(out int, in string)", None);
+        for pattern in ["(out int, in string)", "(ref int, ref string)", "(in int,out string)"] {
+            assert!(matches(&filled, &format!("N.Box<A>.Put<B>{pattern}")), "{pattern}");
+        }
+        assert!(!matches(&filled, "N.Box<A>.Put<B>(int, string)"));
         let generic = names("(T, U)", Some("(!0,!!0)"));
         assert!(matches(&generic, "N.Box<A>.Put<B>(A, B)"));
         assert!(!matches(&generic, "N.Box<A>.Put<B>(B, A)"));

@@ -6,6 +6,7 @@
 use super::bindings::{IMetaDataImport2, IMetaDataTables};
 use super::hresult::{ClrError, check};
 use super::{text, wide};
+use crate::signature::Passing;
 use std::cell::RefCell;
 use windows_core::{GUID, HRESULT, Interface, PCWSTR, PWSTR};
 
@@ -23,6 +24,8 @@ pub struct Import {
 /// A MethodDef row. The signature points into the module's metadata.
 #[derive(Clone, Debug)]
 pub struct MethodDef {
+    /// TypeDef token of its type; `<Module>` for a global function.
+    pub type_def: u32,
     /// Metadata name.
     pub name: String,
     /// `CorMethodAttr`.
@@ -219,7 +222,41 @@ impl Import {
             )?;
             if blob.is_null() { Vec::new() } else { std::slice::from_raw_parts(blob, size as usize).to_vec() }
         };
-        Ok(MethodDef { name: text(&buffer, written), attributes, impl_flags, rva, signature })
+        // The nil token stands for `<Module>`, the first type.
+        let type_def = if class & 0x00FF_FFFF == 0 { 0x0200_0001 } else { class };
+        Ok(MethodDef { type_def, name: text(&buffer, written), attributes, impl_flags, rva, signature })
+    }
+
+    /// How the parameters of a method that are by reference are passed, by their number from 1, in no order; nothing is
+    /// said of those without a row of their own.
+    pub fn passing(&self, method: u32) -> Vec<(u32, Passing)> {
+        let tokens = self.tokens(|handle, out, max, count| {
+            // SAFETY: as in `type_defs`.
+            unsafe { self.import.EnumParams(handle, method, out, max, count) }
+        });
+        tokens.into_iter().filter_map(|token| self.parameter(token)).collect()
+    }
+
+    fn parameter(&self, token: u32) -> Option<(u32, Passing)> {
+        let (mut number, mut flags) = (0, 0);
+        // Neither its method nor its name nor its default is asked for.
+        let nothing = std::ptr::null_mut();
+        // SAFETY: the name's buffer is null with a length of 0; out pointers are live locals or null, as is allowed.
+        let hresult = unsafe {
+            self.import.GetParamProps(
+                token,
+                std::ptr::null_mut(),
+                &mut number,
+                None,
+                0,
+                std::ptr::null_mut(),
+                &mut flags,
+                std::ptr::null_mut(),
+                nothing,
+                std::ptr::null_mut(),
+            )
+        };
+        hresult.is_ok().then(|| (number, Passing::of_flags(flags)))
     }
 
     /// Names of the generic parameters of a type or method, in order.

@@ -1,12 +1,16 @@
 //! `ICorProfilerInfo` and its successors, as far as this runtime answers them.
 
 use super::bindings::{
-    COR_PRF_DESKTOP_CLR, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC, ICorProfilerInfo,
-    ICorProfilerInfo4, ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo10, ICorProfilerMethodEnum,
-    IMetaDataEmit2, IMetaDataImport2,
+    COR_PRF_DESKTOP_CLR, COR_PRF_METHOD, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC,
+    COR_PRF_REJIT_BLOCK_INLINING, COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo, ICorProfilerInfo4,
+    ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo10, ICorProfilerMethodEnum, IMetaDataEmit2,
+    IMetaDataImport2,
 };
 use super::emit::Emitter;
-use super::hresult::{CORPROF_E_SUSPENSION_IN_PROGRESS, ClrError, E_NOTIMPL, check};
+use super::hresult::{
+    CORPROF_E_FUNCTION_IS_PARAMETERIZED, CORPROF_E_SUSPENSION_IN_PROGRESS,
+    CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER, ClrError, E_NOTIMPL, check,
+};
 use super::metadata::Import;
 use super::text;
 use std::time::{Duration, Instant};
@@ -29,7 +33,7 @@ pub struct ProfilerInfo {
     rejit: ICorProfilerInfo4,
     inliners: Option<ICorProfilerInfo6>,
     apply: Option<ICorProfilerInfo7>,
-    suspend: Option<ICorProfilerInfo10>,
+    newer: Option<ICorProfilerInfo10>,
 }
 
 /// Lets managed code go on when dropped.
@@ -80,7 +84,7 @@ impl ProfilerInfo {
             rejit: unknown.cast().map_err(missing("ICorProfilerInfo4"))?,
             inliners: unknown.cast().ok(),
             apply: unknown.cast().ok(),
-            suspend: unknown.cast().ok(),
+            newer: unknown.cast().ok(),
         })
     }
 
@@ -217,22 +221,12 @@ impl ProfilerInfo {
         }
     }
 
-    /// Whether precompiled code of the method's own module has it inlined, as far as the runtime tells
-    /// (`EnumNgenModuleMethodsInliningThisMethod`; false where it does not answer).
-    pub fn has_precompiled_inliners(&self, module_id: usize, token: u32) -> bool {
-        let Some(info) = &self.inliners else { return false };
-        let mut incomplete = BOOL(0);
-        let mut found: Option<ICorProfilerMethodEnum> = None;
-        // SAFETY: out pointers are live locals; the caller holds a loaded ModuleID; the enumerator is released on drop.
-        unsafe {
-            let hresult = info.EnumNgenModuleMethodsInliningThisMethod(
-                module_id,
-                module_id,
-                token,
-                &mut incomplete,
-                &mut found,
-            );
-            hresult.is_ok() && found.is_some_and(|found| found.GetCount().is_ok_and(|count| count > 0))
+    /// Precompiled methods of a method's own module that have it inlined (`EnumNgenModuleMethodsInliningThisMethod`):
+    /// ModuleIDs and MethodDef tokens, and whether these are all, as far as the runtime tells. After an attach it refuses.
+    pub fn precompiled_inliners(&self, module_id: usize, token: u32) -> (Vec<(usize, u32)>, bool) {
+        match &self.inliners {
+            Some(info) => inliners_in(info, module_id, token).unwrap_or_default(),
+            None => (Vec::new(), false),
         }
     }
 
@@ -317,7 +311,7 @@ impl ProfilerInfo {
     /// thread that holds no lock of ours; `body` must not wait for any other thread, nor panic.
     pub fn while_suspended<T>(&self, body: impl FnOnce() -> T) -> Result<T, ClrError> {
         let missing = ClrError { call: "SuspendRuntime", hresult: E_NOTIMPL };
-        let suspend = self.suspend.as_ref().ok_or(missing)?;
+        let suspend = self.newer.as_ref().ok_or(missing)?;
         let deadline = Instant::now() + SUSPENDING;
         loop {
             // SAFETY: no pointers; every success is followed by the one ResumeRuntime below.
@@ -341,6 +335,34 @@ impl ProfilerInfo {
         check("RequestReJIT", unsafe { self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr()) })
     }
 
+    /// Whether [`ProfilerInfo::request_rejit_with_inliners`] is there.
+    pub fn knows_inliners(&self) -> bool {
+        self.newer.is_some()
+    }
+
+    /// Whether the runtime has made a method's descriptor: `GetFunctionFromToken` finds it, or says that it is generic.
+    pub fn is_loaded(&self, module_id: usize, token: u32) -> bool {
+        // SAFETY: the caller holds a loaded ModuleID; the token is of its MethodDef table.
+        match unsafe { self.base.GetFunctionFromToken(module_id, token) } {
+            Ok(_) => true,
+            Err(e) => e.code() == CORPROF_E_FUNCTION_IS_PARAMETERIZED,
+        }
+    }
+
+    /// `ICorProfilerInfo10::RequestReJITWithInliners`: as [`ProfilerInfo::request_rejit`], and every method that the runtime
+    /// knows to be compiled with one of these in it is recompiled, too; `GetReJITParameters` comes for each. See
+    /// `Runtime::finds_inliners_by_token` for what older runtimes cannot bear.
+    pub fn request_rejit_with_inliners(&self, modules: &[usize], tokens: &[u32]) -> Result<(), ClrError> {
+        const CALL: &str = "RequestReJITWithInliners";
+        let newer = self.newer.as_ref().ok_or(ClrError { call: CALL, hresult: E_NOTIMPL })?;
+        let count = modules.len().min(tokens.len()) as u32;
+        let flags = (COR_PRF_REJIT_BLOCK_INLINING | COR_PRF_REJIT_INLINING_CALLBACKS) as u32;
+        // SAFETY: both arrays hold at least `count` elements and outlive the call.
+        check(CALL, unsafe {
+            newer.RequestReJITWithInliners(flags, count, modules.as_ptr(), tokens.as_ptr())
+        })
+    }
+
     /// `RequestRevert` of a batch: the answer as a whole and one HRESULT a method.
     pub fn request_revert(&self, modules: &[usize], tokens: &[u32]) -> (Result<(), ClrError>, Vec<HRESULT>) {
         let count = modules.len().min(tokens.len());
@@ -360,4 +382,31 @@ impl ProfilerInfo {
             unsafe { self.rejit.GetCodeInfo3(function_id, rejit_id, 0, &mut parts, std::ptr::null_mut()) };
         hresult.is_ok() && parts > 0
     }
+}
+
+/// What `precompiled_inliners` answers; None where the runtime refuses.
+fn inliners_in(info: &ICorProfilerInfo6, module_id: usize, token: u32) -> Option<(Vec<(usize, u32)>, bool)> {
+    let mut incomplete = BOOL(0);
+    let mut found: Option<ICorProfilerMethodEnum> = None;
+    // SAFETY: out pointers are live locals; the caller holds a loaded ModuleID; the enumerator is released on drop.
+    let hresult = unsafe {
+        info.EnumNgenModuleMethodsInliningThisMethod(module_id, module_id, token, &mut incomplete, &mut found)
+    };
+    // A module without precompiled code has no such table.
+    if hresult == CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER {
+        return None;
+    }
+    let all = !incomplete.as_bool();
+    let Some(found) = found.filter(|_| hresult.is_ok()) else { return Some((Vec::new(), all)) };
+    // SAFETY: no pointers.
+    let count = unsafe { found.GetCount() }.ok()? as usize;
+    if count == 0 {
+        return Some((Vec::new(), all));
+    }
+    let mut methods = vec![COR_PRF_METHOD { moduleId: 0, methodId: 0 }; count];
+    let mut fetched = 0u32;
+    // SAFETY: the buffer has room for `count` methods; the count is a live local.
+    unsafe { found.Next(count as u32, methods.as_mut_ptr(), &mut fetched) }.ok().ok()?;
+    let named = |method: &COR_PRF_METHOD| (method.moduleId, method.methodId);
+    Some((methods.iter().take(fetched as usize).map(named).collect(), all))
 }

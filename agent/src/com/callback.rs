@@ -8,6 +8,7 @@ use crate::attach;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
 use crate::guard::{guard, guard_always};
+use crate::inlining::compiling;
 use core::ffi::c_void;
 use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
 
@@ -71,7 +72,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn AppDomainCreationStarted(&self, domain: usize) -> Result<()> {
-        with(|agent| agent.domain_made(domain))
+        with(|agent| agent.modules.note_domain(domain))
     }
 
     fn AppDomainCreationFinished(&self, domain: usize, status: HRESULT) -> Result<()> {
@@ -82,9 +83,17 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         with_always(|agent| agent.domain_gone(domain))
     }
 
-    fn JITInlining(&self, _caller: usize, callee: usize) -> Result<BOOL> {
-        let allowed = guard(true, || agent::active().is_none_or(|agent| agent.may_inline(callee)));
+    fn JITInlining(&self, caller: usize, callee: usize) -> Result<BOOL> {
+        let allowed = guard(true, || agent::active().is_none_or(|agent| agent.may_inline(caller, callee)));
         Ok(allowed.into())
+    }
+
+    fn JITCompilationStarted(&self, function: usize, _safe_to_block: BOOL) -> Result<()> {
+        with(|_| compiling::begin(function))
+    }
+
+    fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
+        with(|_| compiling::end(function))
     }
 
     /// Precompiled code is always welcome: ReJIT replaces it where a dial asks for it.
@@ -105,8 +114,6 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         ClassUnloadStarted(usize);
         ClassUnloadFinished(usize, HRESULT);
         FunctionUnloadStarted(usize);
-        JITCompilationStarted(usize, BOOL);
-        JITCompilationFinished(usize, HRESULT, BOOL);
         JITCachedFunctionSearchFinished(usize, COR_PRF_JIT_CACHE);
         JITFunctionPitched(usize);
         ThreadCreated(usize);
@@ -169,10 +176,15 @@ impl ICorProfilerCallback2_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback3_Impl for Callback_Impl {
-    /// The client data is for options to come.
-    fn InitializeForAttach(&self, info: Ref<IUnknown>, _data: *const c_void, _length: u32) -> Result<()> {
+    fn InitializeForAttach(&self, info: Ref<IUnknown>, data: *const c_void, length: u32) -> Result<()> {
+        let data = match data.is_null() {
+            true => &[][..],
+            // SAFETY: the CLR passes the client data of the request, so many bytes of it, which are there until this
+            // call returns (ICorProfilerCallback3::InitializeForAttach); nobody writes to them meanwhile.
+            false => unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length as usize) },
+        };
         guard(Err(Error::from(attach::fault())), || match info.as_ref() {
-            Some(info) => attach::start(info).map_err(Error::from),
+            Some(info) => attach::start(info, data).map_err(Error::from),
             None => Err(Error::from(E_FAIL)),
         })
     }
@@ -188,7 +200,10 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
 
 impl ICorProfilerCallback4_Impl for Callback_Impl {
     fn ReJITCompilationStarted(&self, function: usize, rejit: usize, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| agent.rejit_started(function, rejit))
+        with(|agent| {
+            compiling::begin(function);
+            agent.rejit_started(function, rejit);
+        })
     }
 
     /// `S_FALSE` declines; a failure can make old runtimes ask for ever.
@@ -212,7 +227,10 @@ impl ICorProfilerCallback4_Impl for Callback_Impl {
         status: HRESULT,
         _safe_to_block: BOOL,
     ) -> Result<()> {
-        with(|agent| agent.rejit_finished(function, rejit, status))
+        with(|agent| {
+            compiling::end(function);
+            agent.rejit_finished(function, rejit, status);
+        })
     }
 
     fn ReJITError(&self, module: usize, method: u32, _function: usize, status: HRESULT) -> Result<()> {
@@ -244,9 +262,24 @@ impl ICorProfilerCallback7_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback8_Impl for Callback_Impl {
-    ignored! {
-        DynamicMethodJITCompilationStarted(usize, BOOL, *const u8, u32);
-        DynamicMethodJITCompilationFinished(usize, HRESULT, BOOL);
+    /// Such a method has no token; without this its compilation would look like that of the one before it.
+    fn DynamicMethodJITCompilationStarted(
+        &self,
+        function: usize,
+        _safe_to_block: BOOL,
+        _header: *const u8,
+        _size: u32,
+    ) -> Result<()> {
+        with(|_| compiling::begin_dynamic(function))
+    }
+
+    fn DynamicMethodJITCompilationFinished(
+        &self,
+        function: usize,
+        _status: HRESULT,
+        _safe_to_block: BOOL,
+    ) -> Result<()> {
+        with(|_| compiling::end(function))
     }
 }
 

@@ -2,15 +2,26 @@
 #![forbid(unsafe_code)]
 
 use super::orders::{OrderSeq, Orders, SessionId, Standing};
-use redial_protocol::limits::MAX_UNDO;
+use redial_protocol::limits::{MAX_STANDING_ORDERS, MAX_UNDO};
 use redial_protocol::message::AuditEntry;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of a change.
+/// Number of a change, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChangeId(u64);
+pub struct ChangeId(pub u64);
+
+/// What takes a change back.
+#[derive(Debug)]
+pub struct Reversal {
+    /// The change, no longer in the history.
+    pub change: Change,
+    /// Orders that came with it, by their numbers.
+    pub came: Vec<OrderSeq>,
+    /// Orders that went with it.
+    pub went: Vec<Arc<Standing>>,
+}
 
 /// A change of the orders.
 #[derive(Clone, Debug)]
@@ -22,7 +33,10 @@ pub struct Change {
     pub what: AuditEntry,
 }
 
-/// The latest [`MAX_UNDO`] changes.
+/// Orders remembered at most, those that are in several lists once.
+const REMEMBERED: usize = 4 * MAX_STANDING_ORDERS;
+
+/// The latest [`MAX_UNDO`] changes, or fewer where they are large.
 #[derive(Debug, Default)]
 pub struct History {
     /// Oldest first.
@@ -35,7 +49,7 @@ impl History {
     pub fn push(&mut self, before: Orders, what: AuditEntry) -> ChangeId {
         self.last += 1;
         let id = ChangeId(self.last);
-        self.put_back(Change { id, before, what });
+        self.put_back(Change { id, before, what }, &[], &[]);
         id
     }
 
@@ -46,12 +60,51 @@ impl History {
         Some(change)
     }
 
-    /// Puts a change in again that was not undone after all.
-    pub fn put_back(&mut self, change: Change) {
-        let at = self.changes.partition_point(|other| other.id.0 < change.id.0);
-        self.changes.insert(at, change);
+    /// Takes a change out, to undo it alone; None when it is not known any more. `present` are the orders that stand.
+    /// Orders whose time has passed meanwhile are not among those to come back.
+    pub fn take(&mut self, id: ChangeId, present: &Orders, now: Instant) -> Option<Reversal> {
+        let at = self.changes.iter().position(|change| change.id == id)?;
+        let mut change = self.changes.remove(at)?;
+        change.before.expire(now);
+        let after = self.changes.get(at).map_or(present, |next| &next.before);
+        let came = after.not_in(&change.before);
+        let gone = |standing: &&Arc<Standing>| !after.stands(standing.seq);
+        let went: Vec<_> = change.before.all().iter().filter(gone).cloned().collect();
+        for later in self.changes.range_mut(at..) {
+            later.before.take_back(&came, &went);
+        }
+        Some(Reversal { change, came, went })
+    }
+
+    /// Puts a change in again that was not undone after all: these orders had come back by its undoing, those had gone.
+    pub fn put_back(&mut self, change: Change, came: &[OrderSeq], went: &[Arc<Standing>]) {
+        let at = self.insert(change);
+        for later in self.changes.range_mut(at..).skip(1) {
+            later.before.take_back(came, went);
+        }
         let surplus = self.changes.len().saturating_sub(MAX_UNDO);
         self.changes.drain(..surplus);
+        while self.changes.len() > 1 && self.orders() > REMEMBERED {
+            self.changes.pop_front();
+        }
+    }
+
+    /// Orders that are kept for the lists.
+    fn orders(&self) -> usize {
+        let lists = self.changes.iter().map(|change| change.before.all());
+        let most: usize = lists.clone().map(<[_]>::len).sum();
+        // Most are in many lists, and mostly there are few: they are counted apart only where it matters.
+        if most <= REMEMBERED {
+            return most;
+        }
+        lists.flatten().map(|standing| standing.seq).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Puts a change in its place; which that is.
+    fn insert(&mut self, change: Change) -> usize {
+        let at = self.changes.partition_point(|other| other.id.0 < change.id.0);
+        self.changes.insert(at, change);
+        at
     }
 
     /// A change was taken back: neither it nor its orders are known any more.
@@ -78,5 +131,126 @@ impl History {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planner::{NewOrder, Owner};
+    use redial_protocol::level::Level;
+    use redial_protocol::order::Order;
+    use redial_protocol::pattern::Pattern;
+    use std::time::Duration;
+
+    struct Case {
+        orders: Orders,
+        history: History,
+        now: Instant,
+    }
+
+    impl Case {
+        fn new() -> Case {
+            Case { orders: Orders::default(), history: History::default(), now: Instant::now() }
+        }
+
+        fn change(&mut self, pattern: &str, level: Level, owner: Owner) -> ChangeId {
+            let before = self.orders.clone();
+            let parsed = Arc::new(Pattern::parse(pattern).unwrap());
+            let order = Order::new(pattern, level);
+            self.orders
+                .add(NewOrder { pattern: parsed, order, copy: None, owner, by: Arc::default() })
+                .unwrap();
+            let (user, program) = (String::new(), String::new());
+            self.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: pattern.to_owned() })
+        }
+
+        fn take(&mut self, id: ChangeId) -> Option<Reversal> {
+            let reversal = self.history.take(id, &self.orders, self.now)?;
+            self.orders.take_back(&reversal.came, &reversal.went);
+            Some(reversal)
+        }
+
+        /// The orders, and those before each change.
+        fn all(&self) -> Vec<Vec<String>> {
+            let words = |orders: &Orders| {
+                let word = |one: &Arc<Standing>| format!("{} {}", one.order.pattern, one.order.level);
+                orders.all().iter().map(word).collect::<Vec<_>>()
+            };
+            let lists = self.history.changes.iter().map(|change| words(&change.before));
+            lists.chain([words(&self.orders)]).collect()
+        }
+    }
+
+    #[test]
+    fn one_change_goes_and_what_it_replaced_stands_as_it_stood() {
+        let mut case = Case::new();
+        case.change("A.B", Level::Count, Owner::Kept);
+        case.change("C.D", Level::Count, Owner::Kept);
+        let off = case.change("A.B", Level::Off, Owner::Kept);
+        case.change("E.F", Level::Count, Owner::Held(SessionId(1)));
+        let (before, present) = (case.all(), case.orders.clone());
+        let Reversal { change, came, went } = case.take(off).expect("it is known");
+        assert_eq!(case.all().last().unwrap(), &["A.B count", "C.D count", "E.F count"]);
+        assert_eq!(case.orders.all()[0].owner, Owner::Kept);
+        assert_eq!(case.history.len(), 3);
+        assert!(case.take(off).is_none(), "it is taken back already");
+        // It was cancelled: all is as before, the lists of later changes included.
+        let back: Vec<OrderSeq> = went.iter().map(|one| one.seq).collect();
+        let gone: Vec<_> = present.all().iter().filter(|one| came.contains(&one.seq)).cloned().collect();
+        case.orders.take_back(&back, &gone);
+        case.history.put_back(change, &back, &gone);
+        assert_eq!(case.all(), before);
+    }
+
+    #[test]
+    fn large_lists_are_fewer() {
+        let mut case = Case::new();
+        for number in 0..MAX_UNDO + 3 {
+            case.change(&format!("A.M{number}"), Level::Count, Owner::Kept);
+        }
+        assert_eq!(case.history.len(), MAX_UNDO);
+        assert!(case.history.orders() <= MAX_UNDO * (MAX_UNDO + 3));
+        let mut case = Case::new();
+        for round in 0..10 {
+            case.orders.clear();
+            for number in 0..MAX_STANDING_ORDERS - 1 {
+                let pattern = Arc::new(Pattern::parse("A.B").unwrap());
+                let order = Order::new(format!("A.M{round}x{number}"), Level::Count);
+                let by = Arc::default();
+                case.orders.add(NewOrder { pattern, order, copy: None, owner: Owner::Kept, by }).unwrap();
+            }
+            case.change("A.B", Level::Count, Owner::Kept);
+        }
+        assert!((2..=5).contains(&case.history.len()), "{}", case.history.len());
+        assert!(case.history.orders() <= REMEMBERED);
+    }
+
+    #[test]
+    fn what_is_over_does_not_come_back() {
+        let mut case = Case::new();
+        let end = case.now + Duration::from_secs(1);
+        case.change("A.B", Level::Count, Owner::Held(SessionId(1)));
+        case.change("C.D", Level::Count, Owner::KeptUntil(end));
+        let first = case.change("A.B", Level::Off, Owner::Kept);
+        let second = case.change("C.D", Level::Off, Owner::Kept);
+        case.change("E.F", Level::Count, Owner::Kept);
+        case.history.end_session(SessionId(1));
+        case.now = end;
+        assert!(case.take(first).expect("known").went.is_empty());
+        assert!(case.take(second).expect("known").went.is_empty());
+        assert_eq!(case.all().last().unwrap(), &["E.F count"]);
+    }
+
+    #[test]
+    fn of_changes_of_one_order_each_is_taken_back_alone() {
+        let mut case = Case::new();
+        let first = case.change("A.B", Level::Count, Owner::Held(SessionId(1)));
+        let second = case.change("A.B", Level::Count, Owner::Kept);
+        // The later replaced the earlier, which is not to come back with it any more.
+        case.take(first).expect("known");
+        assert_eq!(case.all().last().unwrap(), &["A.B count"]);
+        case.take(second).expect("known");
+        assert!(case.orders.is_empty());
     }
 }

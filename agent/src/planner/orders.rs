@@ -7,6 +7,7 @@ use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::Holder;
 use redial_protocol::order::{Order, Stand, StandingOrder};
 use redial_protocol::pattern::Pattern;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -136,6 +137,17 @@ pub struct Orders {
     last: u64,
 }
 
+/// Orders that were added together.
+#[derive(Clone, Debug, Default)]
+pub struct AddedTogether {
+    /// For each that was given its number, or that of a later one among them that took its place.
+    pub seqs: Vec<OrderSeq>,
+    /// Those of `seqs` that took the place of orders that stood before.
+    pub replacing: BTreeSet<OrderSeq>,
+    /// The orders whose place they took.
+    pub replaced: Vec<Arc<Standing>>,
+}
+
 /// More orders than the agent keeps.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{MAX_STANDING_ORDERS} orders stand already; turn some off first (`redial off` clears them all)")]
@@ -164,6 +176,33 @@ impl Orders {
         let seq = OrderSeq(self.last);
         self.list.push(Arc::new(Standing { seq, pattern, order, copy, owner, by }));
         Ok(Added { seq, replaced })
+    }
+
+    /// Adds orders one after the other. After an error some may have been added.
+    ///
+    /// # Errors
+    /// As [`Orders::add`].
+    pub fn add_all(
+        &mut self,
+        new: impl IntoIterator<Item = NewOrder>,
+    ) -> Result<AddedTogether, TooManyOrders> {
+        let mut all = AddedTogether::default();
+        for new in new {
+            let Added { seq, replaced } = self.add(new)?;
+            for standing in replaced {
+                let before = standing.seq;
+                if all.replacing.remove(&before) || !all.seqs.contains(&before) {
+                    all.replacing.insert(seq);
+                }
+                if all.seqs.contains(&before) {
+                    all.seqs.iter_mut().filter(|one| **one == before).for_each(|one| *one = seq);
+                } else {
+                    all.replaced.push(standing);
+                }
+            }
+            all.seqs.push(seq);
+        }
+        Ok(all)
     }
 
     /// Takes these orders out, and puts `replaced`, which they had made void, back in their places.
@@ -234,15 +273,11 @@ impl Orders {
         self.list.extract_if(.., |standing| which(standing)).collect()
     }
 
-    /// The latest of these orders that still stands: it decides.
-    pub fn latest(&self, matching: &[OrderSeq]) -> Option<&Standing> {
-        matching.iter().filter_map(|seq| self.get(*seq)).max_by_key(|standing| standing.seq)
-    }
-
-    /// What the latest of these orders that still stands wants; off when none does.
-    pub fn wanted(&self, matching: &[OrderSeq]) -> (Level, Option<Owner>) {
-        let latest = self.latest(matching);
-        latest.map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
+    /// What is wanted of a copy that this order decides, the latest of those that mean it; off when none does, or when it
+    /// stands no more.
+    pub fn wanted(&self, decides: Option<OrderSeq>) -> (Level, Option<Owner>) {
+        let standing = decides.and_then(|seq| self.get(seq));
+        standing.map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
     }
 
     /// An order, while it stands.
@@ -306,8 +341,12 @@ mod tests {
         let mut orders = Orders::default();
         let all = add(&mut orders, "Shop!*", Level::Count, Owner::Kept);
         let off = add(&mut orders, "Shop.Cart.*", Level::Off, Owner::Kept);
-        assert_eq!(orders.wanted(&[all, off]).0, Level::Off);
-        assert_eq!(orders.wanted(&[all]).0, Level::Count);
+        assert!(off > all);
+        assert_eq!(orders.wanted(Some(off)).0, Level::Off);
+        assert_eq!(orders.wanted(Some(all)).0, Level::Count);
+        assert_eq!(orders.wanted(None), (Level::Off, None));
+        orders.remove(all);
+        assert_eq!(orders.wanted(Some(all)), (Level::Off, None), "it stands no more");
     }
 
     #[test]
@@ -315,9 +354,10 @@ mod tests {
         let mut orders = Orders::default();
         let kept = add(&mut orders, "A.B", Level::Count, Owner::Kept);
         let held = add(&mut orders, "A.B", Level::Off, Owner::Held(SessionId(1)));
-        assert_eq!(orders.wanted(&[kept, held]).0, Level::Off);
+        assert_eq!(orders.wanted(Some(held)), (Level::Off, Some(Owner::Held(SessionId(1)))));
         assert_eq!(orders.end_session(SessionId(1)).len(), 1);
-        assert_eq!(orders.wanted(&[kept, held]), (Level::Count, Some(Owner::Kept)));
+        assert!(!orders.stands(held));
+        assert_eq!(orders.wanted(Some(kept)), (Level::Count, Some(Owner::Kept)));
     }
 
     #[test]
@@ -330,6 +370,19 @@ mod tests {
         assert_eq!(orders.len(), 1);
         orders.tidy();
         assert!(orders.is_empty(), "an off with nothing before it says nothing");
+    }
+
+    #[test]
+    fn of_orders_that_repeat_each_other_the_last_stands() {
+        let mut orders = Orders::default();
+        let stood = add(&mut orders, "A.B", Level::Off, Owner::Kept);
+        let kept = |pattern: &str| new(pattern, Level::Count, Owner::Kept);
+        let added = orders.add_all(["C.D", "A.B", "C.D", "A.B", "E.F"].map(kept)).unwrap();
+        let [first, second, third, fourth, fifth] = added.seqs[..] else { panic!("five numbers") };
+        assert!(first == third && second == fourth && third < fourth && fourth < fifth);
+        assert_eq!(orders.all().iter().map(|one| one.seq).collect::<Vec<_>>(), [third, fourth, fifth]);
+        assert_eq!(added.replaced.iter().map(|one| one.seq).collect::<Vec<_>>(), [stood]);
+        assert_eq!(added.replacing, BTreeSet::from([fourth]), "those of their own set had not stood");
     }
 
     #[test]
@@ -348,11 +401,10 @@ mod tests {
         let end = now + Duration::from_secs(10);
         let kept = add(&mut orders, "A.B", Level::Count, Owner::Kept);
         let off = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end));
-        assert_eq!(orders.wanted(&[kept, off]).0, Level::Off);
         assert_eq!(orders.next_expiry(), Some(end));
-        assert!(orders.expire(now).is_empty());
+        assert!(orders.expire(now).is_empty() && orders.stands(off));
         assert_eq!(orders.expire(end).len(), 1);
-        assert_eq!(orders.wanted(&[kept, off]), (Level::Count, Some(Owner::Kept)));
+        assert!(orders.stands(kept) && !orders.stands(off));
         let soon = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end));
         let later = add(&mut orders, "A.B", Level::Off, Owner::KeptUntil(end + Duration::from_secs(1)));
         assert!(!orders.stands(soon) && orders.stands(later) && orders.stands(kept));

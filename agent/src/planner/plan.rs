@@ -1,7 +1,7 @@
 //! What orders would do to copies, added up.
 #![forbid(unsafe_code)]
 
-use super::orders::{OrderSeq, Orders, Standing};
+use super::orders::{OrderSeq, Standing};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
 use redial_protocol::reason::Reason;
@@ -30,9 +30,7 @@ pub fn due(wanted: Level, dialable: bool, on: bool) -> Due {
 
 /// A copy as planning sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct CopyFacts<'a> {
-    /// Numbers of the orders that match it already.
-    pub orders: &'a [OrderSeq],
+pub struct CopyFacts {
     /// Whether a request of ours stands with the CLR.
     pub on: bool,
     /// Why it cannot be dialled, if so.
@@ -67,10 +65,10 @@ impl Tally {
         }
     }
 
-    /// Adds a copy that these orders match: `here` mean it, `refused` name some of the domains that share it.
+    /// Adds a copy that these orders, later than all that stand, match: `here` mean it, oldest first, `refused` name
+    /// some of the domains that share it.
     pub fn add(
         &mut self,
-        orders: &Orders,
         copy: CopyFacts,
         (here, refused): (&[&Standing], &[&Standing]),
         name: impl FnOnce() -> String,
@@ -88,12 +86,10 @@ impl Tally {
             self.report.bodyless += 1;
             return;
         }
-        if here.is_empty() {
+        let Some(latest) = here.last() else {
             return self.refuse(Reason::Shared, name);
-        }
-        let before = orders.latest(copy.orders);
-        let latest = before.into_iter().chain(here.iter().copied()).max_by_key(|standing| standing.seq);
-        let wanted = latest.map_or(Level::Off, |standing| standing.order.level);
+        };
+        let wanted = latest.order.level;
         match (due(wanted, copy.refusal.is_none(), copy.on), copy.refusal) {
             (Due::Request, _) => {
                 self.report.to_request += 1;

@@ -181,8 +181,8 @@ proptest! {
         let (orders, _) = entered(&lines);
         let mut found = std::collections::HashMap::new();
         each_match(&orders, &modules, |index, type_name, method, here, refused| {
-            let seqs: Vec<OrderSeq> = here.iter().map(|standing| standing.seq).collect();
-            let result = (orders.wanted(&seqs).0, here.is_empty() && !refused.is_empty());
+            let decides = here.last().map(|standing| standing.seq);
+            let result = (orders.wanted(decides).0, here.is_empty() && !refused.is_empty());
             found.insert((index, type_name.to_owned(), method.to_owned()), result);
         });
         for (index, module) in modules.iter().enumerate() {
@@ -210,8 +210,8 @@ proptest! {
             let bit = |bits: u64| bits & 1 << (number % 64) != 0;
             let refusal = bit(broken).then_some(Reason::BadIl);
             let on = bit(on) && refusal.is_none();
-            let copy = CopyFacts { orders: &[], on, refusal, bodyless: false, generic: false };
-            tally.add(&orders, copy, (here, refused), || format!("{type_name}.{method}"));
+            let copy = CopyFacts { on, refusal, bodyless: false, generic: false };
+            tally.add(copy, (here, refused), || format!("{type_name}.{method}"));
             let (wanted, shared) = reference(&lines, &modules[index], type_name, method);
             let which = match (wanted > Level::Off, on, refusal) {
                 _ if shared => 3,
@@ -239,15 +239,13 @@ proptest! {
             orders.all().iter().map(|one| (one.seq, one.told(now))).collect::<Vec<_>>()
         };
         let was = told(&orders);
-        let (mut seqs, mut replaced) = (Vec::new(), Vec::new());
         let (other, _) = entered(&change);
-        for standing in other.all() {
+        let new = other.all().iter().map(|standing| {
             let Standing { pattern, order, copy, owner, by, .. } = Standing::clone(standing);
-            let added = orders.add(NewOrder { pattern, order, copy, owner, by }).unwrap();
-            seqs.push(added.seq);
-            replaced.extend(added.replaced.into_iter().filter(|one| !seqs.contains(&one.seq)));
-        }
-        orders.take_back(&seqs, &replaced);
+            NewOrder { pattern, order, copy, owner, by }
+        });
+        let added = orders.add_all(new).unwrap();
+        orders.take_back(&added.seqs, &added.replaced);
         prop_assert_eq!(told(&orders), was);
     }
 }

@@ -1,13 +1,13 @@
 //! What a turn would do, without doing it: the same look at the metadata as a turn's, nothing entered, nothing asked.
 #![forbid(unsafe_code)]
 
-use super::scan::{Target, judge};
+use super::scan::{Target, refusal_of};
 use crate::agent::Agent;
 use crate::catalogue::names::arity_of;
-use crate::eligibility;
 use crate::planner::plan::{CopyFacts, Tally};
 use crate::planner::{OrderSeq, Orders};
 use redial_protocol::limits::MAX_SHARED;
+use redial_protocol::reason::Reason;
 use redial_protocol::report::PlanReport;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,27 +19,25 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> PlanReport 
     for module in agent.modules.all() {
         let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = Target::new(agent, &module, of_module);
-        target.each(agent, |(import, names), method, here, refused| {
+        target.each(agent, &[], |(import, names), method, here, refused| {
             target.note_shared(here, refused, &mut shared);
             let known = {
                 let book = agent.ledger.book();
                 let row = book.find(module.id(), method.token).and_then(|id| book.row(id));
                 row.map(|row| {
                     let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
-                    (row.orders.clone(), row.is_on(), row.ineligible.or(reason))
+                    (row.is_on(), row.ineligible.or(reason))
                 })
             };
-            let (matching, on, refusal) =
-                known.unwrap_or_else(|| (Vec::new(), false, judge(agent, &module, method).err()));
+            let (on, refusal) = known.unwrap_or_else(|| (false, refusal_of(agent, &module, method, here)));
             let copy = CopyFacts {
-                orders: &matching,
                 on,
                 refusal,
-                bodyless: refusal.is_some_and(eligibility::is_bodyless),
+                bodyless: refusal.is_some_and(Reason::is_bodyless),
                 generic: method.type_name.contains('`') || arity_of(&method.method.signature) > 0,
             };
             let name = || names.display(import, method).full_name(&module.name);
-            tally.add(orders, copy, (here, refused), name);
+            tally.add(copy, (here, refused), name);
         });
     }
     PlanReport { shared: shared.into_values().take(MAX_SHARED).collect(), ..tally.finish() }

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
-use crate::planner::SessionId;
+use crate::planner::{Owner, SessionId};
 use crate::server::control::Claim;
 use crate::sync::lock;
 use crossbeam_channel::Sender;
@@ -42,6 +42,8 @@ pub enum Wish {
     },
     /// Put back what stood before the last change.
     Undo,
+    /// Undo the change of that number alone.
+    TakeBack(u64),
 }
 
 /// Tells the one who turns how far it is (copies asked for, of how many); must not wait.
@@ -107,12 +109,23 @@ impl Drop for Answer {
     }
 }
 
+/// What "all off" did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllOff {
+    /// Copies reverted.
+    pub reverted: u64,
+    /// Copies that are still on.
+    pub remaining: u64,
+    /// The change's number; 0 where no order stood.
+    pub change: u64,
+}
+
 /// One thing to do.
 pub enum Job {
     /// Turn dials.
     Turn(Turn),
     /// Say what a turn with these orders would do.
-    Plan(Vec<Order>, Answer),
+    Plan(Vec<Order>, Owner, Answer),
     /// List the orders that stand.
     ListOrders(Answer),
     /// AppDomains came or went: shared modules may serve others now.
@@ -121,8 +134,12 @@ pub enum Job {
     Loaded(Arc<Module>, Option<Arc<Gate>>),
     /// A session ended: what it held goes.
     SessionEnded(SessionId),
-    /// Every dial off, as this session asks; answers how many copies were reverted and how many could not be.
-    AllOff(AuditEntry, Sender<(u64, u64)>),
+    /// What a session that goes on holds goes.
+    LetGo(SessionId, Answer),
+    /// Every dial off, as this session asks.
+    AllOff(AuditEntry, Sender<AllOff>),
+    /// Passengers may be there that nobody needs: the runtime found one more, or who needed them failed.
+    Passengers,
     /// This row's body cannot be used: take it back, with the reason and the HRESULT or 0.
     Bad(RowId, Reason, u32),
 }

@@ -3,9 +3,10 @@
 //! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
 #![forbid(unsafe_code)]
 
+use super::passengers::Passengers;
 use super::row::{Identity, Moment, Open, Row, ThreadMark};
 use super::table::Table;
-use crate::planner::{OrderSeq, Owner};
+use crate::planner::Owner;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
@@ -44,6 +45,8 @@ pub struct Book {
     counted: Vec<Counted>,
     counted_revision: u64,
     compilations: u64,
+    /// Copies recompiled for the sake of what was inlined into them.
+    pub passengers: Passengers,
     stopping: bool,
 }
 
@@ -56,6 +59,17 @@ pub struct Counted {
     pub slot: Slot,
     /// The slot's sum when the row got it.
     pub start: u64,
+}
+
+/// What the CLR gets for a version that was requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// This row's body, with its slot's offset in bytes.
+    Body(RowId, usize),
+    /// Nothing: the original IL, compiled anew.
+    Nothing,
+    /// Nothing; the runtime found it among inliners, and perhaps nobody needs that any more.
+    Stray,
 }
 
 /// What a finished compilation means.
@@ -136,7 +150,7 @@ impl Book {
         self.rows.get_mut(id)
     }
 
-    /// Compilations of our bodies so far, all versions and tiers.
+    /// Compilations that we caused so far, all versions and tiers.
     pub fn compilations(&self) -> u64 {
         self.compilations
     }
@@ -225,20 +239,21 @@ impl Book {
         (page, lost)
     }
 
-    /// A body goes to the CLR for this copy: answers its row's slot offset in bytes, or None to leave the method as
-    /// it is (an inliner that was asked along, or a copy turned off meanwhile).
-    pub fn hand_over(&mut self, module_id: usize, token: u32) -> Option<(RowId, usize)> {
-        let id = self.find(module_id, token)?;
-        let row = self.row_mut(id)?;
-        if row.wanted == Level::Off || !(row.requesting || row.is_on()) {
-            return None;
-        }
-        let offset = row.slot?.0 as usize * size_of::<u64>();
+    /// The CLR asks for the body of a version of this copy that was requested, by us or for the sake of what was inlined
+    /// into it.
+    pub fn hand_over(&mut self, module_id: usize, token: u32) -> HandOver {
+        let of_row = self.find(module_id, token).and_then(|id| self.row_mut(id));
+        let wanted = of_row.filter(|row| row.wanted > Level::Off && (row.requesting || row.is_on()));
+        let Some((row, slot)) = wanted.and_then(|row| row.slot.map(|slot| (row, slot))) else {
+            return self.passengers.come((module_id, token));
+        };
+        // Not the first body of this request, and not asked for again: the runtime found it among inliners.
+        row.stray |= row.handed && !std::mem::take(&mut row.again);
         if !row.handed {
             row.handed = true;
             row.bodies += 1;
         }
-        Some((id, offset))
+        HandOver::Body(row.id, slot.0 as usize * size_of::<u64>())
     }
 
     /// `ReJITCompilationStarted`. A thread that begins the same version anew while it has it open either never
@@ -265,6 +280,8 @@ impl Book {
         status: HRESULT,
         now: u64,
     ) -> Verdict {
+        // Passengers' versions are kept by the CLR like ours.
+        self.compilations += 1;
         let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
         let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
         let bodies = row.bodies;
@@ -288,7 +305,6 @@ impl Book {
                 self.go_live(row_id, now);
             }
         }
-        self.compilations += 1;
         Verdict::Fine
     }
 
@@ -360,6 +376,7 @@ impl Book {
             }
             self.announce(id, now);
         }
+        self.passengers.forget(key.module_id as usize);
         // Modules that come and go leave no lists behind.
         if self.live.get(&(key.module_id as usize)).is_some_and(|rows| rows.iter().all(Option::is_none)) {
             self.live.remove(&(key.module_id as usize));
@@ -367,19 +384,6 @@ impl Book {
         self.counted.retain(|counted| lost.binary_search(&counted.row).is_err());
         self.counted_revision += 1;
         self.rows.retire(lost);
-    }
-
-    /// Takes orders off the rows of a module; answers which rows had any of them.
-    pub fn drop_orders(&mut self, key: ModuleKey, which: impl Fn(&OrderSeq) -> bool) -> Vec<RowId> {
-        let of_module: Vec<RowId> =
-            self.live.get(&(key.module_id as usize)).into_iter().flatten().copied().flatten().collect();
-        let mut touched = Vec::new();
-        for id in of_module {
-            let Some(row) = self.row_mut(id).filter(|row| row.orders.iter().any(&which)) else { continue };
-            row.orders.retain(|seq| !which(seq));
-            touched.push(id);
-        }
-        touched
     }
 
     /// Copies live, and how many stand (asked or live) by kept and by held orders.
@@ -402,6 +406,7 @@ impl Book {
             + self.counted.capacity() * size_of::<Counted>()
             + self.free_slots.capacity() * size_of::<Slot>()
             + self.ring.capacity() * size_of::<Moment>()
+            + self.passengers.bytes()
     }
 }
 

@@ -3,18 +3,23 @@
 //! (`ReJITError` arrives inside them).
 #![forbid(unsafe_code)]
 
+mod domains;
 pub mod foresee;
 pub mod inbox;
+pub mod inliners;
 pub mod ledger;
+pub mod passengers;
 pub mod report;
 pub mod request;
+pub mod revert;
 pub mod row;
 pub mod scan;
 pub mod table;
 pub mod thread;
 mod turning;
+mod waiting;
 
-pub use inbox::{Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
+pub use inbox::{AllOff, Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
 pub use ledger::Ledger;
 
 /// Bytes the CLR keeps for a recompilation of a small method (measured 1.2–1.5 KiB).

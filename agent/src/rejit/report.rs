@@ -3,9 +3,10 @@
 
 use super::ledger::Book;
 use super::scan::Scan;
+use crate::inlining::Inlined;
 use crate::planner::Orders;
 use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_REFUSALS, MAX_SENTENCES, MAX_SHARED};
+use redial_protocol::limits::{MAX_REFUSALS, MAX_SHARED, MAX_UNMATCHED_NAMED};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
 use std::collections::BTreeMap;
@@ -14,9 +15,11 @@ use std::collections::BTreeMap;
 pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>) -> DialReport {
     let mut report = DialReport {
         matched: found.rows.len() as u64
+            + found.off_already
             + found.bodyless
             + found.no_room
             + found.not_entered.values().sum::<u64>(),
+        accepted: found.off_already,
         bodyless: found.bodyless,
         refused: found.not_entered_names.clone(),
         shared: found.shared.values().take(MAX_SHARED).cloned().collect(),
@@ -24,11 +27,13 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         ..DialReport::default()
     };
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
+    let mut inlined = 0;
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
-        let (wanted, _) = orders.wanted(&row.orders);
+        let (wanted, _) = orders.wanted(row.decides);
         let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
         if done {
             report.accepted += 1;
+            inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);
             continue;
         }
         let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
@@ -44,15 +49,38 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         *reasons.entry(*reason).or_default() += count;
     }
     report.refused_by_reason = reasons.into_iter().collect();
+    report.warnings.extend((inlined > 0).then(|| left_out(inlined)));
     report
 }
 
-/// A list that the other side would refuse to read helps nobody.
-pub fn shortened(mut warnings: Vec<String>) -> Vec<String> {
-    let more = warnings.len().saturating_sub(MAX_SENTENCES - 1);
-    if more > 1 {
-        warnings.truncate(MAX_SENTENCES - 1);
-        warnings.push(format!("and {more} more patterns match nothing yet"));
+/// The sentence about copies of which calls may be missing.
+fn left_out(copies: u64) -> String {
+    let (of, they) =
+        if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{copies} copies"), "their") };
+    format!(
+        "calls of {of} may be missing: {they} code was, or may have been, inlined before into callers that are not \
+         recompiled (`redial status` says of which)"
+    )
+}
+
+/// A sentence for each order that matches nothing; a list that the other side would refuse to read helps nobody.
+pub fn unmatched_named(sentences: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let more = sentences.len().saturating_sub(MAX_UNMATCHED_NAMED);
+    let mut named: Vec<String> = sentences.take(MAX_UNMATCHED_NAMED).collect();
+    named.extend((more > 0).then(|| format!("and {more} more patterns match nothing yet")));
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_that_match_nothing_some_are_named() {
+        let named = |number: usize| unmatched_named((0..number).map(|index| index.to_string()));
+        assert_eq!(named(MAX_UNMATCHED_NAMED).len(), MAX_UNMATCHED_NAMED);
+        let more = named(1024);
+        assert_eq!(more.len(), MAX_UNMATCHED_NAMED + 1);
+        assert_eq!(more[MAX_UNMATCHED_NAMED], "and 896 more patterns match nothing yet");
     }
-    warnings
 }

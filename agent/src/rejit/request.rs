@@ -1,12 +1,15 @@
-//! `RequestReJIT` and `RequestRevert` for rows whose actual differs from what is wanted, one batch each.
+//! Brings rows whose actual differs from what is wanted in line: `RequestReJIT` here, `RequestRevert` in `revert`.
 #![forbid(unsafe_code)]
 
 use super::inbox::Progress;
-use super::row::Identity;
+use super::inliners;
+use super::passengers::{self, Found};
+use super::revert::revert;
+use super::row::{Identity, Row};
 use crate::agent::Agent;
 use crate::catalogue::Module;
-use crate::clr::hresult::{CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND, CORPROF_E_REJIT_NOT_ENABLED};
-use crate::inlining::Inlined;
+use crate::clr::hresult::CORPROF_E_REJIT_NOT_ENABLED;
+use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::{stacks, tokens};
@@ -14,7 +17,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,8 +45,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
     agent.ledger.change(|book, now| {
         for id in rows {
             let Some(row) = book.row_mut(*id) else { continue };
-            row.orders.retain(|seq| orders.stands(*seq));
-            let (wanted, owner) = orders.wanted(&row.orders);
+            row.decides = row.decides.filter(|seq| orders.stands(*seq));
+            let (wanted, owner) = orders.wanted(row.decides);
             row.owner = owner;
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
             if matches!(row.state, State::Refused | State::Failed) && wanted == Level::Off && !quarantined {
@@ -69,47 +72,99 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             }
             progress.tell(down.len() + part * AT_ONCE, asked);
         }
-        request(agent, rows.to_vec());
+        // Parts that have gone may have been compiled with what goes now in them.
+        let going = methods_of(agent, up.get(part * AT_ONCE..).unwrap_or_default());
+        request(agent, rows.to_vec(), &going);
     }
     Applied { asked, complete: true }
 }
 
-/// Asks the CLR to recompile these rows with our body.
-fn request(agent: &Agent, rows: Vec<RowId>) {
-    let rows = prepare(agent, rows);
-    if !rows.is_empty() {
-        request_batch(agent, &rows);
-    }
+/// What one request asks for: a row, or a passenger.
+#[derive(Clone, Copy)]
+struct Item {
+    method: Method,
+    row: Option<RowId>,
+}
+
+fn methods_of(agent: &Agent, rows: &[RowId]) -> HashSet<Method> {
+    let book = agent.ledger.book();
+    rows.iter().filter_map(|id| book.row(*id)).map(Row::method).collect()
+}
+
+/// Asks the CLR to recompile these rows with our body, and whatever holds them inlined and is not among `going` without
+/// them.
+fn request(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) {
+    let Ready { rows: mut items, by_runtime, passengers } = prepare(agent, rows, going);
+    items.extend(passengers.into_iter().map(|method| Item { method, row: None }));
+    ask(agent, &by_runtime, Inliners::FoundByRuntime);
+    ask(agent, &items, Inliners::FoundByUs);
+}
+
+/// Who finds those that hold the copies of a request inlined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inliners {
+    FoundByUs,
+    FoundByRuntime,
 }
 
 /// One bad copy fails a batch as a whole: halves find it, so that the others are turned all the same.
-fn request_batch(agent: &Agent, rows: &[RowId]) {
-    let (mut modules, mut tokens) = ids(agent, rows);
+fn ask(agent: &Agent, items: &[Item], inliners: Inliners) {
+    if items.is_empty() {
+        return;
+    }
+    let (mut modules, mut tokens): (Vec<usize>, Vec<u32>) = items.iter().map(|item| item.method).unzip();
     if cfg!(debug_assertions) && agent.settings.provoke_rejit_error {
         modules.extend(modules.first().copied());
         tokens.push(NO_SUCH_METHOD);
     }
-    match agent.info.request_rejit(&modules, &tokens) {
-        Ok(()) => accepted(agent, rows),
-        Err(e) if rows.len() == 1 || e.hresult == CORPROF_E_REJIT_NOT_ENABLED => {
-            rows.iter().for_each(|id| refused(agent, *id, Reason::Hresult, e.hresult.0 as u32));
+    let answer = match inliners {
+        Inliners::FoundByUs => agent.info.request_rejit(&modules, &tokens),
+        Inliners::FoundByRuntime => agent.info.request_rejit_with_inliners(&modules, &tokens),
+    };
+    match answer {
+        Ok(()) => accepted(agent, items),
+        Err(_) if items.len() == 1 && inliners == Inliners::FoundByRuntime => {
+            give_up_inliners(agent, items);
+            ask(agent, items, Inliners::FoundByUs);
+        }
+        Err(e) if items.len() == 1 || e.hresult == CORPROF_E_REJIT_NOT_ENABLED => {
+            items.iter().for_each(|item| unable(agent, item, e.hresult.0 as u32));
         }
         Err(_) => {
-            let (first, second) = rows.split_at(rows.len() / 2);
-            request_batch(agent, first);
-            request_batch(agent, second);
+            let (first, second) = items.split_at(items.len() / 2);
+            ask(agent, first, inliners);
+            ask(agent, second, inliners);
         }
+    }
+}
+
+/// These rows' inliners are not to be had from the runtime.
+fn give_up_inliners(agent: &Agent, items: &[Item]) {
+    let mut book = agent.ledger.book();
+    for id in items.iter().filter_map(|item| item.row) {
+        if let Some(row) = book.row_mut(id) {
+            row.by_runtime = false;
+            row.inlined = Inlined::Perhaps;
+        }
+    }
+}
+
+/// The CLR did not take this.
+fn unable(agent: &Agent, item: &Item, hresult: u32) {
+    match item.row {
+        Some(id) => refused(agent, id, Reason::Hresult, hresult),
+        None => passengers::cannot_ride(&mut agent.ledger.book(), &HashSet::from([item.method])),
     }
 }
 
 /// A row that is to be asked for, with what of it is looked at several times. Ten thousand of them are read once: their
 /// memory is cold.
-struct Wish {
+pub(super) struct Wish {
     id: RowId,
-    module: Arc<Module>,
-    token: u32,
+    pub(super) module: Arc<Module>,
+    pub(super) token: u32,
     local_sig: u32,
-    inlinable: bool,
+    pub(super) inlinable: bool,
 }
 
 impl Wish {
@@ -122,11 +177,27 @@ impl Wish {
             inlinable: what.inlinable,
         }
     }
+
+    /// The copy as callbacks name it.
+    pub(super) fn method(&self) -> Method {
+        (self.module.id(), self.token)
+    }
+}
+
+/// What is asked for next.
+#[derive(Default)]
+struct Ready {
+    /// Rows.
+    rows: Vec<Item>,
+    /// Rows whose inliners the runtime is to find, too.
+    by_runtime: Vec<Item>,
+    /// Who holds any of them inlined.
+    passengers: HashSet<Method>,
 }
 
 /// Everything a body needs before the CLR may ask for it: the call site's token, the inlining veto, counters.
-/// Answers the rows that have it; the others are refused.
-fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
+/// Answers the rows that have it, and their inliners; the other rows are refused.
+fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     let copies: Vec<Wish> = {
         let book = agent.ledger.book();
         rows.into_iter()
@@ -134,42 +205,50 @@ fn prepare(agent: &Agent, rows: Vec<RowId>) -> Vec<RowId> {
             .filter(|wish| !wish.module.is_gone())
             .collect()
     };
+    // What gets no body can still be recompiled for the sake of others.
+    let mut left_out = HashSet::new();
     // A module's token is made outside the lock: that is a call into the CLR.
     let with_site = copies.into_iter().filter(|wish| match agent.call_sites(&wish.module) {
         Ok(_) => true,
         Err(e) => {
             refused(agent, wish.id, Reason::Metadata, e.hresult.0 as u32);
+            left_out.insert(wish.method());
             false
         }
     });
     let copies: Vec<_> = with_site.collect();
     add_local_sigs(agent, &copies);
-    let seen = agent.inlining.veto(copies.iter().map(|wish| (wish.module.id(), wish.token)));
-    let inlined = copies.iter().zip(seen).map(|(wish, seen)| {
-        if seen || agent.info.has_precompiled_inliners(wish.module.id(), wish.token) {
-            Inlined::Yes
-        } else if wish.module.before_attach && wish.inlinable {
-            Inlined::Perhaps
-        } else {
-            Inlined::No
-        }
-    });
-    let inlined: Vec<Inlined> = inlined.collect();
-    let (ready, no_room): (Vec<RowId>, Vec<RowId>) = agent.ledger.change(|book, _| {
-        let each = copies.iter().zip(inlined);
-        let (ready, no_room): (Vec<_>, Vec<_>) = each.partition(|(wish, inlined)| {
+    let holders = agent.inlining.veto(copies.iter().map(Wish::method));
+    let inliners = inliners::find(agent, &copies, holders, going);
+    let mut ready = Ready::default();
+    let no_room: Vec<RowId> = agent.ledger.change(|book, _| {
+        let (mut no_room, mut held_by) = (Vec::new(), HashSet::<Method>::new());
+        for (wish, found) in copies.iter().zip(inliners) {
+            let item = Item { method: wish.method(), row: Some(wish.id) };
             let has_slot = book.give_slot(wish.id);
-            if let (true, Some(row)) = (has_slot, book.row_mut(wish.id)) {
-                row.inlined = *inlined;
-                row.reason = None;
-                row.handed = false;
-                row.early = false;
-                row.requesting = true;
+            if !has_slot || book.row(wish.id).is_none() {
+                no_room.push(wish.id);
+                left_out.insert(wish.method());
+                continue;
             }
-            has_slot
-        });
-        let id_of = |(wish, _): (&Wish, Inlined)| wish.id;
-        (ready.into_iter().map(id_of).collect(), no_room.into_iter().map(id_of).collect())
+            let was = book.passengers.remove(wish.method());
+            let Some(row) = book.row_mut(wish.id) else { continue };
+            row.inlined = found.missed;
+            held_by.extend(found.inliners.iter().filter(|method| going.contains(method)));
+            row.inliners = found.inliners.into();
+            row.by_runtime = found.by_runtime;
+            row.reason = None;
+            row.handed = false;
+            row.again = false;
+            row.stray |= was == Some(Found::ByRuntime);
+            row.early = false;
+            row.requesting = true;
+            ready.passengers.extend(found.passengers);
+            if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }
+        }
+        ready.passengers.extend(left_out.intersection(&held_by));
+        passengers::board(book, &ready.passengers, !ready.by_runtime.is_empty());
+        no_room
     });
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
     ready
@@ -188,10 +267,10 @@ fn add_local_sigs(agent: &Agent, copies: &[Wish]) {
     }
 }
 
-fn accepted(agent: &Agent, rows: &[RowId]) {
+fn accepted(agent: &Agent, items: &[Item]) {
     agent.ledger.change(|book, now| {
-        for id in rows {
-            let Some(row) = book.row_mut(*id) else { continue };
+        for item in items {
+            let Some(row) = item.row.and_then(|id| book.row_mut(id)) else { continue };
             row.requesting = false;
             row.turned = Some(Instant::now());
             // ReJITError may have come inside the request.
@@ -199,10 +278,10 @@ fn accepted(agent: &Agent, rows: &[RowId]) {
                 continue;
             }
             row.state = State::Asked;
-            let early = row.early;
-            book.announce(*id, now);
+            let (id, early) = (row.id, row.early);
+            book.announce(id, now);
             if early {
-                book.go_live(*id, now);
+                book.go_live(id, now);
             }
         }
     });
@@ -214,45 +293,8 @@ fn refused(agent: &Agent, id: RowId, reason: Reason, hresult: u32) {
         book.fail(id, state, reason, hresult, now);
         let row = book.row_mut(id)?;
         row.requesting = false;
-        Some((row.what.module.id(), row.what.token))
+        Some(row.method())
     });
     agent.inlining.allow(copy);
-}
-
-/// Brings back the original IL of these rows; lost ones have none.
-pub fn revert(agent: &Agent, rows: &[RowId]) {
-    let rows: Vec<RowId> = {
-        let book = agent.ledger.book();
-        let stands = |id: &RowId| book.row(*id).is_some_and(|row| !row.what.module.is_gone());
-        rows.iter().copied().filter(stands).collect()
-    };
-    if rows.is_empty() {
-        return;
-    }
-    let (modules, tokens) = ids(agent, &rows);
-    let (whole, each) = agent.info.request_revert(&modules, &tokens);
-    agent.ledger.change(|book, now| {
-        for (id, status) in rows.iter().zip(each) {
-            let Some(row) = book.row_mut(*id).filter(|row| row.state != State::Lost) else { continue };
-            row.turned = Some(Instant::now());
-            let nothing_stood = status == CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
-            if (whole.is_ok() && status.is_ok()) || nothing_stood {
-                row.state = State::Off;
-                row.live_version = None;
-                row.handed = false;
-                row.retire_instances();
-                book.announce(*id, now);
-            } else {
-                let hresult = whole.err().map_or(status, |e| e.hresult);
-                row.reason = Some((Reason::Hresult, hresult.0 as u32));
-                book.announce(*id, now);
-            }
-        }
-    });
-    agent.inlining.allow(modules.into_iter().zip(tokens));
-}
-
-fn ids(agent: &Agent, rows: &[RowId]) -> (Vec<usize>, Vec<u32>) {
-    let book = agent.ledger.book();
-    rows.iter().filter_map(|id| book.row(*id)).map(|row| (row.what.module.id(), row.what.token)).unzip()
+    agent.passengers_changed();
 }

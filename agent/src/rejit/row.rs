@@ -3,7 +3,7 @@
 
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
-use crate::inlining::Inlined;
+use crate::inlining::{Inlined, Method};
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
@@ -99,8 +99,9 @@ pub struct Row {
     pub what: Arc<Identity>,
     /// Why it can never be dialled, if so.
     pub ineligible: Option<Reason>,
-    /// Orders that match it.
-    pub orders: Vec<OrderSeq>,
+    /// The latest of the orders that mean it, as of when these were looked at last; it may stand no more. The others
+    /// are not kept: they may be thousands, and are found again when this one goes.
+    pub decides: Option<OrderSeq>,
     /// What the user asked for.
     pub wanted: Level,
     /// How long the order that decides stands.
@@ -129,8 +130,16 @@ pub struct Row {
     pub final_calls: u64,
     /// When it was last turned.
     pub turned: Option<Instant>,
-    /// Whether compiled callers held it before it was dialled.
+    /// Whether compiled callers hold it from before it was dialled, and cannot be recompiled.
     pub inlined: Inlined,
+    /// Methods that were compiled with it in them: while it is on they are recompiled without.
+    pub inliners: Box<[Method]>,
+    /// The runtime was asked to find more of them itself.
+    pub by_runtime: bool,
+    /// It is asked for once more for the sake of what was inlined into it; its body stays the same.
+    pub again: bool,
+    /// The runtime may count it among the inliners of others.
+    pub stray: bool,
 }
 
 impl Row {
@@ -140,7 +149,7 @@ impl Row {
             id,
             what: Arc::new(what),
             ineligible,
-            orders: Vec::new(),
+            decides: None,
             wanted: Level::Off,
             owner: None,
             state: State::Off,
@@ -156,15 +165,24 @@ impl Row {
             final_calls: 0,
             turned: None,
             inlined: Inlined::No,
+            inliners: Box::default(),
+            by_runtime: false,
+            again: false,
+            stray: false,
         }
+    }
+
+    /// The copy as callbacks name it.
+    pub fn method(&self) -> Method {
+        (self.what.module.id(), self.what.token)
     }
 
     /// Bytes allocated for what the row points to, and beside its own.
     pub fn bytes_behind(&self) -> usize {
         let open: usize = self.instances.iter().map(|compiled| compiled.open.capacity()).sum();
         self.what.bytes()
-            + self.orders.capacity() * size_of::<OrderSeq>()
             + self.instances.capacity() * size_of::<Compiled>()
+            + self.inliners.len() * size_of::<Method>()
             + open * size_of::<Open>()
             + 4 * ALLOCATION
     }
@@ -185,6 +203,17 @@ impl Row {
             Some(_) => sum.saturating_sub(self.slot_start),
             None => self.final_calls,
         }
+    }
+
+    /// It runs its original IL again, and needs nobody recompiled.
+    pub fn is_off_again(&mut self) {
+        self.state = State::Off;
+        self.live_version = None;
+        self.handed = false;
+        self.inliners = Box::default();
+        self.by_runtime = false;
+        self.stray = false;
+        self.retire_instances();
     }
 
     /// The instance with these ids, made when new. None when the list is full.
@@ -312,12 +341,15 @@ impl Why {
             None => match self.inlined {
                 Inlined::No => None,
                 Inlined::Perhaps => Some(
-                    "perhaps already inlined into callers compiled before the agent was attached; calls from there \
-                     are not counted"
+                    "perhaps already inlined into callers that are not known (compiled before the agent came, or too \
+                     many of them); calls from there are not counted"
                         .to_owned(),
                 ),
                 Inlined::Yes => {
-                    Some("already inlined into compiled callers; calls from there are not counted".to_owned())
+                    Some(
+                        "already inlined into callers that cannot be recompiled; calls from there are not counted"
+                            .to_owned(),
+                    )
                 }
             },
         }

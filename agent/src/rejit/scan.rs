@@ -6,7 +6,7 @@ use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::catalogue::methods::{Found, matching};
 use crate::catalogue::names::ModuleNames;
-use crate::clr::metadata::Import;
+use crate::clr::metadata::{Import, MethodDef};
 use crate::eligibility::{self, Facts};
 use crate::il;
 use crate::inlining::may_be_inlined;
@@ -30,6 +30,8 @@ const MAX_FLEETING_ROWS: usize = 20_000;
 pub struct Scan {
     /// Rows matched.
     pub rows: BTreeSet<RowId>,
+    /// Copies without a row that are to be off, as they are.
+    pub off_already: u64,
     /// Copies without a body that only wildcards matched.
     pub bodyless: u64,
     /// Copies that got no row (of shared modules, and past [`MAX_FLEETING_ROWS`]), by reason.
@@ -68,21 +70,27 @@ impl<'a> Target<'a> {
         Target { module, aimed, place: known }
     }
 
-    /// Visits every method that the orders match, with those that mean it and those that are refused.
+    /// Visits every method that the orders match, with those that mean it and those that are refused, each oldest first.
+    /// With `only`, those methods alone that one of these matches, wherever it is aimed and whether it stands or not.
     pub fn each(
         &self,
         agent: &Agent,
+        only: &[&Standing],
         mut visit: impl FnMut((&Import, &ModuleNames), &Found, &[&'a Standing], &[&'a Standing]),
     ) {
-        if self.aimed.is_empty() {
+        if self.aimed.is_empty() && only.is_empty() {
             return;
         }
         let all: Vec<&Standing> = self.aimed.here.iter().chain(&self.aimed.refused).copied().collect();
-        let patterns: Vec<_> = all.iter().map(|standing| &*standing.pattern).collect();
+        let patterns: Vec<_> = all.iter().chain(only).map(|standing| &*standing.pattern).collect();
         let (mut here, mut refused) = (Vec::new(), Vec::new());
         self.module.with_metadata(&agent.info, |import| {
             let names = ModuleNames::default();
             matching(import, &names, &patterns, |method, hits| {
+                // Ascending: those of `only` are the last.
+                if !only.is_empty() && hits.last().is_none_or(|hit| *hit < all.len()) {
+                    return ControlFlow::Continue(());
+                }
                 here.clear();
                 refused.clear();
                 for hit in hits {
@@ -119,16 +127,44 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Adds what the orders match in their module. Reads metadata only; asks the CLR for nothing.
+/// Adds what the orders match in their module: all that stand, or those that are later than all others. Reads metadata
+/// only; asks the CLR for nothing.
 pub fn scan(agent: &Agent, target: &Target, found: &mut Scan) {
     let now = agent.ledger.now_ms();
-    target.each(agent, |metadata, method, here, refused| {
+    target.each(agent, &[], |metadata, method, here, refused| {
         target.note_shared(here, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.is_empty() {
             leave_out(target.module, metadata, method, refused, found);
         } else {
             enter(agent, target.module, metadata, method, here, now, found);
+        }
+    });
+}
+
+/// Looks anew at the copies of a module that these orders match, which came, went, or mean other domains now: what of
+/// all that stand decides them. `target` is of all that stand.
+pub fn review(agent: &Agent, target: &Target, changed: &[&Standing], found: &mut Scan) {
+    let now = agent.ledger.now_ms();
+    let mut news = Vec::new();
+    target.each(agent, changed, |metadata, method, here, refused| {
+        news.clear();
+        news.extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));
+        target.note_shared(here, &news, &mut found.shared);
+        found.refused_as_shared.extend(news.iter().map(|standing| standing.seq));
+        if !here.is_empty() {
+            enter(agent, target.module, metadata, method, here, now, found);
+            return;
+        }
+        let mut book = agent.ledger.book();
+        let known = book.find(target.module.id(), method.token);
+        if let Some(row) = known.and_then(|id| book.row_mut(id)) {
+            row.decides = None;
+            found.rows.insert(row.id);
+        }
+        drop(book);
+        if !news.is_empty() {
+            leave_out(target.module, metadata, method, &news, found);
         }
     });
 }
@@ -142,7 +178,7 @@ fn leave_out(
     found: &mut Scan,
 ) {
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
-    if method.method.rva == 0 && !by_name {
+    if method.without_body(module).is_some() && !by_name {
         found.bodyless += 1;
         return;
     }
@@ -150,6 +186,11 @@ fn leave_out(
 }
 
 impl Scan {
+    /// Orders that matched something, though it may have been refused.
+    pub fn matched(&self) -> impl Iterator<Item = OrderSeq> {
+        self.per_order.keys().chain(&self.refused_as_shared).copied()
+    }
+
     /// Counts a copy that gets no row.
     fn leave_out(&mut self, reason: Reason, name: impl FnOnce() -> String) {
         *self.not_entered.entry(reason).or_default() += 1;
@@ -175,6 +216,15 @@ fn enter(
         let book = agent.ledger.book();
         book.find(module.id(), method.token).and_then(|id| Some((id, book.row(id)?.ineligible)))
     };
+    let decides = orders.last().map(|standing| standing.seq);
+    let wants = orders.last().is_some_and(|standing| standing.order.level > Level::Off);
+    let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
+    if known.is_none() && !wants {
+        // It gets a row when an order turns it on, or when the one that keeps it off goes.
+        let bodyless = refusal_of(agent, module, method, orders).is_some_and(Reason::is_bodyless);
+        *if bodyless && !by_name { &mut found.bodyless } else { &mut found.off_already } += 1;
+        return;
+    }
     // A body does not change: a copy is judged once.
     let (ineligible, body) = match known {
         Some((_, ineligible)) => (ineligible, Body::default()),
@@ -183,8 +233,7 @@ fn enter(
             Err(reason) => (Some(reason), Body::default()),
         },
     };
-    let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
-    if !by_name && ineligible.is_some_and(eligibility::is_bodyless) {
+    if !by_name && ineligible.is_some_and(Reason::is_bodyless) {
         found.bodyless += 1;
         return;
     }
@@ -213,13 +262,8 @@ fn enter(
         found.no_room += 1;
         return;
     };
-    for standing in orders {
-        if !row.orders.contains(&standing.seq) {
-            row.orders.push(standing.seq);
-        }
-    }
+    row.decides = decides;
     let id = row.id;
-    let wants = orders.iter().any(|standing| standing.order.level > Level::Off);
     if let (Some(reason), true, true) = (ineligible, row.is_dialable(), wants) {
         book.fail(id, State::Refused, reason, 0, now);
     }
@@ -228,31 +272,33 @@ fn enter(
 
 /// What is kept of a body that can be dialled.
 #[derive(Default)]
-pub(super) struct Body {
+struct Body {
     /// The StandAloneSig token of its variables; 0 where it has none.
     local_sig: u32,
     /// The JIT may inline it.
     inlinable: bool,
 }
 
+/// Why a method without a row cannot be dialled, if so. Bodies are looked at where the latest order turns it on.
+pub(super) fn refusal_of(
+    agent: &Agent,
+    module: &Module,
+    method: &Found,
+    orders: &[&Standing],
+) -> Option<Reason> {
+    match orders.last().is_some_and(|standing| standing.order.level > Level::Off) {
+        true => judge(agent, module, method).err(),
+        false => check(agent, module, method.type_name, method.method).err(),
+    }
+}
+
 /// Why a method cannot be dialled, its body included; of one that can, what is kept of it.
-pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason> {
-    let facts = Facts {
-        attributes: method.method.attributes,
-        impl_flags: method.method.impl_flags,
-        rva: method.method.rva,
-        dynamic: module.dynamic,
-        collectible: module.collectible,
-        type_name: method.type_name,
-        method: &method.method.name,
-        core_library: agent.is_core_library(module),
-        runtime_major: agent.runtime.major,
-    };
-    eligibility::check(&facts)?;
+fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason> {
+    check(agent, module, method.type_name, method.method)?;
     let read = |original: &[u8]| {
         il::decode(original).map(|body| Body {
             local_sig: body.local_sig,
-            inlinable: may_be_inlined(method.method.impl_flags, body.old_code_size),
+            inlinable: may_be_inlined(agent.runtime.major, method.method.impl_flags, body.old_code_size),
         })
     };
     match agent.info.il_body(module.id(), method.token, read) {
@@ -260,4 +306,30 @@ pub(super) fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Bo
         Ok(Err(_)) => Err(Reason::BadIl),
         Ok(Ok(body)) => Ok(body),
     }
+}
+
+/// Whether anything but its body keeps a method from being recompiled.
+fn check(agent: &Agent, module: &Module, type_name: &str, method: &MethodDef) -> Result<(), Reason> {
+    eligibility::check(&Facts {
+        attributes: method.attributes,
+        impl_flags: method.impl_flags,
+        rva: method.rva,
+        dynamic: module.dynamic,
+        collectible: module.collectible,
+        type_name,
+        method: &method.name,
+        core_library: agent.is_core_library(module),
+        runtime_major: agent.runtime.major,
+    })
+}
+
+/// Whether a method without a row may be recompiled, with its original IL.
+pub(super) fn may_be_recompiled(agent: &Agent, (module, token): (usize, u32)) -> bool {
+    let Some(module) = agent.modules.get(module) else { return false };
+    let judged = module.with_metadata(&agent.info, |import| {
+        let method = import.method(token).ok()?;
+        let type_name = ModuleNames::default().type_name(import, method.type_def)?;
+        check(agent, &module, &type_name, &method).ok()
+    });
+    judged.flatten().is_some()
 }

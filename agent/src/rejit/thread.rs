@@ -1,22 +1,27 @@
 //! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
 #![forbid(unsafe_code)]
 
-use super::inbox::{Answer, Gates, Job, Progress};
+use super::domains::Served;
+use super::inbox::{AllOff, Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
-use super::scan::{Scan, Target, scan};
-use super::turning::{Deferred, Finish, is_scoped, outdated, usual_pace_ns};
+use super::revert;
+use super::row::Row;
+use super::scan::{Scan, Target, review, scan};
+use super::turning::{Deferred, Finish, outdated, usual_pace_ns};
+use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
 use crate::planner::history::History;
-use crate::planner::{OrderSeq, Orders, SessionId, Standing};
+use crate::planner::{OrderSeq, Orders, Owner, SessionId, Standing};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
-use redial_protocol::message::{AuditEntry, Reply};
+use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -32,6 +37,8 @@ const GIVEN_UP: Duration = Duration::from_secs(10);
 #[derive(Default)]
 struct Batch {
     affected: BTreeSet<RowId>,
+    /// Orders that matched something in modules that loaded.
+    matched: BTreeSet<OrderSeq>,
     gates: Gates,
     turns: Vec<(Finish, Answer)>,
 }
@@ -43,7 +50,7 @@ fn without_outdated(jobs: Vec<Job>) -> Vec<Job> {
     for (at, job) in jobs.into_iter().enumerate() {
         match job {
             Job::Turn(turn) if at < last_off => turn.answer.give(Err(outdated())),
-            Job::Plan(_, answer) if at < last_off => answer.give(Err(outdated())),
+            Job::Plan(_, _, answer) if at < last_off => answer.give(Err(outdated())),
             job => kept.push(job),
         }
     }
@@ -56,9 +63,13 @@ pub struct Worker {
     pub(super) orders: Orders,
     pub(super) history: History,
     pub(super) deferred: Vec<Deferred>,
+    /// Turns that wait for control, oldest first.
+    pub(super) waiting: VecDeque<Waiting>,
     /// Sessions that ended, and orders taken back, while turns are under way: those turns must not bring them back.
     pub(super) ended: Vec<SessionId>,
     pub(super) withdrawn: BTreeSet<OrderSeq>,
+    /// The AppDomains that shared copies served when orders for domains were looked at last.
+    pub(super) served: Served,
     /// Nanoseconds a copy takes from a turn's beginning to acceptance, as last seen.
     pub(super) pace_ns: u64,
     looked_after: Instant,
@@ -72,8 +83,10 @@ impl Worker {
             orders,
             history: History::default(),
             deferred: Vec::new(),
+            waiting: VecDeque::new(),
             ended: Vec::new(),
             withdrawn: BTreeSet::new(),
+            served: Served::default(),
             pace_ns: usual_pace_ns(agent.runtime.suspends_to_rejit()),
             looked_after: Instant::now(),
         }
@@ -93,14 +106,16 @@ impl Worker {
             }
             self.work(jobs);
             if guard::killed() {
-                guard::guard_always((0, 0), || self.all_off(None));
+                guard::guard_always(AllOff::default(), || self.all_off(None));
             }
             self.agent.worker_busy(false);
         }
     }
 
     fn next_due(&self) -> Option<Instant> {
-        self.deferred.iter().map(|deferred| deferred.due).chain(self.orders.next_expiry()).min()
+        let deferred = self.deferred.iter().map(|deferred| deferred.due);
+        let waiting = self.waiting.iter().map(|waiting| waiting.until);
+        deferred.chain(waiting).chain(self.orders.next_expiry()).min()
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
@@ -114,6 +129,7 @@ impl Worker {
         }
         guard::guard_always((), || {
             self.resume_deferred();
+            self.resume_waiting();
             self.expire();
             if self.deferred.is_empty() {
                 self.ended.clear();
@@ -121,6 +137,7 @@ impl Worker {
             }
             if self.looked_after.elapsed() >= WATCH {
                 self.look_after_open_compilations();
+                self.look_after_shared_copies();
                 self.looked_after = Instant::now();
             }
             self.publish();
@@ -133,38 +150,41 @@ impl Worker {
         for job in jobs {
             guard::guard_always((), || self.take(job, &mut batch));
         }
-        let Batch { affected, gates, turns } = batch;
+        let Batch { affected, matched, gates, turns } = batch;
         guard::guard_always((), || {
             self.apply(&affected, &Progress::silent());
         });
         drop(gates);
+        guard::guard_always((), || self.agent.launched.note(&matched));
         turns
     }
 
     /// Does a job, or notes in `batch` what is done for all of them together.
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
-            // Nobody waits with "all off" for what it makes void.
-            Job::Turn(turn) if self.agent.inbox.off_waits() => turn.answer.give(Err(outdated())),
-            Job::Plan(_, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
-            Job::Turn(turn) => {
-                let (result, answer) = self.take_in(turn);
-                match result {
-                    Ok(finish) => batch.turns.push((finish, answer)),
-                    Err(refusal) => answer.give(Err(refusal)),
-                }
-            }
-            Job::Plan(orders, answer) => answer.give(self.plan(orders)),
+            Job::Plan(_, _, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
+            Job::Turn(turn) => self.begin(turn, None, &mut batch.turns),
+            Job::Plan(orders, owner, answer) => answer.give(self.plan(orders, owner)),
             Job::ListOrders(answer) => answer.give(Ok(self.list_orders())),
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {
                 batch.gates.0.extend(gate);
-                batch.affected.extend(self.scan_one(&module).rows);
+                let found = self.scan_one(&module);
+                batch.matched.extend(found.matched());
+                batch.affected.extend(found.rows);
             }
-            Job::SessionEnded(session) => batch.affected.extend(self.end_session(session)),
+            Job::SessionEnded(session) => {
+                self.refuse_waiting(Some(session), &Refusal::Cancelled);
+                batch.affected.extend(self.end_held(session, "its session ended"));
+            }
+            Job::LetGo(session, answer) => answer.give(Ok(self.let_go(session))),
             Job::AllOff(what, answer) => {
-                let counts = self.all_off(Some(what));
-                let _ = answer.try_send(counts);
+                let done = self.all_off(Some(what));
+                let _ = answer.try_send(done);
+            }
+            Job::Passengers => {
+                self.agent.passengers_told.store(false, Ordering::Release);
+                revert::dismiss_unneeded(self.agent);
             }
             Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
         }
@@ -181,6 +201,28 @@ impl Worker {
             let orders = self.orders.for_assembly(&module.name).filter(|s| wanted.contains(&s.seq));
             scan(self.agent, &Target::new(self.agent, &module, orders), &mut found);
         }
+        found
+    }
+
+    /// What becomes of the copies that these orders match, which came, went, or mean other domains now.
+    pub(super) fn review(&self, changed: &[Arc<Standing>]) -> Scan {
+        let mut found = Scan::default();
+        if changed.is_empty() {
+            return found;
+        }
+        for module in self.agent.modules.all() {
+            let of_module = changed.iter().filter(|one| one.pattern.matches_assembly(&module.name));
+            let of_module: Vec<&Standing> = of_module.map(|one| &**one).collect();
+            if !of_module.is_empty() {
+                let orders = self.orders.for_assembly(&module.name);
+                review(self.agent, &Target::new(self.agent, &module, orders), &of_module, &mut found);
+            }
+        }
+        // Nothing stays on for an order that stands no more, whatever became of its module's metadata.
+        let book = self.agent.ledger.book();
+        let stale = |row: &&Row| row.is_on() && row.decides.is_none_or(|seq| !self.orders.stands(seq));
+        found.rows.extend(book.rows().iter().filter(stale).map(|row| row.id));
+        drop(book);
         found
     }
 
@@ -201,7 +243,7 @@ impl Worker {
         let expired = self.orders.expire(Instant::now());
         if !expired.is_empty() {
             self.note_ended(&expired, "its time has passed");
-            let rows = self.rows_of(&expired);
+            let rows = self.review(&expired).rows;
             self.apply(&rows, &Progress::silent());
         }
     }
@@ -225,41 +267,45 @@ impl Worker {
         }
     }
 
-    /// Looks anew at the orders for AppDomains: names may be known by now, and what one copy serves may have changed.
-    fn domains_changed(&mut self) -> BTreeSet<RowId> {
-        self.agent.domains_told.store(false, Ordering::Release);
-        let scoped: Vec<OrderSeq> =
-            self.orders.all().iter().filter(|one| is_scoped(one)).map(|one| one.seq).collect();
-        if scoped.is_empty() {
-            return BTreeSet::new();
-        }
-        let mut affected = self.scan_all(&scoped).rows;
-        for module in self.agent.modules.all() {
-            let orders = self.orders.for_assembly(&module.name).filter(|standing| is_scoped(standing));
-            let here = Target::new(self.agent, &module, orders).aimed.here;
-            let stray = |seq: &OrderSeq| scoped.contains(seq) && !here.iter().any(|one| one.seq == *seq);
-            affected.extend(self.agent.ledger.book().drop_orders(module.key, stray));
-        }
-        affected
-    }
-
-    fn end_session(&mut self, session: SessionId) -> BTreeSet<RowId> {
+    /// Ends what a session holds; the copies it concerns.
+    fn end_held(&mut self, session: SessionId, why: &str) -> BTreeSet<RowId> {
         // A turn of its that was on its way may have taken control since the session gave it back.
         self.agent.server.control.release(session);
         self.history.end_session(session);
         self.ended.push(session);
         let ended = self.orders.end_session(session);
-        self.note_ended(&ended, "its session ended");
-        self.rows_of(&ended)
+        self.note_ended(&ended, why);
+        self.review(&ended).rows
     }
 
-    /// Clears every order; answers how many copies were reverted and how many are still on.
-    fn all_off(&mut self, what: Option<AuditEntry>) -> (u64, u64) {
+    /// Ends what a session holds, and tells what became of the copies that were on because of it.
+    fn let_go(&mut self, session: SessionId) -> Reply {
+        let held: Vec<RowId> = {
+            let book = self.agent.ledger.book();
+            let is_held = |row: &&Row| row.is_on() && row.owner == Some(Owner::Held(session));
+            book.rows().iter().filter(is_held).map(|row| row.id).collect()
+        };
+        let affected = self.end_held(session, "its controller let it go");
+        self.apply(&affected, &Progress::silent());
+        let book = self.agent.ledger.book();
+        let (mut reverted, mut stay, mut remaining) = (0, 0, 0);
+        for row in held.into_iter().filter_map(|id| book.row(id)) {
+            *match (row.is_on(), row.wanted > Level::Off) {
+                (false, _) => &mut reverted,
+                (true, true) => &mut stay,
+                (true, false) => &mut remaining,
+            } += 1;
+        }
+        Reply::LetGo { reverted, stay, remaining }
+    }
+
+    /// Clears every order.
+    fn all_off(&mut self, what: Option<AuditEntry>) -> AllOff {
+        self.refuse_waiting(None, &outdated());
         let before = self.orders.clone();
         self.orders.clear();
-        if let Some(what) = what.filter(|_| !before.is_empty()) {
-            self.history.push(before, what);
-        }
+        let changed = what.filter(|_| !before.is_empty());
+        let change = changed.map_or(0, |what| self.history.push(before, what).0);
         self.publish();
         let on = |agent: &Agent| -> BTreeSet<RowId> {
             agent.ledger.book().rows().iter().filter(|row| row.is_on()).map(|row| row.id).collect()
@@ -267,16 +313,18 @@ impl Worker {
         let before = on(self.agent);
         let every: BTreeSet<RowId> = self.agent.ledger.book().rows().iter().map(|row| row.id).collect();
         self.apply(&every, &Progress::silent());
+        revert::dismiss_unneeded(self.agent);
         for deferred in std::mem::take(&mut self.deferred) {
             self.finish(deferred.finish, deferred.answer);
         }
         let remaining = on(self.agent).len() as u64;
-        (before.len() as u64 - remaining.min(before.len() as u64), remaining)
+        let reverted = before.len() as u64 - remaining.min(before.len() as u64);
+        AllOff { reverted, remaining, change }
     }
 
     /// Takes back a row's body that cannot be used. A body that did not compile is not tried again.
     fn withdraw(&mut self, id: RowId, reason: Reason, hresult: u32) {
-        request::revert(self.agent, &[id]);
+        revert::revert(self.agent, &[id]);
         self.agent.ledger.change(|book, now| book.fail(id, State::Failed, reason, hresult, now));
     }
 

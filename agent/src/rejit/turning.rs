@@ -3,21 +3,21 @@
 
 use super::foresee;
 use super::inbox::{Answer, Progress, Turn, Wish};
-use super::report::{report, shortened};
+use super::report::{report, unmatched_named};
 use super::request::Applied;
 use super::row::Row;
 use super::scan::Scan;
 use super::thread::Worker;
 use crate::planner::history::{Change, ChangeId};
-use crate::planner::{Added, NewOrder, OrderSeq, Owner, SetBy, Standing};
+use crate::planner::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, SetBy, Standing};
 use crate::server::audit;
 use crate::server::control::Lease;
 use redial_protocol::dialset::print_order;
-use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
-use redial_protocol::report::PlanReport;
+use redial_protocol::report::{DialReport, PlanReport};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +42,8 @@ pub(super) struct Deferred {
 pub(super) struct Finish {
     pub(super) found: Scan,
     warnings: Vec<String>,
+    /// Indices of the orders that were not set.
+    unmatched: Vec<u32>,
     lease: Lease,
     /// Its session keeps control.
     held: bool,
@@ -71,6 +73,7 @@ enum Recorded {
 struct Entered {
     found: Scan,
     warnings: Vec<String>,
+    unmatched: Vec<u32>,
     seqs: Vec<OrderSeq>,
     replaced: Vec<Arc<Standing>>,
     undone: Option<Box<Change>>,
@@ -79,28 +82,28 @@ struct Entered {
 }
 
 impl Worker {
-    /// Enters a turn's orders, finds what they match, and takes control for it.
-    pub(super) fn take_in(&mut self, turn: Turn) -> (Result<Finish, Refusal>, Answer) {
+    /// Enters a turn's orders, finds what they match, and takes control for it unless it has it (`lease`).
+    pub(super) fn take_in(&mut self, turn: Turn, lease: Option<Lease>) -> (Result<Finish, Refusal>, Answer) {
         let Turn { change, claim, user, progress, answer } = turn;
         let begun = Instant::now();
         let before = self.orders.clone();
         let by = Arc::new(SetBy { user, program: claim.who.program.clone(), pid: claim.who.pid });
-        let control = &self.agent.server.control;
-        // Taken away only for something that is done: a turn that fails leaves control where it is.
-        let early = if claim.take { Ok(None) } else { control.acquire(&claim).map(Some) };
-        let taken = early.map_err(Refusal::ControlHeld).and_then(|lease| {
-            let entered = match change {
-                Wish::Add { orders, stand, later } => {
-                    self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
-                }
-                Wish::Undo => self.undo(begun),
-            }?;
-            let lease = lease.map_or_else(|| control.acquire(&claim), Ok);
-            lease.map(|lease| (entered, lease)).map_err(Refusal::ControlHeld)
+        let entered = match change {
+            Wish::Add { orders, stand, later } => {
+                self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
+            }
+            Wish::Undo => self.undo(begun),
+            Wish::TakeBack(change) => self.undo_one(ChangeId(change), begun),
+        };
+        let taken = entered.and_then(|entered| {
+            let lease = lease.map_or_else(|| self.agent.server.control.acquire(&claim), Ok);
+            lease.map(|lease| (entered, lease)).map_err(|taken| Refusal::ControlHeld(taken.by))
         });
         let taken = match taken {
             Ok((entered, lease)) => {
-                let Entered { found, warnings, seqs, replaced, undone, lines, held } = entered;
+                let Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held } = entered;
+                // What comes back by an undo may be its own.
+                let held = held || self.orders.holds(claim.session);
                 let change = match undone {
                     Some(change) => Recorded::Undone(change),
                     None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
@@ -114,6 +117,7 @@ impl Worker {
                 Ok(Finish {
                     found,
                     warnings,
+                    unmatched,
                     lease,
                     held,
                     progress,
@@ -144,38 +148,27 @@ impl Worker {
         by: &Arc<SetBy>,
     ) -> Result<Entered, Refusal> {
         let lines = orders.iter().map(print_order).collect();
-        let mut seqs = Vec::with_capacity(orders.len());
-        let (mut replacing, mut replaced) = (BTreeSet::new(), Vec::new());
-        for new in self.parse(orders, owner, by)? {
-            let added = self.orders.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
-            let Added { seq, replaced: void } = added;
-            seqs.push(seq);
-            if !void.is_empty() {
-                replacing.insert(seq);
-            }
-            // Not those that it added itself.
-            replaced.extend(void.into_iter().filter(|standing| !seqs.contains(&standing.seq)));
-        }
+        let new = self.parse(orders.clone(), owner, by)?;
+        let added = self.orders.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+        let AddedTogether { seqs, replacing, replaced } = added;
         // Not tidied yet: an `off` that takes the place of its forerunner masks nothing, but must still find its rows.
         self.agent.publish_patterns(&self.orders);
         let found = self.scan_all(&seqs);
-        let mut warnings = Vec::new();
+        let mut unmatched = Vec::new();
         if !later {
             // What takes the place of a standing order changes something even where nothing is loaded yet.
             let stands = |seq: &OrderSeq| found.per_order.contains_key(seq) || replacing.contains(seq);
-            let is_shared = |seq: &OrderSeq| found.refused_as_shared.contains(seq);
-            if !seqs.iter().any(|seq| stands(seq) || is_shared(seq)) {
+            let matches = |seq: &OrderSeq| stands(seq) || found.refused_as_shared.contains(seq);
+            unmatched = indices(&seqs, |seq| !matches(seq));
+            if unmatched.len() == seqs.len() {
                 return Err(Refusal::NothingMatched { suggestions: self.suggestions(&seqs) });
             }
-            for seq in seqs.iter().filter(|seq| !stands(seq)) {
-                if let Some(standing) = self.orders.get(*seq).filter(|_| !is_shared(seq)) {
-                    warnings.push(format!("{}; it was not set", matches_nothing(&standing.order)));
-                }
-                self.orders.remove(*seq);
-            }
+            seqs.iter().filter(|seq| !stands(seq)).for_each(|seq| self.orders.remove(*seq));
         }
+        let not_set = |order: &&Order| format!("{}; it was not set", matches_nothing(order));
+        let warnings = unmatched_named(chosen(&orders, &unmatched).iter().map(not_set));
         let held = matches!(owner, Owner::Held(_));
-        Ok(Entered { found, warnings: shortened(warnings), seqs, replaced, undone: None, lines, held })
+        Ok(Entered { found, warnings, unmatched, seqs, replaced, undone: None, lines, held })
     }
 
     /// Puts back the orders that stood before the last change.
@@ -189,26 +182,30 @@ impl Worker {
             }
         };
         self.orders.replace_by(change.before.clone());
-        let seqs = self.orders.not_in(&present);
+        Ok(self.undone(change, &present))
+    }
+
+    /// What follows from orders that a change was taken out of; `present` stood before.
+    fn undone(&mut self, change: Change, present: &Orders) -> Entered {
+        let seqs = self.orders.not_in(present);
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
         self.agent.publish_patterns(&self.orders);
-        let mut found = self.scan_all(&seqs);
-        found.rows.extend(self.rows_of(&replaced));
+        let back = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
+        let found = self.review(&back.chain(&replaced).cloned().collect::<Vec<_>>());
         let lines = vec![format!("undo of {}", change.what.order)];
         let undone = Some(Box::new(change));
-        Ok(Entered { found, warnings: Vec::new(), seqs, replaced, undone, lines, held: false })
+        let (warnings, unmatched) = (Vec::new(), Vec::new());
+        Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held: false }
     }
 
-    /// Rows that any of these orders matched.
-    pub(super) fn rows_of(&self, orders: &[Arc<Standing>]) -> BTreeSet<RowId> {
-        let seqs: BTreeSet<OrderSeq> = orders.iter().map(|standing| standing.seq).collect();
-        if seqs.is_empty() {
-            return BTreeSet::new();
-        }
-        let book = self.agent.ledger.book();
-        let matched = |row: &&Row| row.orders.iter().any(|seq| seqs.contains(seq));
-        book.rows().iter().filter(matched).map(|row| row.id).collect()
+    /// Takes back one change, and leaves later ones as they are.
+    fn undo_one(&mut self, id: ChangeId, now: Instant) -> Result<Entered, Refusal> {
+        let present = self.orders.clone();
+        let reversal = self.history.take(id, &present, now).ok_or(Refusal::NothingToUndo)?;
+        self.orders.take_back(&reversal.came, &reversal.went);
+        self.withdrawn.extend(&reversal.came);
+        Ok(self.undone(reversal.change, &present))
     }
 
     fn parse(&self, orders: Vec<Order>, owner: Owner, by: &Arc<SetBy>) -> Result<Vec<NewOrder>, Refusal> {
@@ -245,7 +242,7 @@ impl Worker {
     pub(super) fn carry_out(&mut self, finish: Finish, answer: Answer) {
         let latest = {
             let book = self.agent.ledger.book();
-            let wants = |row: &&Row| row.turned.is_some() && self.orders.wanted(&row.orders).0 != row.wanted;
+            let wants = |row: &&Row| row.turned.is_some() && self.orders.wanted(row.decides).0 != row.wanted;
             let rows = finish.found.rows.iter().filter_map(|id| book.row(*id));
             rows.filter(wants).filter_map(|row| row.turned).max()
         };
@@ -280,8 +277,9 @@ impl Worker {
 
     /// Answers a turn that was carried out, control given back before anyone learns of it.
     pub(super) fn finish(&self, finish: Finish, answer: Answer) {
-        let Finish { found, warnings, mut lease, held, change, by, lines, .. } = finish;
+        let Finish { found, warnings, unmatched, mut lease, held, change, by, lines, .. } = finish;
         let report = report(&self.agent.ledger.book(), &self.orders, &found, warnings);
+        let report = DialReport { unmatched, ..report };
         let refused = if matches!(change, Recorded::Nothing) { "refused: " } else { "" };
         // A large set must not push everything else out of the ring.
         let (told, rest) = lines.split_at(lines.len().min(AUDITED));
@@ -296,7 +294,8 @@ impl Worker {
         drop(lease);
         self.agent.ledger.wake();
         answer.give(Ok(match change {
-            Recorded::Made(_) | Recorded::Nothing => Reply::Dialled(report),
+            Recorded::Made(ChangeId(change)) => Reply::Dialled(DialReport { change, ..report }),
+            Recorded::Nothing => Reply::Dialled(report),
             Recorded::Undone(change) => Reply::Undone { what: change.what, report },
         }));
     }
@@ -305,8 +304,16 @@ impl Worker {
     fn take_back(&mut self, finish: Finish, answer: Answer) {
         let Finish { mut found, lease, progress, seqs, mut replaced, change, by, lines, .. } = finish;
         let gone = |owner: Owner| matches!(owner, Owner::Held(session) if self.ended.contains(&session));
+        if let Recorded::Undone(_) = change {
+            // Withdrawn by the undo that is withdrawn itself.
+            for standing in &replaced {
+                self.withdrawn.remove(&standing.seq);
+            }
+        }
         replaced.retain(|standing| !gone(standing.owner) && !self.withdrawn.contains(&standing.seq));
         self.withdrawn.extend(&seqs);
+        let gone = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
+        let changed: Vec<Arc<Standing>> = gone.chain(&replaced).cloned().collect();
         self.orders.take_back(&seqs, &replaced);
         match change {
             Recorded::Made(id) => self.history.forget(id, &seqs, &replaced),
@@ -314,12 +321,11 @@ impl Worker {
                 for session in &self.ended {
                     change.before.end_session(*session);
                 }
-                self.history.put_back(*change);
+                self.history.put_back(*change, &seqs, &replaced);
             }
             Recorded::Nothing => {}
         }
-        let returned: Vec<OrderSeq> = replaced.iter().map(|standing| standing.seq).collect();
-        found.rows.extend(self.scan_all(&returned).rows);
+        found.rows.extend(self.review(&changed).rows);
         self.apply(&found.rows, &Progress::silent());
         self.agent.server.audit.note_text(&by.user, &by.program, format!("cancelled: {}", summary(&lines)));
         drop(lease);
@@ -328,19 +334,21 @@ impl Worker {
     }
 
     /// What a turn with these orders would do.
-    pub(super) fn plan(&self, orders: Vec<Order>) -> Result<Reply, Refusal> {
+    pub(super) fn plan(&self, orders: Vec<Order>, owner: Owner) -> Result<Reply, Refusal> {
         let mut then = self.orders.clone();
-        let mut seqs: Vec<OrderSeq> = Vec::with_capacity(orders.len());
-        for new in self.parse(orders.clone(), Owner::Kept, &Arc::default())? {
-            let Added { seq, replaced } = then.add(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
-            // A line that a later one of the set repeats matches what that one does.
-            let repeated = |one: &OrderSeq| replaced.iter().any(|standing| standing.seq == *one);
-            seqs.iter_mut().filter(|one| repeated(one)).for_each(|one| *one = seq);
-            seqs.push(seq);
-        }
-        let mut plan = foresee::foresee(self.agent, &then, &seqs);
-        let nothing = plan.per_order.iter().zip(&orders).filter(|(matches, _)| **matches == 0);
-        plan.warnings = shortened(nothing.map(|(_, order)| matches_nothing(order)).collect());
+        let new = self.parse(orders.clone(), owner, &Arc::default())?;
+        let added = then.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+        let mut plan = foresee::foresee(self.agent, &then, &added.seqs);
+        let matched: BTreeSet<OrderSeq> = added
+            .seqs
+            .iter()
+            .zip(&plan.per_order)
+            .filter(|(_, sum)| **sum > 0)
+            .map(|(seq, _)| *seq)
+            .collect();
+        plan.unmatched = indices(&added.seqs, |seq| !matched.contains(seq) && !added.replacing.contains(seq));
+        let nothing = chosen(&orders, &plan.unmatched);
+        plan.warnings = unmatched_named(nothing.iter().map(|order| matches_nothing(order)));
         if self.agent.runtime.suspends_to_rejit() && plan.to_request + plan.to_revert > 0 {
             plan.warnings.push("this runtime stops the program while it takes a request".into());
         }
@@ -361,6 +369,15 @@ impl Worker {
             self.pace_ns = (begun.elapsed().as_nanos() / applied.asked as u128) as u64;
         }
     }
+}
+
+/// Indices of those that are so.
+fn indices(seqs: &[OrderSeq], are: impl Fn(&OrderSeq) -> bool) -> Vec<u32> {
+    seqs.iter().enumerate().filter(|(_, seq)| are(seq)).map(|(index, _)| index as u32).collect()
+}
+
+fn chosen<'a>(orders: &'a [Order], indices: &[u32]) -> Vec<&'a Order> {
+    indices.iter().filter_map(|index| orders.get(*index as usize)).collect()
 }
 
 /// The sentence about an order that matches nothing.
@@ -388,9 +405,4 @@ fn summary(lines: &[String]) -> String {
 /// How long a copy takes before any turn told, nanoseconds (measured: `docs/benchmarks.md`).
 pub(super) fn usual_pace_ns(suspends: bool) -> u64 {
     if suspends { 12_000 } else { 3_000 }
-}
-
-/// Whether an order is for less than everything everywhere.
-pub(super) fn is_scoped(standing: &Standing) -> bool {
-    standing.order.domain.is_some()
 }

@@ -45,7 +45,8 @@ impl Session {
                 return self.turn(id, wish, take);
             }
             Command::Undo { take } => return self.turn(id, Wish::Undo, take),
-            Command::Plan { orders } => return self.plan(id, orders),
+            Command::TakeBack { change, take } => return self.turn(id, Wish::TakeBack(change), take),
+            Command::Plan { orders, stand } => return self.plan(id, orders, stand),
             Command::Orders => return self.list_orders(id),
             Command::Cancel { request } => {
                 self.turns.cancel(request);
@@ -70,20 +71,24 @@ impl Session {
                 Reply::Done
             }
             Command::Ping => Reply::Done,
+            Command::LetGo => return self.let_go(id),
         };
         self.outbox.put(reply_frame(id, reply))
     }
 
     /// Why a command is not looked at, if so.
-    fn refuses(&self, command: &Command) -> Option<Refusal> {
-        if self.restricted {
+    fn refuses(&mut self, command: &Command) -> Option<Refusal> {
+        if !self.has_place() {
             return Some(Refusal::AgentOff(format!(
                 "this agent serves {MAX_SESSIONS} controllers already; only hello, status and all off are left for more"
             )));
         }
         let turns = matches!(
             command,
-            Command::RequestReJit { .. } | Command::RequestRevert { .. } | Command::Undo { .. }
+            Command::RequestReJit { .. }
+                | Command::RequestRevert { .. }
+                | Command::Undo { .. }
+                | Command::TakeBack { .. }
         );
         (turns && crate::guard::killed()).then(|| {
             Refusal::AgentOff(
@@ -132,9 +137,20 @@ impl Session {
                 agent.worker_busy_for().as_secs()
             ));
         }
-        if kept + held > 0 {
+        let passengers = book.passengers.count();
+        if passengers > 0 {
+            remains.push(format!(
+                "{passengers} undialled method{} recompiled, because dialled ones were inlined there; {} original code \
+                 comes back with the dials turned off",
+                if passengers == 1 { " is" } else { "s are" },
+                if passengers == 1 { "its" } else { "their" },
+            ));
+        }
+        if compilations > 0 {
             remains.push(
-                "callers compiled while a dial stands keep their call to it instead of inlining".into(),
+                "callers that were compiled for the first time while a dial was on keep their call instead of inlining \
+                 it"
+                .into(),
             );
         }
         AgentStatus {

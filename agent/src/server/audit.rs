@@ -5,14 +5,23 @@ use crate::sync::lock;
 use redial_protocol::limits::AUDIT_ENTRIES;
 use redial_protocol::message::AuditEntry;
 use redial_protocol::order::Order;
+use redial_protocol::process;
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An entry of now.
 pub fn entry(user: &str, program: &str, order: String) -> AuditEntry {
     let t_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     AuditEntry { t_unix_ms, user: user.into(), program: program.into(), order }
+}
+
+/// The user this process runs as, as peers are told apart.
+fn own_user() -> &'static str {
+    static OWN: OnceLock<String> = OnceLock::new();
+    OWN.get_or_init(|| {
+        process::owner_of(std::process::id()).map_or_else(|_| "unknown".to_owned(), |owner| owner.word())
+    })
 }
 
 /// The ring.
@@ -32,8 +41,11 @@ impl Audit {
         self.put(entry(user, program, order));
     }
 
-    /// Puts an entry in.
-    pub fn put(&self, entry: AuditEntry) {
+    /// Puts an entry in. What was done without a connection (by the launcher, by the runtime) is of this process's user.
+    pub fn put(&self, mut entry: AuditEntry) {
+        if entry.user.is_empty() {
+            entry.user = own_user().to_owned();
+        }
         let mut entries = lock(&self.entries);
         if entries.len() >= AUDIT_ENTRIES {
             entries.pop_front();
@@ -44,5 +56,23 @@ impl Audit {
     /// The entries, oldest first.
     pub fn entries(&self) -> Vec<AuditEntry> {
         lock(&self.entries).iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_entry_is_without_a_user() {
+        let audit = Audit::default();
+        audit.note_text("", "redial run", "A.B = count".into());
+        audit.note_text("1000", "redial attach", "the agent was loaded".into());
+        let told = audit.entries().into_iter().map(|entry| (entry.user, entry.program));
+        let own = process::owner_of(std::process::id()).expect("this process has one").word();
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [(own, "redial run".to_owned()), ("1000".to_owned(), "redial attach".to_owned())]
+        );
     }
 }

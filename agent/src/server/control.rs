@@ -1,5 +1,5 @@
 //! Control: at most one controller changes dials at a time. A session has it while turns of its are on their way, one
-//! with held dials until it ends or gives it back.
+//! with held dials until it ends or gives it back. Who has it for turns alone is *passing*: others wait for that.
 #![forbid(unsafe_code)]
 
 use crate::planner::SessionId;
@@ -21,6 +21,17 @@ pub struct Claim {
     pub who: Holder,
     /// Take it from whoever has it.
     pub take: bool,
+    /// Its dials will be held, and control kept for them.
+    pub stays: bool,
+}
+
+/// Control that another has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The other.
+    pub by: Holder,
+    /// It gives control back once its turns have ended.
+    pub passing: bool,
 }
 
 /// Who has control.
@@ -49,6 +60,14 @@ struct Held {
     turns: u32,
     /// It stays when they have ended.
     keeps: bool,
+    /// One of them is for held dials.
+    stays: bool,
+}
+
+impl Held {
+    fn is_passing(&self) -> bool {
+        !self.keeps && !self.stays
+    }
 }
 
 /// Control for one turn; given back when dropped, unless it is kept.
@@ -77,21 +96,22 @@ impl Control {
     /// Takes control for a turn.
     ///
     /// # Errors
-    /// The present holder, when it is another and the claim does not take control away.
-    pub fn acquire(&'static self, claim: &Claim) -> Result<Lease, Holder> {
+    /// Who has it, when it is another and the claim does not take control away.
+    pub fn acquire(&'static self, claim: &Claim) -> Result<Lease, Taken> {
         let mut inner = lock(&self.inner);
         if let Some(held) = &mut inner.holder {
             if held.session == claim.session {
                 held.turns += 1;
+                held.stays |= claim.stays;
                 return Ok(Lease { control: self, term: held.term, keeps: false });
             }
             if !claim.take {
-                return Err(held.who.clone());
+                return Err(Taken { by: held.who.clone(), passing: held.is_passing() });
             }
         }
         let term = inner.changes + 1;
-        let (session, who) = (claim.session, claim.who.clone());
-        self.change(&mut inner, Some(Held { session, who, term, turns: 1, keeps: false }));
+        let Claim { session, who, stays, .. } = claim.clone();
+        self.change(&mut inner, Some(Held { session, who, term, turns: 1, keeps: false, stays }));
         Ok(Lease { control: self, term, keeps: false })
     }
 
@@ -126,6 +146,11 @@ impl Control {
         lock(&self.inner).holder.as_ref().map(|held| held.who.clone())
     }
 
+    /// Who has it for longer than turns that are on their way.
+    pub fn lasting_holder(&self) -> Option<Holder> {
+        lock(&self.inner).holder.as_ref().filter(|held| !held.is_passing()).map(|held| held.who.clone())
+    }
+
     /// Number of changes so far, so that sessions can tell whether to report some.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
@@ -153,16 +178,20 @@ mod tests {
     }
 
     fn claim(session: u64, take: bool) -> Claim {
-        Claim { session: SessionId(session), who: who(session as u32), take }
+        Claim { session: SessionId(session), who: who(session as u32), take, stays: false }
+    }
+
+    fn taken(by: u32, passing: bool) -> Taken {
+        Taken { by: who(by), passing }
     }
 
     #[test]
     fn one_holds_the_other_is_told_until_it_takes() {
         let control = control();
         let mut first = control.acquire(&claim(1, false)).expect("free");
-        assert_eq!(control.acquire(&claim(2, false)).expect_err("held"), who(1));
+        assert_eq!(control.acquire(&claim(2, false)).expect_err("held"), taken(1, true));
         let second = control.acquire(&claim(2, true)).expect("taken");
-        assert_eq!(control.acquire(&claim(1, false)).expect_err("taken"), who(2));
+        assert_eq!(control.acquire(&claim(1, false)).expect_err("taken"), taken(2, true));
         first.keeps = true;
         drop(first);
         assert_eq!(control.holder(), Some(who(2)), "what was taken is not kept");
@@ -202,6 +231,27 @@ mod tests {
         assert_eq!(control.holder(), Some(who(1)));
         control.settle(|_| false);
         assert_eq!(control.holder(), None);
+    }
+
+    #[test]
+    fn whose_dials_are_held_is_not_passing() {
+        let control = control();
+        let holding = Claim { stays: true, ..claim(1, false) };
+        let kept = control.acquire(&claim(1, false)).expect("free");
+        assert_eq!(control.lasting_holder(), None);
+        let mut held = control.acquire(&holding).expect("its own");
+        assert_eq!(
+            control.acquire(&claim(2, false)).expect_err("held"),
+            taken(1, false),
+            "from its start on"
+        );
+        held.keeps = true;
+        drop((kept, held));
+        assert_eq!(control.acquire(&claim(2, false)).expect_err("held"), taken(1, false));
+        assert_eq!(control.lasting_holder(), Some(who(1)));
+        control.release(SessionId(1));
+        drop(control.acquire(&holding).expect("free"));
+        assert_eq!(control.holder(), None, "a turn that failed holds nothing");
     }
 
     #[test]

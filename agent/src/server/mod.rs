@@ -26,8 +26,10 @@ use std::time::{Duration, Instant};
 const GOODBYE_WAIT: Duration = Duration::from_millis(200);
 /// The same when the launcher asked for a report.
 const REPORT_WAIT: Duration = Duration::from_secs(2);
-/// Sessions beyond the limit that may still look and turn everything off.
-const SPARE_SESSIONS: usize = 4;
+/// Sessions beyond the limit: they may look, turn everything off, and wait for a place.
+const SPARE_SESSIONS: usize = 48;
+/// Longest wait of such a session for a place. Commands are over in milliseconds; windows stay.
+const PLACE_WAIT: Duration = Duration::from_secs(2);
 /// Pause after a failed accept (out of descriptors), so that the listener does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -41,7 +43,35 @@ pub struct Server {
     listener: OnceLock<Listener>,
     sessions: AtomicUsize,
     next_session: AtomicU64,
+    places: Places,
     farewell: Farewell,
+}
+
+/// The places of sessions that may do everything, [`MAX_SESSIONS`] of them.
+#[derive(Default)]
+struct Places {
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Places {
+    /// Takes a place, waiting at most so long for one; whether there was one.
+    fn take(&self, longest: Duration) -> bool {
+        let (mut taken, _) = self
+            .freed
+            .wait_timeout_while(lock(&self.taken), longest, |taken| *taken >= MAX_SESSIONS)
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let free = *taken < MAX_SESSIONS;
+        *taken += usize::from(free);
+        free
+    }
+
+    /// Gives a place back.
+    fn give_back(&self) {
+        let mut taken = lock(&self.taken);
+        *taken = taken.saturating_sub(1);
+        self.freed.notify_one();
+    }
 }
 
 /// Subscribers that still have to be told the last numbers.
@@ -117,9 +147,7 @@ pub fn listen(agent: &'static Agent) {
                 }
                 let id = agent.server.next_session.fetch_add(1, Ordering::Relaxed) + 1;
                 let started = crate::platform::spawn("redial-session", move || {
-                    crate::guard::guard_always((), || {
-                        session::serve(agent, id, connection, before >= MAX_SESSIONS)
-                    });
+                    crate::guard::guard_always((), || session::serve(agent, id, connection));
                     agent.server.sessions.fetch_sub(1, Ordering::AcqRel);
                 });
                 if !started {

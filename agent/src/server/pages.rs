@@ -73,6 +73,9 @@ fn read_batch(agent: &Agent, module: &Module, pattern: &Pattern, skip: u64, room
                 page.add(found.type_token, found.token, &display, || {
                     names.display_type(import, found.type_token, found.type_name)
                 });
+                if let Some(reason) = found.without_body(module) {
+                    page.columns.mark_bodyless(reason);
+                }
                 if page.is_full() {
                     batch.pages.push(page.take(module.key));
                 }

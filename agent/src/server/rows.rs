@@ -87,7 +87,7 @@ fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
             Some(_) => sums.next().unwrap_or(counted.start).saturating_sub(counted.start),
             None => counted.last,
         };
-        row.domain = agent.modules.domain_of(&agent.info, &what.module);
+        row.domain = agent.modules.domain_of(&what.module);
         row
     });
     Page { rows: rows.collect(), told }

@@ -5,9 +5,10 @@
 use super::outbox::{Next, Outbox};
 use super::subscription::Stop;
 use super::turns::Turns;
-use super::{answer, audit};
+use super::{PLACE_WAIT, answer, audit};
 use crate::agent::Agent;
 use crate::planner::SessionId;
+use crate::rejit::AllOff;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
@@ -38,8 +39,8 @@ pub struct Session {
     pub(super) watching: Option<Arc<Stop>>,
     /// Whether it has set held dials.
     pub(super) holds: bool,
-    /// Whether it came when the agent was full: it may look and stop, within a short time.
-    pub(super) restricted: bool,
+    /// Whether it has no place, as the agent was full when it came: it may look and stop, within a short time.
+    restricted: bool,
     begun: Instant,
     closer: Closer,
     peer: Peer,
@@ -52,13 +53,16 @@ impl Drop for Session {
         // First: nobody waits for room in it any more.
         self.outbox.close();
         self.unsubscribe();
+        if !self.restricted {
+            self.agent.server.places.give_back();
+        }
         answer::forget(self.agent, self.id);
         self.closer.close();
     }
 }
 
-/// Serves a connection until it ends; a `restricted` one only what is frozen.
-pub fn serve(agent: &'static Agent, id: u64, connection: Connection, restricted: bool) {
+/// Serves a connection until it ends; as long as the agent is full only what is frozen.
+pub fn serve(agent: &'static Agent, id: u64, connection: Connection) {
     let peer = connection.peer().clone();
     let (read, write, closer) = connection.split();
     let outbox = Arc::new(Outbox::default());
@@ -75,7 +79,7 @@ pub fn serve(agent: &'static Agent, id: u64, connection: Connection, restricted:
         turns: Arc::default(),
         watching: None,
         holds: false,
-        restricted,
+        restricted: !agent.server.places.take(Duration::ZERO),
         begun: Instant::now(),
         closer,
         peer,
@@ -180,6 +184,12 @@ impl Session {
         }
     }
 
+    /// Whether it may do more than look and stop, after waiting a moment for a place.
+    pub(super) fn has_place(&mut self) -> bool {
+        self.restricted = self.restricted && !self.agent.server.places.take(PLACE_WAIT);
+        !self.restricted
+    }
+
     fn bad_frame(&mut self) -> bool {
         self.bad_frames += 1;
         self.bad_frames < MAX_BAD_FRAMES
@@ -192,11 +202,12 @@ impl Session {
     fn all_off(&mut self) -> bool {
         let what = audit::entry(self.user(), &self.who().program, "all off".into());
         self.agent.server.audit.put(what.clone());
-        let (reverted, remaining) = self.agent.all_off(what, ALL_OFF_WAIT).unwrap_or_else(|| {
+        let done = self.agent.all_off(what, ALL_OFF_WAIT).unwrap_or_else(|| {
             let (_, kept, held) = self.agent.ledger.book().totals();
-            (0, kept + held)
+            AllOff { remaining: kept + held, ..AllOff::default() }
         });
-        self.send_packet(&FromAgent::AllOffDone { reverted, remaining })
+        let AllOff { reverted, remaining, change } = done;
+        self.send_packet(&FromAgent::AllOffDone { reverted, remaining, change })
     }
 
     pub(super) fn unsubscribe(&mut self) {
@@ -238,7 +249,8 @@ impl Session {
             runtime_kind: if agent.runtime.framework { RuntimeKind::Framework } else { RuntimeKind::CoreClr },
             runtime_version: agent.runtime.version.clone(),
             levels: Level::ALL.into_iter().filter(|level| *level <= agent.max_level()).collect(),
-            holder: agent.server.control.holder(),
+            // Nobody has to mind who is about to give it back.
+            holder: agent.server.control.lasting_holder(),
             live,
             kept,
             held,

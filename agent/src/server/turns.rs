@@ -4,6 +4,7 @@
 
 use super::control::Claim;
 use super::session::Session;
+use crate::planner::Owner;
 use crate::rejit::{Answer, Job, Progress, Turn, TurnResult, Wish};
 use crate::sync::lock;
 use redial_protocol::level::Level;
@@ -97,11 +98,11 @@ impl Session {
     pub(super) fn turn(&mut self, id: u32, change: Wish, take: bool) -> bool {
         let (orders, held) = match &change {
             Wish::Add { orders, stand, .. } => (orders.as_slice(), *stand == Stand::Held),
-            Wish::Undo => (&[][..], false),
+            Wish::Undo | Wish::TakeBack(_) => (&[][..], false),
         };
         let checked = match &change {
             Wish::Add { orders, stand, .. } => check(orders).and_then(|()| check_time(*stand)),
-            Wish::Undo => Ok(()),
+            Wish::Undo | Wish::TakeBack(_) => Ok(()),
         };
         let begun = checked.and_then(|()| self.begin(id, orders, 0));
         let (number, cancelled) = match begun {
@@ -117,7 +118,7 @@ impl Session {
         };
         self.agent.inbox.put(Job::Turn(Turn {
             change,
-            claim: Claim { session: self.id, who: self.who(), take },
+            claim: Claim { session: self.id, who: self.who(), take, stays: held },
             user: self.user().to_owned(),
             progress: Progress::new(cancelled, Box::new(tell)),
             answer: self.answer(id, number),
@@ -126,9 +127,13 @@ impl Session {
     }
 
     /// Has the ReJIT thread plan. False ends the session.
-    pub(super) fn plan(&self, id: u32, orders: Vec<Order>) -> bool {
-        match check(&orders).and_then(|()| self.begin(id, &orders, LOOK_WEIGHT)) {
-            Ok((number, _)) => self.agent.inbox.put(Job::Plan(orders, self.answer(id, number))),
+    pub(super) fn plan(&self, id: u32, orders: Vec<Order>, stand: Stand) -> bool {
+        let checked = check(&orders).and_then(|()| check_time(stand));
+        match checked.and_then(|()| self.begin(id, &orders, LOOK_WEIGHT)) {
+            Ok((number, _)) => {
+                let owner = Owner::of(stand, self.id, Instant::now());
+                self.agent.inbox.put(Job::Plan(orders, owner, self.answer(id, number)));
+            }
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }
         true
@@ -138,6 +143,19 @@ impl Session {
     pub(super) fn list_orders(&self, id: u32) -> bool {
         match self.begin(id, &[], LOOK_WEIGHT) {
             Ok((number, _)) => self.agent.inbox.put(Job::ListOrders(self.answer(id, number))),
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
+        }
+        true
+    }
+
+    /// Has the ReJIT thread end what this session holds. False ends the session.
+    pub(super) fn let_go(&mut self, id: u32) -> bool {
+        match self.begin(id, &[], 0) {
+            Ok((number, _)) => {
+                // Its silence is no danger any more.
+                self.holds = false;
+                self.agent.inbox.put(Job::LetGo(self.id, self.answer(id, number)));
+            }
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }
         true

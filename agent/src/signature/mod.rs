@@ -28,7 +28,8 @@ pub use parse::{
     parse_field, parse_locals, parse_method, parse_method_spec, parse_property, parse_type_spec,
 };
 pub use print::{
-    Form, append_parameters, append_type, canonical_parameters, display_parameters, print_parameters,
+    Form, Passing, append_parameters, append_type, canonical_parameters, display_parameters,
+    may_pass_by_reference, print_parameters,
 };
 pub use types::{Convention, Method, Property, Type};
 pub use write::{append_locals, call_site, write_locals, write_method, write_type, write_type_token};

@@ -2,7 +2,7 @@
 //!
 //! The rules are those of `redial_protocol::pattern`: C# keywords for the types that have one (`nint` and `nuint` for
 //! native integers), `Outer+Inner` for nested types, `List<int>` for instantiations, `ref` before what is by reference
-//! (also where C# says `in` or `out`, which metadata keeps elsewhere), `int*`, `int[]` and `int[,]` (outermost array
+//! (`in` or `out` in the display form where the parameter's own row says so: signatures do not), `int*`, `int[]` and `int[,]` (outermost array
 //! first, as in C#), `delegate*<int,void>` for pointers to methods, and `__arglist` where more arguments may follow.
 //! Custom modifiers are left out. The canonical form, which patterns are compared with, numbers generic parameters (`!0`
 //! of the type, `!!0` of the method) and has no spaces but the one after `ref`; the display form names them as declared,
@@ -24,7 +24,42 @@ pub enum Form<'a> {
         of_type: &'a [String],
         /// Names of the method's own.
         of_method: &'a [String],
+        /// Of parameters by reference, by their number from 1: how they are passed. Those that are not there are `ref`.
+        passing: &'a [(u32, Passing)],
     },
+}
+
+/// How a parameter by reference is passed, as C# says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Passing {
+    /// Read and written.
+    #[default]
+    Ref,
+    /// Only read.
+    In,
+    /// Only written.
+    Out,
+}
+
+impl Passing {
+    /// What `CorParamAttr` says (ECMA-335 II.23.1.13): `pdIn` alone, `pdOut` alone, or neither.
+    pub fn of_flags(flags: u32) -> Passing {
+        const IN: u32 = 0x1;
+        const OUT: u32 = 0x2;
+        match flags & (IN | OUT) {
+            IN => Passing::In,
+            OUT => Passing::Out,
+            _ => Passing::Ref,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Passing::Ref => "ref ",
+            Passing::In => "in ",
+            Passing::Out => "out ",
+        }
+    }
 }
 
 /// Appends `(int,!0,!!0,System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob that is
@@ -33,16 +68,23 @@ pub fn canonical_parameters(blob: &[u8], names: &impl TypeNames, out: &mut Strin
     print_or_mark(blob, Form::Canonical, names, out);
 }
 
-/// Appends `(int, T, U, System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob that is
-/// none.
+/// Appends `(int, T, out U, System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob that is
+/// none. Names and `passing` as in [`Form::Display`].
 pub fn display_parameters(
     blob: &[u8],
     names: &impl TypeNames,
     of_type: &[String],
     of_method: &[String],
+    passing: &[(u32, Passing)],
     out: &mut String,
 ) {
-    print_or_mark(blob, Form::Display { of_type, of_method }, names, out);
+    print_or_mark(blob, Form::Display { of_type, of_method, passing }, names, out);
+}
+
+/// Whether a parameter of a method's signature may be by reference: false means that none is.
+pub fn may_pass_by_reference(blob: &[u8]) -> bool {
+    const ELEMENT_TYPE_BYREF: u8 = 0x10;
+    blob.get(1..).is_some_and(|after_convention| after_convention.contains(&ELEMENT_TYPE_BYREF))
 }
 
 fn print_or_mark(blob: &[u8], form: Form<'_>, names: &impl TypeNames, out: &mut String) {
@@ -69,7 +111,12 @@ pub fn print_parameters(
 pub fn append_parameters(method: &Method, form: Form<'_>, names: &impl TypeNames, out: &mut String) {
     let printer = Printer { form, names };
     out.push('(');
-    printer.list(&method.params, out);
+    for (number, param) in (1..).zip(&method.params) {
+        if number > 1 {
+            out.push_str(printer.separator());
+        }
+        printer.parameter(number, param, out);
+    }
     if method.convention == Convention::VarArg {
         if !method.params.is_empty() {
             out.push_str(printer.separator());
@@ -104,12 +151,19 @@ impl<N: TypeNames> Printer<'_, N> {
         }
     }
 
-    fn list(&self, types: &[Type], out: &mut String) {
-        for (index, ty) in types.iter().enumerate() {
-            if index > 0 {
-                out.push_str(self.separator());
+    /// A parameter by its number from 1.
+    fn parameter(&self, number: u32, ty: &Type, out: &mut String) {
+        let mut bare = ty;
+        while let Type::Modified { inner, .. } = bare {
+            bare = inner;
+        }
+        match (bare, self.form) {
+            (Type::ByRef(inner), Form::Display { passing, .. }) => {
+                let how = passing.iter().find(|(of, _)| *of == number).map(|(_, how)| *how);
+                out.push_str(how.unwrap_or_default().word());
+                self.ty(inner, out);
             }
-            self.ty(ty, out);
+            _ => self.ty(ty, out),
         }
     }
 

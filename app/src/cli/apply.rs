@@ -7,15 +7,15 @@ use crate::link::connect;
 use crate::output::table::printable;
 use crate::output::words;
 use redial_protocol::dialset;
-use redial_protocol::limits::{MAX_ORDERS, MAX_PATTERN};
+use redial_protocol::limits::MAX_FRAME;
 use redial_protocol::order::Order;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 const PROGRAM: &str = "redial apply";
-/// The largest dial set, bytes: every order at its longest, and as much again for comments.
-const MAX_FILE: u64 = 2 * (MAX_ORDERS * MAX_PATTERN) as u64;
+/// The largest dial set, bytes: what a frame holds, and as much again for comments.
+const MAX_FILE: u64 = 2 * MAX_FRAME as u64;
 
 /// Applies a dial set.
 pub fn run(arguments: &arguments::Apply) -> Result<Exit, Failure> {

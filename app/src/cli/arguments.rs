@@ -4,6 +4,7 @@ use super::duration;
 use super::env::Means;
 use super::target::Target;
 use clap::{Args, Parser, Subcommand};
+use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
 use redial_protocol::order::{Order, Stand};
 use redial_protocol::pattern::Pattern;
@@ -111,7 +112,7 @@ pub struct Attach {
     #[arg(value_name = "PID", value_parser = Target::parse)]
     pub target: Target,
     /// Longest wait for an answer of its runtime
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = number(1, 3600))]
     pub timeout: u64,
 }
 
@@ -133,9 +134,10 @@ pub struct Methods {
     #[arg(value_name = "PID", value_parser = Target::parse)]
     pub target: Target,
     /// Only methods that match
+    #[arg(value_parser = pattern)]
     pub pattern: Option<String>,
     /// Most methods to list
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number(1, u64::MAX))]
     pub limit: u64,
     /// One JSON array
     #[arg(long)]
@@ -148,11 +150,12 @@ pub struct Dial {
     /// Process id; or 12,34, name:NAME, pool:NAME
     #[arg(value_name = "PID", value_parser = Target::parse)]
     pub target: Target,
-    /// Which methods
+    /// Which methods; PATTERN=LEVEL says both
+    #[arg(value_parser = pattern)]
     pub pattern: String,
     /// How much to see: off, count, time or trace
     #[arg(value_parser = level)]
-    pub level: Level,
+    pub level: Option<Level>,
     /// Only in AppDomains whose name begins with PREFIX, those of later included
     #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub domain: Option<String>,
@@ -168,14 +171,41 @@ pub struct Dial {
 }
 
 impl Dial {
-    /// What is asked for, as a line of a dial set would say it.
-    pub fn order(&self) -> Order {
-        Order {
-            domain: self.domain.clone(),
-            copy: self.copy,
-            all_domains: self.all_domains,
-            ..Order::new(&self.pattern, self.level)
-        }
+    /// What is asked for, as a line of a dial set would say it; else what is wrong with it.
+    pub fn order(&self) -> Result<Order, String> {
+        let pid = self.target.text();
+        let line = dialset::parse_dial_option(&self.pattern);
+        let order = match (self.level, line) {
+            (Some(level), Err(_)) => Order::new(&self.pattern, level),
+            (Some(level), Ok(line)) => {
+                return Err(format!(
+                    "the level is given twice: say `redial dial {pid} '{}' {level}`",
+                    line.pattern
+                ));
+            }
+            (None, Ok(line)) if line.domain.is_some() && self.domain.is_some() => {
+                return Err(
+                    "the domain is given twice: within the pattern's quotes and by --domain".to_owned()
+                );
+            }
+            (None, Ok(line)) if line.copy.is_some() && self.copy.is_some() => {
+                return Err("the copy is given twice: within the pattern's quotes and by --copy".to_owned());
+            }
+            (None, Ok(line)) => line,
+            (None, Err(DialProblem::NoLevel { .. })) => {
+                return Err(format!(
+                    "no level is given: say `redial dial {pid} '{}' count`, for example",
+                    self.pattern
+                ));
+            }
+            (None, Err(problem)) => return Err(problem.to_string()),
+        };
+        Ok(Order {
+            domain: self.domain.clone().or(order.domain),
+            copy: self.copy.or(order.copy),
+            all_domains: self.all_domains || order.all_domains,
+            ..order
+        })
     }
 }
 
@@ -266,7 +296,7 @@ pub struct Status {
     #[arg(value_name = "PID", value_parser = Target::parse)]
     pub target: Target,
     /// Only methods that match
-    #[arg(conflicts_with = "agent")]
+    #[arg(conflicts_with = "agent", value_parser = pattern)]
     pub pattern: Option<String>,
     /// The agent's own account: control, the orders that stand, memory, budgets, who turned what
     #[arg(long)]
@@ -283,12 +313,13 @@ pub struct Watch {
     #[arg(value_name = "PID", value_parser = Target::parse)]
     pub target: Target,
     /// Only methods that match
+    #[arg(value_parser = pattern)]
     pub pattern: Option<String>,
     /// Milliseconds between updates
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=3_600_000))]
     pub interval: u32,
     /// End after N updates
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number(1, u64::MAX))]
     pub count: Option<u64>,
     /// One JSON object a line
     #[arg(long)]
@@ -328,6 +359,19 @@ pub struct Doctor {
 fn pid(word: &str) -> Result<u32, String> {
     let number = word.parse().ok().filter(|pid| *pid > 0);
     number.ok_or_else(|| "a process id is a number from 1 on; `redial ps` lists them".to_owned())
+}
+
+/// Reads whole numbers from `least` to `most`.
+fn number(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone {
+    let to = if most == u64::MAX { "on".to_owned() } else { format!("to {most}") };
+    move |word| {
+        let number = word.parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| format!("it is a whole number from {least} {to}"))
+    }
+}
+
+fn pattern(word: &str) -> Result<String, String> {
+    if word.starts_with('-') { Err("no name begins with '-'".to_owned()) } else { Ok(word.to_owned()) }
 }
 
 fn level(word: &str) -> Result<Level, String> {

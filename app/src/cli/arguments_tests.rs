@@ -29,9 +29,9 @@ fn dial_takes_known_levels_only() {
     let Ok(Command::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else { panic!("a dial") };
     assert_eq!(
         (dial.target.only(), dial.level, dial.turn.hold, dial.turn.later, dial.turn.take),
-        (Some(42), Level::Count, true, false, true)
+        (Some(42), Some(Level::Count), true, false, true)
     );
-    for line in ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off", "dial 42 A.B"] {
+    for line in ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off"] {
         assert!(parse(line).is_err(), "{line}");
     }
 }
@@ -96,12 +96,13 @@ fn dial(line: &str) -> Result<Dial, String> {
 
 #[test]
 fn a_dial_may_be_limited_to_a_domain_or_a_copy() {
-    let limited = dial("count --domain /LM/W3SVC/1/ROOT- --all-domains").expect("a dial").order();
+    let limited =
+        dial("count --domain /LM/W3SVC/1/ROOT- --all-domains").expect("a dial").order().expect("one");
     assert_eq!(
         redial_protocol::dialset::print_order(&limited),
         "Shop.Cart.* = count domain=/LM/W3SVC/1/ROOT- all-domains"
     );
-    assert_eq!(dial("off --copy 0x7f10").expect("a dial").order().copy, Some(0x7f10));
+    assert_eq!(dial("off --copy 0x7f10").expect("a dial").order().expect("one").copy, Some(0x7f10));
     for (line, part) in [
         ("count --all-domains", "--domain"),
         ("count --domain=", "--domain"),
@@ -161,5 +162,31 @@ fn dial_sets_are_applied_saved_and_undone() {
     assert!(matches!(parse("undo 7 --take"), Ok(Command::Undo(undo)) if undo.take));
     for line in ["apply 7", "save 7 --force", "undo", "undo 7 2", "apply 7 a b"] {
         assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn pattern_and_level_may_be_one_word() {
+    let order = |words: &[&str]| {
+        let words = ["redial", "dial", "42"].iter().chain(words);
+        match Arguments::try_parse_from(words).map(|all| all.command) {
+            Ok(Some(Command::Dial(dial))) => {
+                dial.order().map(|order| redial_protocol::dialset::print_order(&order))
+            }
+            other => panic!("not a dial: {other:?}"),
+        }
+    };
+    assert_eq!(order(&["Shop.Cart.*=count"]), Ok("Shop.Cart.* = count".to_owned()));
+    assert_eq!(order(&["A.B = off domain=X"]), Ok("A.B = off domain=X".to_owned()));
+    assert_eq!(order(&["A.B=off", "--domain", "X"]), Ok("A.B = off domain=X".to_owned()));
+    assert_eq!(order(&["A.a=b", "off"]), Ok("A.a=b = off".to_owned()), "what follows is no level");
+    for (words, part) in [
+        (&["A.B"][..], "no level is given: say `redial dial 42 'A.B' count`"),
+        (&["A.B=loud"], "'loud' is no level"),
+        (&["A.B=count", "off"], "given twice: say `redial dial 42 'A.B' off`"),
+        (&["A.B=count domain=X", "--domain", "Y"], "the domain is given twice"),
+        (&["A.B=count copy=0x1", "--copy", "0x2"], "the copy is given twice"),
+    ] {
+        assert!(order(words).as_ref().is_err_and(|why| why.contains(part)), "{words:?}: {:?}", order(words));
     }
 }

@@ -7,13 +7,15 @@ use crate::output::table::printable;
 
 /// Turns dials.
 pub fn run(arguments: &arguments::Dial) -> Result<Exit, Failure> {
-    arguments::check_pattern(&arguments.pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    let usage = |why: String| Failure::new(Exit::Usage, why);
+    let order = arguments.order().map_err(usage)?;
+    arguments::check_pattern(&order.pattern).map_err(usage)?;
     turn::run(&Wanted {
         target: &arguments.target,
         program: "redial dial",
-        orders: vec![arguments.order()],
+        name: format!("'{}'", printable(&order.pattern)),
+        orders: vec![order],
         lines: vec![],
-        name: format!("'{}'", printable(&arguments.pattern)),
         options: &arguments.turn,
     })
 }

@@ -1,5 +1,7 @@
 //! `redial methods`: the methods of a process, each as the pattern that names exactly it.
 
+mod copies;
+
 use super::{arguments, modules, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
@@ -7,6 +9,7 @@ use crate::link::error::{LinkError, nothing_matched};
 use crate::link::session::Page;
 use crate::output::json::MethodJson;
 use crate::output::{Out, words};
+use copies::Copies;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::{Command, Reply};
@@ -31,13 +34,14 @@ fn one(pid: u32, arguments: &arguments::Methods, out: &mut Out) -> Result<Exit, 
     })?;
     let Reply::Methods { matched, suggestions } = reply else { return Err(session.wrong_reply().into()) };
     // After the methods, so that the modules of all of them are known.
-    let (_, modules) = modules::ask(&mut session)?;
+    let (domains, modules) = modules::ask(&mut session)?;
     let names = Names::new(&modules);
     let broken = || LinkError::Garbled { pid, why: "a page of methods is torn".to_owned() };
     let shown = if arguments.json {
         print_json(out, pid, &pages, &names)?
     } else {
-        print_lines(out, pid, &pages, &names)?
+        let copies = Copies::of(&pages, &domains, &modules);
+        print_lines(out, pid, &pages, &names, &copies)?
     };
     out.flush()?;
     let sent: u64 = pages.iter().map(|page| page.token.len() as u64).sum();
@@ -71,15 +75,26 @@ impl<'a> Names<'a> {
     }
 }
 
-fn print_lines(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
+fn print_lines(
+    out: &mut Out,
+    pid: u32,
+    pages: &[MethodPage],
+    names: &Names<'_>,
+    copies: &Copies,
+) -> Result<u64, Failure> {
     let (mut shown, mut pointers) = (0, false);
-    for_each(pid, pages, names, |method| {
+    for_each(pid, pages, names, |module, method| {
         shown += 1;
         pointers |= has_pointer(method.signature);
         let signature = words::plain_parameters(method.signature);
         let name = format!("{}!{}{signature}", method.module, method.method);
-        out.line(&format!("{}  {}", method.token, crate::output::table::printable(&name)))
+        let copy = copies.cells(module);
+        out.line(&format!("{}  {copy}{}", method.token, crate::output::table::printable(&name)))
     })?;
+    if let Some(explained) = copies.explained() {
+        out.flush()?;
+        out.remark(explained);
+    }
     if pointers {
         out.flush()?;
         out.remark(r"in a pattern '*' alone stands for anything; a pointer's star is '\*' there");
@@ -95,7 +110,7 @@ fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) 
     // One array, written as it goes: a million methods need no second copy in memory.
     let mut shown = 0;
     out.text("[")?;
-    for_each(pid, pages, names, |method| {
+    for_each(pid, pages, names, |_, method| {
         out.text(if shown == 0 { "" } else { ",\n" })?;
         shown += 1;
         let text = serde_json::to_string(&method)
@@ -110,12 +125,18 @@ fn for_each(
     pid: u32,
     pages: &[MethodPage],
     names: &Names<'_>,
-    mut each: impl FnMut(MethodJson<'_>) -> Result<(), Failure>,
+    mut each: impl FnMut(ModuleKey, MethodJson<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     for page in pages {
         for index in 0..page.token.len() {
-            let Some(method) = MethodJson::of(pid, page, index, |key| names.of(key)) else { break };
-            each(method)?;
+            let mut module = None;
+            let name_of = |key| {
+                module = Some(key);
+                names.of(key)
+            };
+            let Some(method) = MethodJson::of(pid, page, index, name_of) else { break };
+            let Some(module) = module else { break };
+            each(module, method)?;
         }
     }
     Ok(())
@@ -165,7 +186,7 @@ mod tests {
         let mut page = page();
         page.signature = Default::default();
         let mut seen = 0;
-        for_each(9, &[page], &Names::new(&[]), |_| {
+        for_each(9, &[page], &Names::new(&[]), |_, _| {
             seen += 1;
             Ok(())
         })

@@ -22,19 +22,21 @@ mod status;
 mod target;
 mod turn;
 mod undo;
+mod usage;
 mod watch;
 mod whole_file;
 
-use crate::exit::{Exit, Failure, RUN_FAILED};
+use crate::exit::{Exit, Failure};
 use crate::output;
-use arguments::{Arguments, Command};
-use clap::Parser;
+use arguments::Command;
+use std::ffi::OsString;
 
 /// Runs the program with its arguments; the exit code.
 pub fn main() -> i32 {
-    let arguments = match Arguments::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match usage::parse(&words) {
         Ok(arguments) => arguments,
-        Err(error) => return wrong_usage(&error),
+        Err(error) => return usage::explain(&error, &words),
     };
     let Some(command) = arguments.command else {
         return crate::desktop::open(arguments.pid, arguments.dialled);
@@ -69,14 +71,4 @@ fn code(outcome: Result<Exit, Failure>) -> i32 {
             failure.exit().code()
         }
     }
-}
-
-/// Prints what clap has to say: help and versions are no errors; `run` keeps the codes below 125 for its child.
-fn wrong_usage(error: &clap::Error) -> i32 {
-    let _ = error.print();
-    if !error.use_stderr() {
-        return Exit::Done.code();
-    }
-    let is_run = std::env::args_os().nth(1).is_some_and(|command| command == "run");
-    if is_run { RUN_FAILED } else { Exit::Usage.code() }
 }

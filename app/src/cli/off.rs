@@ -3,6 +3,7 @@
 use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
+use crate::link::session::AllOff;
 use crate::output::json::OffJson;
 use crate::output::{Out, words};
 
@@ -13,7 +14,7 @@ pub fn run(arguments: &arguments::Off) -> Result<Exit, Failure> {
 
 fn one(pid: u32, json: bool, out: &mut Out) -> Result<Exit, Failure> {
     let mut session = connect::open(pid, "redial off")?;
-    let (reverted, remaining) = session.all_off()?;
+    let AllOff { reverted, remaining, .. } = session.all_off()?;
     if json {
         out.json(&OffJson { pid, reverted, remaining })?;
     } else {

@@ -4,6 +4,7 @@
 mod explain;
 mod fleet;
 mod hold;
+mod meant;
 mod wait;
 
 use super::target::Target;
@@ -101,10 +102,12 @@ impl Wanted<'_> {
         }
         out.flush()?;
         drop(out);
-        let Turned { exit, session, interrupted, .. } = turned;
-        if !interrupted && self.options.hold && exit != Exit::Failed {
-            hold::hold(session, self, &|text| sentence(text))?;
-            return Ok(exit);
+        let Turned { exit, mut session, interrupted, .. } = turned;
+        if self.options.hold && (interrupted || exit != Exit::Failed) {
+            if !interrupted {
+                hold::hold(&mut session, self, &|text| sentence(text))?;
+            }
+            return hold::let_go(&mut session, self.options.json, exit);
         }
         release(session)?;
         Ok(exit)
@@ -116,8 +119,9 @@ impl Wanted<'_> {
         interrupts.deliver_to(session.interrupter());
         let waited =
             wait(&mut session, self.command(later)).map_err(|error| self.explain(&mut session, error))?;
-        let Reply::Dialled(report) = waited.reply else { return Err(session.wrong_reply().into()) };
-        let exit = outcome(report.accepted, &report.refused_by_reason, later);
+        let Reply::Dialled(mut report) = waited.reply else { return Err(session.wrong_reply().into()) };
+        self.say_what_was_meant(&mut session, &report.unmatched, &mut report.warnings);
+        let exit = outcome(&Sums::of(&report), later);
         if self.options.json {
             out.json(&DialledJson::new(pid, &report))?;
         } else {
@@ -155,7 +159,8 @@ impl Wanted<'_> {
         let mut session = connect::open(pid, self.program)?;
         interrupts.deliver_to(session.interrupter());
         let session = &mut session;
-        let plan = match session.ask(Command::Plan { orders: self.orders.clone() }, &mut |_| {}) {
+        let asked = Command::Plan { orders: self.orders.clone(), stand: self.options.stand() };
+        let mut plan = match session.ask(asked, &mut |_| {}) {
             Ok(Reply::Plan(plan)) => plan,
             Ok(_) => return Err(session.wrong_reply().into()),
             Err(LinkError::Interrupted) => {
@@ -163,6 +168,9 @@ impl Wanted<'_> {
             }
             Err(error) => return Err(self.explain(session, error)),
         };
+        if !self.matches_nothing(&plan) {
+            self.say_what_was_meant(session, &plan.unmatched, &mut plan.warnings);
+        }
         let orders: Vec<String> = self.orders.iter().map(print_order).collect();
         if self.options.json {
             let lines = self.lines.iter().copied().map(Some).chain(std::iter::repeat(None));
@@ -176,8 +184,13 @@ impl Wanted<'_> {
             }
         }
         out.flush()?;
-        let suggestions = if plan.matched == 0 { self.suggestions(session) } else { vec![] };
-        let verdict = self.verdict(&plan, session.facts().holder.clone(), suggestions);
+        let holder = session.facts().holder.clone();
+        let nothing = self.matches_nothing(&plan) && (holder.is_none() || self.options.take);
+        let suggestions = match self.orders.first() {
+            Some(order) if nothing => meant::suggestions(session, order),
+            _ => vec![],
+        };
+        let verdict = self.verdict(&plan, holder, suggestions);
         verdict.map_err(|refusal| self.explain(session, LinkError::Refused(refusal)))
     }
 
@@ -191,11 +204,15 @@ impl Wanted<'_> {
         if let Some(holder) = holder.filter(|_| !self.options.take) {
             return Err(Refusal::ControlHeld(holder));
         }
-        if plan.matched == 0 && !self.options.later {
+        if self.matches_nothing(plan) {
             return Err(Refusal::NothingMatched { suggestions });
         }
-        let accepted = plan.to_request + plan.to_revert + plan.unchanged;
-        Ok(outcome(accepted, &plan.refused_by_reason, self.options.later))
+        Ok(outcome(&Sums::planned(plan), self.options.later))
+    }
+
+    /// Whether none of the orders would be set.
+    fn matches_nothing(&self, plan: &PlanReport) -> bool {
+        !self.options.later && plan.unmatched.len() == self.orders.len()
     }
 
     fn numbered(&self, at: usize, order: String) -> String {
@@ -253,14 +270,47 @@ pub fn release(mut session: Session) -> Result<(), LinkError> {
     }
 }
 
-/// What a turn amounts to. Copies without a body are nobody's fault, but a dial that turned nothing failed.
-pub fn outcome(accepted: u64, refused_by_reason: &[(Reason, u64)], later: bool) -> Exit {
-    let refused = refused_by_reason.iter().any(|(_, number)| *number > 0);
-    match (accepted, refused) {
-        (0, false) if later => Exit::Done,
-        (0, _) => Exit::Failed,
-        (_, false) => Exit::Done,
-        (_, true) => Exit::Partly,
+/// What a turn did, in numbers, or would do.
+pub struct Sums {
+    matched: u64,
+    accepted: u64,
+    refused: u64,
+    /// Orders that were not set.
+    unmatched: usize,
+}
+
+impl Sums {
+    /// What it did.
+    pub fn of(report: &DialReport) -> Sums {
+        let refused = sum(&report.refused_by_reason);
+        Sums {
+            matched: report.matched,
+            accepted: report.accepted,
+            refused,
+            unmatched: report.unmatched.len(),
+        }
+    }
+
+    fn planned(plan: &PlanReport) -> Sums {
+        let accepted = plan.to_request + plan.to_revert + plan.unchanged;
+        let refused = sum(&plan.refused_by_reason);
+        Sums { matched: plan.matched, accepted, refused, unmatched: plan.unmatched.len() }
+    }
+}
+
+fn sum(by_reason: &[(Reason, u64)]) -> u64 {
+    by_reason.iter().map(|(_, number)| number).sum()
+}
+
+/// What a turn amounts to; with `later` all orders were set. Copies without a body are nobody's fault, but a dial that
+/// turned nothing failed, unless there was nothing to turn: then it took the place of an order that stood.
+pub fn outcome(sums: &Sums, later: bool) -> Exit {
+    let all = sums.refused == 0 && (later || sums.unmatched == 0);
+    match sums.accepted {
+        0 if sums.refused > 0 => Exit::Failed,
+        0 if !later && sums.matched > 0 => Exit::Failed,
+        _ if all => Exit::Done,
+        _ => Exit::Partly,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `redial undo`: takes the last change of the orders back, whoever made it.
 
-use super::turn::{catch_interrupts, outcome, release, wait};
+use super::turn::{Sums, catch_interrupts, outcome, release, wait};
 use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
@@ -39,7 +39,7 @@ fn one(
     }
     release(session)?;
     // The orders are as they were, even where none of them matches anything.
-    Ok(outcome(report.accepted, &report.refused_by_reason, true))
+    Ok(outcome(&Sums::of(&report), true))
 }
 
 fn undone(what: &AuditEntry) -> String {

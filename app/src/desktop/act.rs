@@ -69,11 +69,17 @@ impl App {
             Command::Select(process) => self.select(process),
             Command::FindProcess(text) => self.find_process(&text),
             Command::AllProcesses(all) => self.model.processes.set_show_all(all),
+            Command::Attach => {
+                if let Some(id) = self.model.current {
+                    self.workers.attach(id);
+                }
+            }
             Command::Reconnect => self.reconnect(),
             Command::Disconnect => self.disconnect(),
             Command::Launch => self.launch = true,
             Command::StartLaunch => match views::launch::plan(&self.settings.launch) {
                 Ok(plan) => {
+                    self.settings.launched();
                     self.start(plan);
                     self.asked = self.launching;
                 }

@@ -37,8 +37,12 @@ fn row(connection: &Connection, method: MethodIx) -> [String; 6] {
         rate = row.rate.map(|rate| format!("{rate:.1}")).unwrap_or_default();
         note = row.note.as_deref().unwrap_or_default().to_owned();
     }
-    let state = dial.row.map(|_| dial.state.word().to_owned()).unwrap_or_default();
-    [connection.catalogue.pattern(method), dial.wanted.to_string(), state, calls, rate, note]
+    let state = match dial.row {
+        Some(_) => dial.state.word(),
+        None if dial.bodyless.is_some() => "no body",
+        None => "",
+    };
+    [connection.catalogue.pattern(method), dial.wanted.to_string(), state.to_owned(), calls, rate, note]
 }
 
 fn write(rows: &[[String; 6]], form: Form) -> String {

@@ -100,13 +100,20 @@ impl App {
         if connection.catalogue.is_empty() {
             let row = model.processes.get(connection.process);
             let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
-            let launch_only = unready
-                .is_some_and(|row| matches!(row.agent, AgentState::Attachable | AgentState::LaunchOnly(_)));
+            let attachable = unready.is_some_and(|row| row.agent == AgentState::Attachable);
+            let without =
+                attachable || unready.is_some_and(|row| matches!(row.agent, AgentState::LaunchOnly(_)));
             let waiting;
             let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
                 (Status::Lost { why, retry: Retry::Never, .. }, _) => Why::Gone { what: why, ended: true },
-                (Status::Lost { .. } | Status::Connecting, _) if launch_only => {
-                    Why::NoAgent { process: &process }
+                (Status::Attaching, _) => {
+                    waiting = format!("Loading the agent into {process}…");
+                    Why::Waiting(&waiting)
+                }
+                (Status::Lost { .. } | Status::Connecting, reason) if without => {
+                    let trouble = connection.not_attached.as_deref();
+                    let unable = reason.filter(|_| !attachable);
+                    Why::NoAgent { process: &process, unable, trouble }
                 }
                 (Status::Lost { why, .. }, None) => Why::Gone { what: why, ended: false },
                 (Status::Lost { .. } | Status::Connecting, Some(why)) => {
@@ -131,7 +138,7 @@ impl App {
             methods::toolbar(ui, state, connection, situation, commands);
         });
         loss::show(ui, connection, ended.map(ended::title), mono, commands);
-        progress::show(ui, connection, commands);
+        progress::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();
             let why = if filter.only_dialled && filter.text.trim().is_empty() {
@@ -186,7 +193,9 @@ impl App {
             (None, Some((_, why))) => launch::Progress::Failed(why.clone()),
             (None, None) => launch::Progress::None,
         };
-        if self.launch && launch::show(&context, &mut self.settings.launch, &progress, commands) {
+        let settings = &mut self.settings;
+        if self.launch && launch::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
+        {
             self.launch = false;
         }
         self.toast(&context, situation, commands);

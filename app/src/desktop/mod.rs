@@ -24,6 +24,7 @@ use crate::model::Model;
 use crate::model::connection::{Connection, Shape, Status, Targets};
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
+use crate::model::processes::AgentState;
 use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
 use crate::ui::theme;
@@ -155,6 +156,12 @@ impl App {
         let mine = self.last_turn.as_ref().map(|(ticket, ..)| *ticket);
         Situation {
             process: connection.is_some(),
+            attachable: connection.is_some_and(|connection| {
+                let row = self.model.processes.get(connection.process);
+                !live
+                    && connection.status != Status::Attaching
+                    && row.is_some_and(|row| row.agent == AgentState::Attachable)
+            }),
             connected: live,
             ended: connection.is_some_and(|connection| connection.status.retry() == Some(Retry::Never)),
             selected: connection.map_or(0, |connection| connection.selection.len()),
@@ -240,6 +247,10 @@ impl eframe::App for App {
         let waiting = self.model.current().is_some_and(|connection| !connection.turns.pending().is_empty());
         let due = self.model.current().filter(|connection| connection.shape == Shape::Tree);
         if let Some(due) = due.and_then(|connection| connection.tree.due()) {
+            context.request_repaint_after(due.saturating_sub(now.mono));
+        }
+        let sums = self.model.connections.values().filter_map(Connection::sum_due);
+        if let Some(due) = sums.min() {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
         if waiting {

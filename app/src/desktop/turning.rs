@@ -2,14 +2,13 @@
 
 use super::App;
 use crate::commands::Command;
-use crate::model::connection::{Connection, Shape, Targets};
+use crate::link::worker::fit_one_request;
+use crate::model::connection::{Connection, Shape, Step, Targets};
 use crate::model::ids::Node;
 use crate::model::selection::Mode;
-use crate::output::words;
 use crate::views::confirm::{Bulk, Plan};
 use crate::views::sharing::Question;
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_ORDERS;
 
 /// How the selected dials are turned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +98,9 @@ impl App {
         let id = connection.id;
         if let Some(bulk) = &mut self.confirm {
             bulk.plan = match asked {
-                Ok((_, orders)) if orders.len() > MAX_ORDERS => Plan::None(format!(
-                    "it is made of {} orders, and the agent is asked about {MAX_ORDERS} at most",
-                    words::grouped(orders.len() as u64)
-                )),
+                Ok((_, orders)) if !fit_one_request(&orders) => {
+                    Plan::None("its patterns are too long to be asked about at once".to_owned())
+                }
                 Ok((ticket, orders)) => {
                     self.workers.plan(id, ticket, orders);
                     Plan::Asked(ticket)
@@ -141,8 +139,12 @@ impl App {
         let now = self.now();
         let Some(id) = self.model.current else { return };
         let Some(connection) = self.model.connections.get_mut(&id) else { return };
-        if let Ok(turn) = connection.undo(redo, &mut self.model.log, now) {
-            self.workers.turn(turn);
+        match connection.undo(redo, &mut self.model.log, now) {
+            Ok(Step::TakeBack { ticket, of }) => self.workers.take_back(id, ticket, of),
+            Ok(Step::Turn(turn)) => self.workers.turn(turn),
+            Ok(Step::AllOff(ticket)) => self.workers.all_off(id, ticket),
+            // Why not stands in the log already.
+            Err(_) => {}
         }
     }
 }

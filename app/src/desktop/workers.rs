@@ -70,6 +70,11 @@ impl Workers {
         self.send(Command::Connect { connection, process });
     }
 
+    /// Loads the agent into the process of a connection, and connects.
+    pub fn attach(&mut self, connection: ConnectionId) {
+        self.send(Command::Attach(connection));
+    }
+
     /// Tries a lost connection again now.
     pub fn retry(&mut self, connection: ConnectionId) {
         self.send(Command::Retry(connection));
@@ -98,6 +103,11 @@ impl Workers {
     /// Stops a turn that is under way.
     pub fn cancel(&mut self, connection: ConnectionId, ticket: Ticket) {
         self.send(Command::Cancel(connection, ticket));
+    }
+
+    /// Takes a turn back.
+    pub fn take_back(&mut self, connection: ConnectionId, ticket: Ticket, of: Ticket) {
+        self.send(Command::TakeBack(connection, ticket, of));
     }
 
     /// Takes the last change back, whoever made it.

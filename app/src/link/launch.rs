@@ -5,6 +5,7 @@ use redial_protocol::AGENT_CLSID;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::order::Order;
 use redial_protocol::{dialset, process};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -138,6 +139,36 @@ pub fn marks(text: &str) -> Vec<Mark> {
     whole.lines().filter_map(mark).collect()
 }
 
+/// What the agents noted of the orders they were launched with, by their place among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// Those that matched something, in any process.
+    pub matched: BTreeSet<usize>,
+    /// For some of the others patterns that would have.
+    pub near: BTreeMap<usize, Vec<String>>,
+}
+
+/// Reads what a mark file's text says of the orders; other lines are ignored.
+pub fn noted(text: &str) -> Noted {
+    let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
+    let mut noted = Noted::default();
+    for line in whole.lines() {
+        if let Some(index) = line.strip_prefix("matched ").and_then(|index| index.parse().ok()) {
+            noted.matched.insert(index);
+        } else if let Some((index, pattern)) =
+            line.strip_prefix("near ").and_then(|rest| rest.split_once(' '))
+            && let Ok(index) = index.parse()
+        {
+            let near: &mut Vec<String> = noted.near.entry(index).or_default();
+            // Of several processes with the same names.
+            if !near.iter().any(|known| known == pattern) {
+                near.push(pattern.to_owned());
+            }
+        }
+    }
+    noted
+}
+
 /// A file in the temporary folder that only this user may read; deleted when dropped.
 struct PrivateFile(PathBuf);
 
@@ -242,6 +273,16 @@ mod tests {
             [Mark::Loaded(ProcessKey { pid: 12, start: 777 }), Mark::Inert("REDIAL_DISABLE is set".into()),]
         );
         assert!(marks("").is_empty() && marks("loaded 1 2").is_empty());
+    }
+
+    #[test]
+    fn what_is_noted_of_orders_is_read_from_whole_lines() {
+        let text = "loaded 12 777\nmatched 0\nnear 1 Shop.Cart.Add\nnear 1 Shop.Cart.*\nnear 1 Shop.Cart.Add\n\
+                    matched x\nnear 2\nmatched 3";
+        let near = vec!["Shop.Cart.Add".to_owned(), "Shop.Cart.*".to_owned()];
+        let expected = Noted { matched: BTreeSet::from([0]), near: BTreeMap::from([(1, near)]) };
+        assert_eq!(noted(text), expected);
+        assert_eq!(marks(text).len(), 1, "marks are other lines");
     }
 
     #[test]

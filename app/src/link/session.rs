@@ -31,6 +31,17 @@ pub enum Page {
     Rows(Vec<StatusRow>),
 }
 
+/// What "all off" did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllOff {
+    /// Copies reverted.
+    pub reverted: u64,
+    /// Copies that could not be.
+    pub remaining: u64,
+    /// The change's number, for `Command::TakeBack`; 0: there is none.
+    pub change: u64,
+}
+
 /// A connected agent that said hello.
 pub struct Session {
     wire: Wire,
@@ -130,14 +141,15 @@ impl Session {
         }
     }
 
-    /// Turns every dial off; the numbers of copies reverted and of those that could not be. Works with an agent of
-    /// any version.
-    pub fn all_off(&mut self) -> Result<(u64, u64), LinkError> {
+    /// Turns every dial off. Works with an agent of any version.
+    pub fn all_off(&mut self) -> Result<AllOff, LinkError> {
         self.wire.send(&FromController::AllOff)?;
         let deadline = Instant::now() + REPLY_PATIENCE;
         loop {
             match self.wire.packet(Some(deadline))? {
-                Some(FromAgent::AllOffDone { reverted, remaining }) => return Ok((reverted, remaining)),
+                Some(FromAgent::AllOffDone { reverted, remaining, change }) => {
+                    return Ok(AllOff { reverted, remaining, change });
+                }
                 Some(FromAgent::Event(event)) => self.queue(event),
                 Some(_) => return Err(self.unasked()),
                 None => return Err(self.silent()),

@@ -107,7 +107,7 @@ fn an_agent_of_another_version_is_named_and_can_still_be_turned_off() {
             agent.hello(facts(1));
             assert_eq!(agent.receive(), Some(FromController::AllOff), "no request is sent to it");
             agent.event(fold(1));
-            agent.send(&FromAgent::AllOffDone { reverted: 12, remaining: 1 });
+            agent.send(&FromAgent::AllOffDone { reverted: 12, remaining: 1, change: 3 });
             wait_for_end(agent);
         },
         |pid| {
@@ -116,7 +116,7 @@ fn an_agent_of_another_version_is_named_and_can_still_be_turned_off() {
             assert_eq!(error.exit(), Exit::Failed);
             let text = error.to_string();
             assert!(text.contains("7.8.9") && text.contains(env!("CARGO_PKG_VERSION")), "{text}");
-            assert_eq!(session.all_off().expect("frozen"), (12, 1));
+            assert_eq!(session.all_off().expect("frozen"), AllOff { reverted: 12, remaining: 1, change: 3 });
         },
     );
 }

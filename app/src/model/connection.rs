@@ -1,15 +1,20 @@
 //! One agent and everything known of its process: catalogue, rows, table, tree, selection, turns.
 
+mod dials;
 mod feed;
+mod transitions;
 mod turning;
 
-pub use turning::{Sharing, Targets};
+use dials::Unable;
+pub use dials::{Dial, GroupDial};
+use transitions::Untold;
+pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
-use super::ids::{ConnectionId, MethodIx, Node, Ticket};
+use super::ids::{ConnectionId, Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
-use super::live::{Live, LiveRow, Sums};
+use super::live::Live;
 use super::methodset::MethodSet;
 use super::orders::Reach;
 use super::selection::{Mode, Selection};
@@ -24,7 +29,6 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, Holder};
 use redial_protocol::order::StandingOrder;
 use redial_protocol::report::PlanReport;
-use redial_protocol::state::State;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
@@ -34,6 +38,8 @@ use std::time::Duration;
 pub enum Status {
     /// On the way to the first hello.
     Connecting,
+    /// The agent is being loaded into the process.
+    Attaching,
     /// The agent answers.
     Live,
     /// The session ended.
@@ -52,7 +58,7 @@ impl Status {
     pub fn retry_at(&self) -> Option<Duration> {
         match self {
             Status::Lost { retry: Retry::After(wait), since, .. } => Some(*since + *wait),
-            Status::Lost { .. } | Status::Connecting | Status::Live => None,
+            Status::Lost { .. } | Status::Connecting | Status::Attaching | Status::Live => None,
         }
     }
 
@@ -60,7 +66,7 @@ impl Status {
     pub fn retry(&self) -> Option<Retry> {
         match self {
             Status::Lost { retry, .. } => Some(*retry),
-            Status::Connecting | Status::Live => None,
+            Status::Connecting | Status::Attaching | Status::Live => None,
         }
     }
 }
@@ -73,38 +79,6 @@ pub enum Shape {
     List,
     /// A tree.
     Tree,
-}
-
-/// What a knob shows of one method.
-#[derive(Clone, Copy, Debug)]
-pub struct Dial<'a> {
-    /// What the user wants: the ring.
-    pub wanted: Level,
-    /// Whether that is not answered yet.
-    pub pending: bool,
-    /// What runs: the needle. The level wanted while the body for it is live, else off.
-    pub actual: Level,
-    /// What the runtime does.
-    pub state: State,
-    /// The agent's row, if the method is or was dialled.
-    pub row: Option<&'a LiveRow>,
-}
-
-/// What a knob shows of a group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GroupDial {
-    /// Methods of the group that are shown.
-    pub methods: u32,
-    /// What all of them want that can be on; absent: they differ.
-    pub wanted: Option<Level>,
-    /// Whether a turn that concerns some of them is not answered yet.
-    pub pending: bool,
-    /// Methods found to have no body, as they were asked to be on; what the others want is what counts.
-    pub bodyless: u32,
-    /// Methods by wanted level; those never dialled count as off.
-    pub by_level: [u32; Level::ALL.len()],
-    /// Numbers of those that are or were dialled.
-    pub sums: Sums,
 }
 
 /// The agent's standing orders.
@@ -131,6 +105,8 @@ pub struct Connection {
     pub status: Status,
     /// Why the last session ended, as long as there is no other: also while the next one is tried.
     pub loss: Option<String>,
+    /// Why the agent could not be loaded into the process, when that was tried last.
+    pub not_attached: Option<String>,
     /// What the agent said of itself in its last hello.
     pub facts: Option<Box<AgentFacts>>,
     /// The agent's last account of itself: memory, budgets, audit.
@@ -161,10 +137,8 @@ pub struct Connection {
     pub numbering: u64,
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
-    /// Methods that were asked to be on and cannot be, and what that was found from.
-    unable: Bits,
-    bodyless: Bits,
-    unable_at: (u64, u64, u64),
+    unable: Unable,
+    untold: Untold,
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
 }
@@ -178,6 +152,7 @@ impl Connection {
             name: name.into(),
             status: Status::Connecting,
             loss: None,
+            not_attached: None,
             facts: None,
             agent: None,
             holder: None,
@@ -193,9 +168,8 @@ impl Connection {
             selection: Selection::default(),
             turns: Turns::default(),
             arrivals: VecDeque::new(),
-            unable: Bits::default(),
-            bodyless: Bits::default(),
-            unable_at: (0, 0, 0),
+            unable: Unable::default(),
+            untold: Untold::default(),
             tickets: 0,
             refused: None,
         }
@@ -205,7 +179,7 @@ impl Connection {
     pub fn settle(&mut self, now: Now) {
         self.turns.settle(now);
         self.forget_arrivals(now);
-        self.settle_unable();
+        self.unable.settle(&self.catalogue, &self.live);
         self.list.settle(&self.catalogue, &self.live);
         if self.shape == Shape::Tree {
             let (visible, edition) = (self.list.visible(), self.list.edition());
@@ -213,31 +187,6 @@ impl Connection {
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
             self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
         }
-    }
-
-    fn settle_unable(&mut self) {
-        let now = (self.turns.edition(), self.live.rows_edition(), self.live.states_edition());
-        if self.unable_at == now {
-            return;
-        }
-        self.unable_at = now;
-        // Without a body there is no row; a refused one that nobody wants any more still is refused.
-        let mut able = self.live.known().clone();
-        if let (Some(refused), Some(off)) = (self.live.in_state(State::Refused), self.live.wanted(Level::Off))
-        {
-            let mut refused = refused.clone();
-            refused.intersect(off);
-            able.subtract(&refused);
-        }
-        self.unable.clone_from(self.turns.tried());
-        self.unable.subtract(&able);
-        self.bodyless.clone_from(self.turns.tried());
-        self.bodyless.subtract(self.live.known());
-    }
-
-    /// Whether a method is off because it was asked to be on and cannot be.
-    pub fn is_unable(&self, method: MethodIx) -> bool {
-        self.unable.get(method.0)
     }
 
     /// Messages a second that arrived of late.
@@ -317,81 +266,6 @@ impl Connection {
         }
     }
 
-    /// What a knob shows of a method.
-    pub fn dial(&self, method: MethodIx) -> Dial<'_> {
-        let row = self.live.of_method(method);
-        let (said, state) = row.map_or((Level::Off, State::Off), |row| (row.wanted, row.state));
-        let waits = self.turns.waits_for(method, said);
-        let runs = matches!(state, State::Live | State::Reverting);
-        Dial {
-            wanted: waits.unwrap_or(said),
-            pending: waits.is_some(),
-            actual: if runs { said } else { Level::Off },
-            state,
-            row,
-        }
-    }
-
-    /// What a knob shows of a group: of its methods that are shown.
-    pub fn group(&self, node: Node) -> GroupDial {
-        self.group_of(&self.catalogue.methods_below(node))
-    }
-
-    /// The copies that a method's row stands for, itself included; None where it stands for itself alone.
-    pub fn merged(&self, method: MethodIx) -> Option<MethodSet> {
-        let merged =
-            self.catalogue.is_merged() && self.catalogue.has_namesake(self.catalogue.module_of(method));
-        merged
-            .then(|| self.catalogue.copies(method).into_iter().collect())
-            .filter(|all: &MethodSet| all.len() > 1)
-    }
-
-    fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
-        if self.catalogue.is_merged() && self.catalogue.has_copies() {
-            return self.group_of_set(&self.catalogue.with_copies(&self.shown_in(ranges)));
-        }
-        let visible = self.list.visible();
-        let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
-        let both = |bits: &Bits| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
-        let out = (both(&self.unable), both(&self.bodyless));
-        self.summed(ranges, methods, out, self.live.sums(ranges, Some(visible)), || {
-            self.turns.whole(&self.shown_in(ranges).ranges().collect::<Vec<_>>())
-        })
-    }
-
-    /// What a knob shows of a set of methods, shown or not.
-    pub fn group_of_set(&self, set: &MethodSet) -> GroupDial {
-        let ranges: Vec<Range<u32>> = set.ranges().collect();
-        let methods = u32::try_from(set.len()).unwrap_or(u32::MAX);
-        let all = |bits: &Bits| ranges.iter().map(|range| bits.count_in(range.clone())).sum();
-        let out = (all(&self.unable), all(&self.bodyless));
-        self.summed(&ranges, methods, out, self.live.sums(&ranges, None), || self.turns.whole(&ranges))
-    }
-
-    /// `methods` are all; of them, `unable` cannot be on, and `bodyless` for want of a body; `asked` is the level that a turn under way asks for all
-    /// of them.
-    fn summed(
-        &self,
-        ranges: &[Range<u32>],
-        methods: u32,
-        (unable, bodyless): (u32, u32),
-        sums: Sums,
-        asked: impl FnOnce() -> Option<Level>,
-    ) -> GroupDial {
-        let mut by_level = sums.wanted;
-        by_level[Level::Off as usize] += methods.saturating_sub(sums.known);
-        // Those that cannot be on make no difference, so that a second turn is back to off.
-        let off = by_level[Level::Off as usize];
-        let some_on = by_level.iter().skip(1).any(|number| *number > 0);
-        let able_off = if some_on { off.saturating_sub(unable) } else { off };
-        let number = |level: Level| if level == Level::Off { able_off } else { by_level[level as usize] };
-        let mut levels = Level::ALL.into_iter().filter(|level| number(*level) > 0);
-        let wanted = levels.next().filter(|_| levels.next().is_none());
-        let pending = self.turns.touches(ranges);
-        let wanted = if pending { asked().or(wanted) } else { wanted };
-        GroupDial { methods, wanted, pending, bodyless, by_level, sums }
-    }
-
     /// Levels this agent offers, lowest first; those above its cap are not among them.
     pub fn offered(&self) -> &[Level] {
         self.facts.as_ref().map_or(&[Level::Off], |facts| facts.levels.as_slice())
@@ -407,7 +281,9 @@ impl Connection {
     pub fn obstacle(&self) -> Option<&str> {
         match &self.status {
             Status::Live => None,
-            Status::Connecting => Some(self.loss.as_deref().unwrap_or("the agent has not answered yet")),
+            Status::Connecting | Status::Attaching => {
+                Some(self.loss.as_deref().unwrap_or("the agent has not answered yet"))
+            }
             Status::Lost { why, .. } => Some(why),
         }
     }

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::model::catalogue::tests::{method, small};
+use crate::model::connection::Step;
+use crate::model::ids::MethodIx;
 use crate::model::log::{Kind, Log};
 use crate::model::update::{CataloguePart, Told};
 use redial_protocol::PROTOCOL_VERSION;
@@ -11,6 +13,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::message::{Event, StatusRow, Transition};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
+use redial_protocol::state::State;
 
 /// What an agent of this version says of itself.
 pub fn facts() -> AgentFacts {
@@ -29,16 +32,22 @@ pub fn facts() -> AgentFacts {
     }
 }
 
-fn now(ms: u64) -> Now {
+/// So many milliseconds after the start.
+pub fn now(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: ms }
 }
 
 fn connected() -> (Connection, Log) {
+    connected_to(small())
+}
+
+/// A connection whose catalogue is that.
+pub fn connected_to(catalogue: Catalogue) -> (Connection, Log) {
     let mut connection = Connection::new(ConnectionId(3), ProcessKey { pid: 7, start: 1 }, "shop");
     let mut log = Log::default();
     assert!(connection.obstacle().is_some());
     connection.apply(vec![Told::Connecting, Told::Connected(Box::new(facts()))], &mut log, now(0));
-    connection.catalogue = small();
+    connection.catalogue = catalogue;
     connection.live.place(&connection.catalogue);
     connection.settle(now(0));
     assert_eq!(connection.obstacle(), None);
@@ -49,7 +58,8 @@ fn texts(log: &Log, kind: Kind) -> Vec<&str> {
     log.entries().iter().filter(|entry| entry.kind == kind).map(|entry| entry.text.as_str()).collect()
 }
 
-fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> StatusRow {
+/// A row of the agent's.
+pub fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> StatusRow {
     let full = connection.catalogue.full_name(method);
     StatusRow {
         row: RowId(id),
@@ -282,11 +292,18 @@ fn a_flood_of_transitions_is_summed_up() {
     let states = [State::Live, State::Asked];
     let flood = (0..40).map(|index| transition(index % 8, states[(index / 8) as usize % 2])).collect();
     connection.apply(flood, &mut log, now(2));
+    assert_eq!(texts(&log, Kind::Transition).len(), 12);
+    // More messages of the same second are no reason to say more; after it there is one line for each state.
+    connection.apply(vec![transition(3, State::Asked), transition(4, State::Live)], &mut log, now(900));
+    assert_eq!(connection.sum_due(), Some(Duration::from_millis(1_002)));
+    connection.sum_up(&mut log, now(1_001));
+    assert_eq!(texts(&log, Kind::Transition).len(), 12);
+    connection.sum_up(&mut log, now(1_002));
     let told = texts(&log, Kind::Transition);
-    assert!(
-        told.len() <= 14 && told.last().is_some_and(|text| text.contains("more methods are")),
-        "{told:?}"
-    );
+    assert_eq!(told[12..], ["… and 13 more methods are asked", "… and 16 more methods are live"]);
+    assert_eq!(connection.sum_due(), None);
+    connection.apply(vec![transition(3, State::Live)], &mut log, now(1_500));
+    assert_eq!(texts(&log, Kind::Transition).len(), 15, "and so on");
 }
 
 #[test]
@@ -300,24 +317,48 @@ fn a_batch_that_does_not_fit_is_told() {
     assert_eq!(texts(&log, Kind::Notice).len(), 1);
 }
 
-/// Two of a type: one can be on, the other has no body, as the answer to the turn shows.
+/// What was done is taken back by the agent, which knows what stood before; what was taken back is a turn again.
 #[test]
-fn what_has_no_body_makes_no_group_mixed() {
+fn undo_names_the_turn_that_made_it_last() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    let cart = Node::Type(connection.catalogue.type_of(add));
-    let targets = connection.targets_of(cart);
-    let turn = connection
-        .turn(&connection.reaching(&targets), Level::Count, false, &mut log, now(1))
-        .expect("possible");
-    let report = DialReport { matched: 2, accepted: 1, bodyless: 1, ..DialReport::default() };
-    let rows = vec![row(&connection, 0, add, State::Live)];
-    let told = vec![Told::Dialled(turn.ticket, Ok(report)), Told::Event(Event::Rows { id: None, rows })];
-    connection.apply(told, &mut log, now(2));
-    connection.settle(now(9_000));
-    for group in [connection.group(cart), connection.group_of_set(&targets)] {
-        assert_eq!((group.wanted, group.bodyless, group.by_level), (Some(Level::Count), 1, [1, 1, 0, 0]));
-    }
+    let targets = connection.reaching(&MethodSet::one(add));
+    let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
+    let done = |connection: &mut Connection, ticket| {
+        let told = vec![Told::Dialled(ticket, Ok(DialReport::default()))];
+        connection.apply(told, &mut Log::default(), now(2));
+    };
+    done(&mut connection, turn.ticket);
+    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(3)) else {
+        panic!("a step")
+    };
+    assert_eq!(of, turn.ticket);
+    assert_eq!((connection.dial(add).wanted, connection.dial(add).pending), (Level::Off, true));
+    done(&mut connection, ticket);
+    let Ok(Step::Turn(again)) = connection.undo(true, &mut log, now(4)) else { panic!("a step") };
+    assert_eq!(again.orders, turn.orders);
+    assert!(connection.dial(add).pending);
+    done(&mut connection, again.ticket);
+    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(5)) else {
+        panic!("a step")
+    };
+    assert_eq!(of, again.ticket, "it was done again by another turn");
+    // Refused, it can be tried again; forgotten, it cannot.
+    let refused = Refused { why: "the dials are controlled by another".into(), holder: None };
+    connection.apply(vec![Told::Dialled(ticket, Err(refused))], &mut log, now(6));
+    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(7)) else {
+        panic!("a step")
+    };
+    assert_eq!(of, again.ticket);
+    connection.apply(vec![Told::Forgotten(ticket)], &mut log, now(8));
+    assert!(texts(&log, Kind::Refusal).last().is_some_and(|text| text.contains("does not remember")));
+    assert!(
+        connection.undo(false, &mut log, now(9)).is_err() && connection.undo(true, &mut log, now(9)).is_err()
+    );
+    let off = connection.all_off(&mut log, now(10));
+    let Ok(Step::TakeBack { of, .. }) = connection.undo(false, &mut log, now(11)) else { panic!("a step") };
+    assert_eq!(of, off);
+    assert!(matches!(connection.undo(true, &mut log, now(12)), Ok(Step::AllOff(ticket)) if ticket != off));
 }
 
 /// A plugin is loaded, dialled and unloaded, again and again, while something else is dialled and selected.

@@ -1,6 +1,7 @@
 //! The orders a turn is made of: patterns that turn exactly the methods meant, in the copies meant.
 
 use super::catalogue::Catalogue;
+use super::catalogue::bits::Bits;
 use super::catalogue::copies::EVERY_DOMAIN;
 use super::ids::{MethodIx, ModuleIx, Node, TypeIx};
 use super::methodset::MethodSet;
@@ -61,12 +62,18 @@ impl Scope {
 }
 
 /// The orders that turn exactly the methods of some wishes: a whole module by one pattern, a whole type by one, the
-/// rest one by one; where an assembly is loaded more than once, limited to the copies meant. Orders that come later win.
+/// rest one by one, but for those in `left_out`; where an assembly is loaded more than once, limited to the copies meant.
+/// Orders that come later win.
 ///
 /// # Errors
 /// A sentence when that takes more orders than an agent keeps.
-pub fn orders(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Result<Vec<Order>, String> {
-    let mut made = Made { catalogue, orders: Vec::new(), known: HashSet::new() };
+pub fn orders(
+    catalogue: &Catalogue,
+    wishes: &[Wish],
+    reach: Reach,
+    left_out: &Bits,
+) -> Result<Vec<Order>, String> {
+    let mut made = Made { catalogue, left_out, orders: Vec::new(), known: HashSet::new() };
     for (level, set) in wishes {
         match reach {
             Reach::Copies => made.add(*level, set, reach)?,
@@ -78,23 +85,6 @@ pub fn orders(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Result<Ve
         }
     }
     Ok(made.orders)
-}
-
-/// The orders that put copies back to what they wanted before a turn that reached so far. Where that was a mixture, the
-/// wide orders of the turn are turned off first, so that they stand for nothing that comes later.
-///
-/// # Errors
-/// As [`orders`].
-pub fn restoring(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Result<Vec<Order>, String> {
-    if reach == Reach::Copies || wishes.len() < 2 {
-        return orders(catalogue, wishes, reach);
-    }
-    let mut all = MethodSet::default();
-    wishes.iter().flat_map(|(_, set)| set.ranges()).for_each(|range| all.insert(range));
-    let on: Vec<Wish> = wishes.iter().filter(|(level, _)| *level != Level::Off).cloned().collect();
-    let mut restoring = orders(catalogue, &[(Level::Off, all)], reach)?;
-    restoring.extend(orders(catalogue, &on, Reach::Copies)?);
-    Ok(restoring)
 }
 
 /// The order for everything in an AppDomain, if everything is meant: what it shares with others too.
@@ -110,6 +100,8 @@ fn whole_domain(catalogue: &Catalogue, domain: u32, set: &MethodSet) -> Option<O
 
 struct Made<'a> {
     catalogue: &'a Catalogue,
+    /// Methods that no order names alone: without a body there is nothing to turn.
+    left_out: &'a Bits,
     orders: Vec<Order>,
     /// Copies of one method give the same order.
     known: HashSet<Order>,
@@ -126,7 +118,7 @@ impl Made<'_> {
                 let end = one.methods.end.min(range.end);
                 let scope = Scope::of(catalogue, module, reach);
                 let most = MAX_STANDING_ORDERS + 1;
-                for pattern in cover(catalogue, &(at..end), most, scope.copy.is_some()) {
+                for pattern in cover(catalogue, &(at..end), most, scope.copy.is_some(), self.left_out) {
                     self.push(scope.order(pattern, level))?;
                 }
                 at = end;
@@ -150,7 +142,13 @@ impl Made<'_> {
 }
 
 /// The patterns of a part of one module. `one_copy`: other builds are out of reach, so that a token is a name.
-fn cover(catalogue: &Catalogue, range: &Range<u32>, most: usize, one_copy: bool) -> Vec<String> {
+fn cover(
+    catalogue: &Catalogue,
+    range: &Range<u32>,
+    most: usize,
+    one_copy: bool,
+    left_out: &Bits,
+) -> Vec<String> {
     let mut patterns = Vec::new();
     let mut at = range.start;
     while at < range.end && patterns.len() < most {
@@ -160,13 +158,14 @@ fn cover(catalogue: &Catalogue, range: &Range<u32>, most: usize, one_copy: bool)
         let of_type = catalogue.methods_of_type(owner);
         let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end;
         let (pattern, next) = if covers(&module.methods) && !whole_module(&module.name).is_empty() {
-            (whole_module(&module.name), module.methods.end)
+            (Some(whole_module(&module.name)), module.methods.end)
         } else if covers(&of_type) && of_type.len() > 1 && !whole_type(catalogue, owner).is_empty() {
-            (whole_type(catalogue, owner), of_type.end)
+            (Some(whole_type(catalogue, owner)), of_type.end)
         } else {
-            (method_pattern(catalogue, method, one_copy), at + 1)
+            let named = || method_pattern(catalogue, method, one_copy);
+            ((!left_out.get(at)).then(named), at + 1)
         };
-        patterns.push(pattern);
+        patterns.extend(pattern);
         at = next;
     }
     patterns

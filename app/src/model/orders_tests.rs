@@ -8,7 +8,8 @@ use crate::model::catalogue::synthetic::Chance;
 use crate::model::catalogue::tests::{large, method, small};
 
 fn patterns(catalogue: &Catalogue, set: MethodSet) -> Vec<String> {
-    let orders = orders(catalogue, &[(Level::Count, set)], Reach::Copies).expect("not too many");
+    let orders =
+        orders(catalogue, &[(Level::Count, set)], Reach::Copies, &Bits::default()).expect("not too many");
     assert!(orders.iter().all(|order| order.level == Level::Count && order.copy.is_none()));
     orders.into_iter().map(|order| order.pattern).collect()
 }
@@ -118,12 +119,13 @@ fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
 fn too_many_orders_are_refused_with_a_sentence() {
     let catalogue = large(10, 10_000);
     let set: MethodSet = (0..10_000).step_by(2).map(MethodIx).collect();
-    let why = orders(&catalogue, &[(Level::Count, set)], Reach::Copies).expect_err("5,000 single methods");
+    let why = orders(&catalogue, &[(Level::Count, set)], Reach::Copies, &Bits::default())
+        .expect_err("5,000 single methods");
     assert!(why.contains("4096"), "{why}");
 }
 
 fn sent(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Vec<String> {
-    let orders = orders(catalogue, wishes, reach).expect("not too many");
+    let orders = orders(catalogue, wishes, reach, &Bits::default()).expect("not too many");
     orders.iter().map(redial_protocol::dialset::print_order).collect()
 }
 
@@ -161,11 +163,13 @@ fn a_copy_among_others_of_its_domain_is_named_by_its_module() {
         let mut methods = module.methods.clone().map(MethodIx);
         MethodSet::one(methods.find(|method| catalogue.method_name(*method) == "Add").expect("there"))
     };
-    let [one] = &orders(&catalogue, &count(add(first)), Reach::Copies).expect("one")[..] else {
+    let [one] = &orders(&catalogue, &count(add(first)), Reach::Copies, &Bits::default()).expect("one")[..]
+    else {
         panic!("one")
     };
     assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000001", Some(first.key.module_id)));
-    let [one] = &orders(&catalogue, &count(add(newer)), Reach::Copies).expect("one")[..] else {
+    let [one] = &orders(&catalogue, &count(add(newer)), Reach::Copies, &Bits::default()).expect("one")[..]
+    else {
         panic!("one")
     };
     assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000002", Some(newer.key.module_id)));
@@ -201,24 +205,4 @@ fn a_domain_is_one_order_where_all_of_it_is_meant() {
             "domains!* = count domain=First"
         ]
     );
-}
-
-#[test]
-fn undoing_a_mixture_leaves_nothing_wide_behind() {
-    let catalogue = domains();
-    let copies: Vec<MethodSet> = (1..4)
-        .map(|module| {
-            MethodSet::range(
-                catalogue.modules()[module].methods.start..catalogue.modules()[module].methods.start + 1,
-            )
-        })
-        .collect();
-    let mut off = copies[0].clone();
-    copies[2].ranges().for_each(|range| off.insert(range));
-    let wishes = [(Level::Count, copies[1].clone()), (Level::Off, off)];
-    let back = restoring(&catalogue, &wishes, Reach::Everywhere).expect("not too many");
-    let back: Vec<String> = back.iter().map(redial_protocol::dialset::print_order).collect();
-    assert_eq!(back, ["domains!0x06000003 = off", "domains!0x06000003 = count domain=Second"]);
-    let plain = restoring(&catalogue, &wishes, Reach::Copies).expect("not too many");
-    assert_eq!(plain.len(), 3, "each copy by itself");
 }

@@ -44,6 +44,8 @@ pub struct Pending {
     pub since: Now,
     /// When the agent accepted it.
     pub accepted: Option<Now>,
+    /// Whether it can be stopped: "all off" cannot.
+    pub can_stop: bool,
     /// Copies the agent has asked the runtime for, of how many; absent for what is done at once.
     pub progress: Option<(u64, u64)>,
     wishes: Vec<Wish>,
@@ -61,9 +63,11 @@ struct Again {
 /// What a turn changed.
 #[derive(Clone, Debug)]
 struct Change {
-    /// The turn that made it first.
+    /// The turn that made it last.
     made: Ticket,
     words: String,
+    /// Whether that was "all off".
+    all_off: bool,
     reach: Reach,
     before: Vec<Wish>,
     after: Vec<Wish>,
@@ -78,6 +82,10 @@ pub struct Undo {
     pub wishes: Vec<Wish>,
     /// How far the change reached.
     pub reach: Reach,
+    /// The turn that made it.
+    pub made: Ticket,
+    /// Whether that was "all off".
+    pub all_off: bool,
 }
 
 /// Turns under way and turns done.
@@ -88,8 +96,6 @@ pub struct Turns {
     undo: Vec<Change>,
     /// Newest first.
     redo: Vec<Change>,
-    /// Methods that turns which were accepted asked to be on.
-    tried: Bits,
     edition: u64,
 }
 
@@ -106,15 +112,24 @@ impl Turns {
         let before = self.before(&wishes, live);
         self.redo.clear();
         let after = wishes.clone();
-        self.undo.push(Change { made: ticket, words: words.clone(), reach, before, after });
+        let all_off = false;
+        self.undo.push(Change { made: ticket, words: words.clone(), all_off, reach, before, after });
         if self.undo.len() > UNDONE {
             self.undo.remove(0);
         }
         self.push(ticket, words, wishes, None, now);
     }
 
+    /// The turn that was begun last turns everything off, whoever turned it on.
+    pub fn is_all_off(&mut self) {
+        if let (Some(made), Some(last)) = (self.undo.last_mut(), self.pending.last_mut()) {
+            (made.all_off, last.can_stop) = (true, false);
+        }
+    }
+
     fn push(&mut self, ticket: Ticket, words: String, wishes: Vec<Wish>, again: Option<Again>, since: Now) {
-        self.pending.push(Pending { ticket, words, since, accepted: None, progress: None, wishes, again });
+        let (accepted, progress, can_stop) = (None, None, true);
+        self.pending.push(Pending { ticket, words, since, accepted, can_stop, progress, wishes, again });
         self.edition += 1;
     }
 
@@ -133,11 +148,14 @@ impl Turns {
         let change = if redo { self.redo.pop() } else { self.undo.pop() }?;
         let wishes = if redo { change.after.clone() } else { change.before.clone() };
         let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
-        let into = if redo { &mut self.undo } else { &mut self.redo };
-        into.push(change.clone());
-        let reach = change.reach;
+        let Change { made, all_off, reach, .. } = change;
+        match redo {
+            // From now on it is this turn that made it.
+            true => self.undo.push(Change { made: ticket, ..change.clone() }),
+            false => self.redo.push(change.clone()),
+        }
         self.push(ticket, words.clone(), wishes.clone(), Some(Again { redo, change }), now);
-        Some(Undo { words, wishes, reach })
+        Some(Undo { words, wishes, reach, made, all_off })
     }
 
     /// What the methods of some wishes want now: what was asked for last, and of the others what the agent said.
@@ -161,11 +179,6 @@ impl Turns {
     pub fn accepted(&mut self, ticket: Ticket, now: Now) -> Option<&Pending> {
         let pending = self.pending.iter_mut().find(|pending| pending.ticket == ticket)?;
         pending.accepted = Some(now);
-        let on = pending.wishes.iter().filter(|(level, _)| *level != Level::Off);
-        for range in on.flat_map(|(_, set)| set.ranges()) {
-            self.tried.grow(range.end as usize);
-            self.tried.set_range(range, true);
-        }
         self.edition += 1;
         Some(pending)
     }
@@ -182,11 +195,14 @@ impl Turns {
         let at = self.pending.iter().position(|pending| pending.ticket == ticket)?;
         let mut pending = self.pending.remove(at);
         match pending.again.take() {
-            // What was not done needs no undoing.
-            None => self.undo.retain(|change| change.made != ticket),
+            // What was not done needs no undoing, and cannot be done again.
+            None => {
+                self.undo.retain(|change| change.made != ticket);
+                self.redo.retain(|change| change.made != ticket);
+            }
             // What could not be undone can be tried again.
             Some(Again { redo, change }) => {
-                self.undo.retain(|one| one.made != change.made);
+                self.undo.retain(|one| one.made != change.made && one.made != ticket);
                 self.redo.retain(|one| one.made != change.made);
                 // Each in its place: others may have been asked for since.
                 if redo {
@@ -197,6 +213,17 @@ impl Turns {
                     self.undo.insert(at, change);
                 }
             }
+        }
+        self.edition += 1;
+        Some(pending)
+    }
+
+    /// The turn was to take another back, which the agent does not remember any more: what it was.
+    pub fn forgotten(&mut self, ticket: Ticket) -> Option<Pending> {
+        let at = self.pending.iter().position(|pending| pending.ticket == ticket)?;
+        let pending = self.pending.remove(at);
+        if let Some(Again { change, .. }) = &pending.again {
+            self.redo.retain(|one| one.made != change.made);
         }
         self.edition += 1;
         Some(pending)
@@ -235,12 +262,6 @@ impl Turns {
             pending.again.iter_mut().for_each(|again| change(&mut again.change));
         }
         self.undo.iter_mut().chain(&mut self.redo).for_each(change);
-        let tried = to.methods(&MethodSet::from_bits(&self.tried));
-        self.tried = Bits::default();
-        tried.ranges().for_each(|range| {
-            self.tried.grow(range.end as usize);
-            self.tried.set_range(range, true);
-        });
         self.edition += 1;
     }
 
@@ -249,7 +270,6 @@ impl Turns {
         self.edition += 1;
         self.undo.clear();
         self.redo.clear();
-        self.tried = Bits::default();
         std::mem::take(&mut self.pending)
     }
 
@@ -280,11 +300,6 @@ impl Turns {
         let waiting = self.pending.iter().rev().filter(|pending| pending.accepted.is_none());
         let mut wishes = waiting.flat_map(|pending| &pending.wishes);
         wishes.find(|(_, set)| ranges.iter().all(|range| set.contains_all(range))).map(|(level, _)| *level)
-    }
-
-    /// Methods that were asked to be on in this session, by turns the agent has accepted, whatever became of them.
-    pub fn tried(&self) -> &Bits {
-        &self.tried
     }
 
     /// Turns that are not over, oldest first.

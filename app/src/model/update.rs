@@ -88,6 +88,10 @@ pub enum Told {
     Connecting,
     /// The agent said hello. Rows of an earlier session are void: the agent sends them anew.
     Connected(Box<AgentFacts>),
+    /// The agent is being loaded into the process.
+    Attaching,
+    /// It could not be, as a sentence.
+    NotAttached(String),
     /// The session ended, or could not begin.
     Lost {
         /// Why, as a sentence.
@@ -101,6 +105,8 @@ pub enum Told {
     Event(Event),
     /// A turn was answered.
     Dialled(Ticket, Result<DialReport, Refused>),
+    /// A turn that takes another back was refused: the agent does not remember that one any more.
+    Forgotten(Ticket),
     /// How far a turn of many copies is: copies asked for, of how many.
     Progress(Ticket, u64, u64),
     /// What a turn would do, as the agent says; or why it cannot say.

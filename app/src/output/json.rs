@@ -16,7 +16,7 @@ mod turns;
 
 pub use agent::{AgentJson, AuditJson};
 pub use modules::ModulesJson;
-pub use turns::{DialledJson, FollowJson, PlanJson, UndoneJson};
+pub use turns::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};
 
 /// An opaque id as `0x…`.
 pub fn hex(id: u64) -> String {
@@ -205,7 +205,7 @@ impl<'a> MethodJson<'a> {
         pid: u32,
         page: &'a MethodPage,
         index: usize,
-        name_of: impl Fn(ModuleKey) -> &'a str,
+        name_of: impl FnOnce(ModuleKey) -> &'a str,
     ) -> Option<Self> {
         let key = *page.modules.get(usize::try_from(*page.module.get(index)?).ok()?)?;
         let type_name = page.type_names.get(usize::try_from(*page.type_index.get(index)?).ok()?)?;

@@ -28,10 +28,11 @@ pub fn done(report: &DialReport, level: Option<Level>) -> Vec<String> {
 /// would be set all the same.
 pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Option<usize>) -> Vec<String> {
     let mut table = Table::new(&[number("MATCHED"), wide("ORDER"), text("")]);
-    for (order, matched) in orders.iter().zip(&plan.per_order) {
+    for (index, (order, matched)) in orders.iter().zip(&plan.per_order).enumerate() {
+        let is_unmatched = plan.unmatched.contains(&(index as u32));
         let note = match (matched, later) {
-            (0, true) => "(for what loads later)",
-            (0, false) => "(nothing yet: needs --later)",
+            (0, false) if is_unmatched => "(nothing yet: needs --later)",
+            (0, _) => "(for what loads later)",
             _ => "",
         };
         table.row(vec![grouped(*matched), order.clone(), note.to_owned()]);
@@ -78,6 +79,27 @@ pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Optio
     lines.extend(plan.warnings.iter().map(|warning| format!("warning: {}", words::one_line(warning))));
     lines.push("nothing was changed (--plan)".to_owned());
     lines
+}
+
+/// What became of dials that were held, in numbers of copies.
+pub fn let_go(pid: u32, reverted: u64, stay: u64, remaining: u64) -> String {
+    let mut parts = Vec::new();
+    if reverted > 0 {
+        let have = if reverted == 1 { "has" } else { "have" };
+        parts.push(format!("{} {have} the original IL again", words::methods(reverted)));
+    }
+    if stay > 0 {
+        let which = if stay == 1 { "stays" } else { "stay" };
+        parts.push(format!("{} {which} dialled by other orders", words::methods(stay)));
+    }
+    if remaining > 0 {
+        let failed = format!("{} could not be turned off", words::methods(remaining));
+        parts.push(format!("{failed} (see `redial status {pid}`)"));
+    }
+    match parts.is_empty() {
+        true => "off: nothing was held any more".to_owned(),
+        false => format!("off: {}", parts.join(", ")),
+    }
 }
 
 fn copies(number: u64) -> String {
@@ -187,6 +209,7 @@ pub mod tests {
             expected_clr_bytes: 6_000,
             expected_agent_bytes: 512,
             warnings: vec!["mind\nthe gap".into()],
+            unmatched: vec![1],
         }
     }
 
@@ -215,6 +238,17 @@ pub mod tests {
                 "Shop.Common is one copy for the AppDomains 'A', 'B\\u{1b}' and 2 more: \
                  2 methods of it turn in all of them",
             ]
+        );
+    }
+
+    #[test]
+    fn what_was_held_is_told_when_it_ends() {
+        assert_eq!(let_go(9, 0, 0, 0), "off: nothing was held any more");
+        assert_eq!(let_go(9, 1, 0, 0), "off: 1 method has the original IL again");
+        assert_eq!(
+            let_go(9, 12, 1, 2),
+            "off: 12 methods have the original IL again, 1 method stays dialled by other orders, \
+             2 methods could not be turned off (see `redial status 9`)"
         );
     }
 

@@ -2,7 +2,8 @@
 
 use super::columns::Columns;
 use super::face::Face;
-use crate::model::connection::Connection;
+use crate::model::catalogue::FullName;
+use crate::model::connection::{Connection, Shape};
 use crate::model::live::LiveRow;
 use crate::model::query::within;
 use crate::output::words;
@@ -38,6 +39,17 @@ impl<'a> Name<'a> {
     pub fn new(text: &'a str, connection: &Connection, palette: &'static Palette) -> Name<'a> {
         let highlights = connection.list.query().highlights(text);
         Name { text, highlights, job: LayoutJob::default(), palette }
+    }
+
+    /// A method's name: of a list with its type, of a tree without.
+    pub fn of_method(full: &'a FullName, connection: &Connection, palette: &'static Palette) -> Name<'a> {
+        let mut name = Name::new(&full.text, connection, palette);
+        if connection.shape == Shape::List {
+            name.part(full.type_name.start..full.method.start, palette.weak);
+        }
+        name.part(full.method.clone(), palette.text);
+        name.part(full.signature.clone(), palette.weak);
+        name
     }
 
     /// Appends a part of the text.

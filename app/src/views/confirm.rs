@@ -115,12 +115,10 @@ impl Bulk {
         if self.known_refused > 0 {
             sentences.push(format!("Refused before: {}; the list says why.", many(self.known_refused)));
         }
-        // The list of methods does not tell them: they are known once the agent was asked for them.
-        sentences.push(match self.bodyless {
-            0 => "Methods without a body (abstract, extern, P/Invoke) are left out; the agent's answer says how many."
-                .to_owned(),
-            known => format!("Left out, as the agent said before: {} without a body.", many(known)),
-        });
+        if self.bodyless > 0 {
+            let bodyless = many(self.bodyless);
+            sentences.push(format!("Left out: {bodyless} without a body (abstract, extern, P/Invoke)."));
+        }
         let left_out = self.unfit + self.known_refused + self.bodyless;
         let fresh = self.targets.methods.len().saturating_sub(self.already + left_out);
         sentences.push(format!(

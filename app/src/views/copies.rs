@@ -48,7 +48,7 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
         catalogue.full_name(copy).text
     );
     ui.horizontal_top(|ui| {
-        let enabled = connection.obstacle().map_or(Ok(()), Err);
+        let enabled = face.enabled(connection);
         let (place, _) = ui.allocate_exact_size(vec2(KNOB, KNOB), Sense::hover());
         let knob = Knob::new(face.knob(connection, &label), KNOB).enabled(enabled);
         let turned = knob.show_at(ui, ui.scope_id().with(("dial of a copy", copy)), place);

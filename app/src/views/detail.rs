@@ -152,7 +152,7 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
 fn knob(ui: &mut Ui, connection: &Connection, face: &Face, targets: Targets, commands: &mut Vec<Command>) {
     ui.add_space(6.0);
     ui.vertical_centered(|ui| {
-        let enabled = connection.obstacle().map_or(Ok(()), Err);
+        let enabled = face.enabled(connection);
         let turned =
             Knob::new(face.knob(connection, "dial of the selection"), KNOB).enabled(enabled).show(ui);
         if let Some(level) = turned.to {
@@ -166,7 +166,7 @@ fn knob(ui: &mut Ui, connection: &Connection, face: &Face, targets: Targets, com
         ui.label(RichText::new(wanted).size(16.0).strong());
         let original =
             face.says.is_empty() || face.state == Some(State::Off) && face.wanted == Some(Level::Off);
-        let says = if original { "the original code runs" } else { &face.says };
+        let says = face.unable.unwrap_or(if original { "the original code runs" } else { &face.says });
         ui.label(RichText::new(says).color(face.colour(palette)));
     });
     ui.add_space(4.0);

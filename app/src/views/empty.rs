@@ -16,6 +16,10 @@ pub enum Why<'a> {
     NoAgent {
         /// `dotnet (42)`.
         process: &'a str,
+        /// Why it cannot be loaded into it now; absent: it can.
+        unable: Option<&'a str>,
+        /// Why the last try to load it failed.
+        trouble: Option<&'a str>,
     },
     /// The process cannot be dialled as it is.
     Unfit {
@@ -64,14 +68,30 @@ pub fn show(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Comm
 fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>) {
     match why {
         Why::NoProcess { any } => first_run(ui, *any, now, commands),
-        Why::NoAgent { process } => {
+        Why::NoAgent { process, unable, trouble } => {
             title(ui, &format!("{process} runs without the agent"));
-            text(ui, "Its methods cannot be dialled: so far the agent must be there from a program's start.");
-            text(
-                ui,
-                "Start the program anew from here, or with `redial run -- COMMAND`; its methods appear then.",
-            );
-            buttons(ui, now, &[Command::Launch], commands);
+            if let Some(trouble) = trouble {
+                ui.colored_label(Palette::of(ui).bad, format!("It could not be loaded: {trouble}"));
+            }
+            match unable {
+                None if trouble.is_some() => {
+                    text(ui, "Try again, or start the program anew from here.");
+                    buttons(ui, now, &[Command::Attach, Command::Launch], commands);
+                }
+                None => {
+                    text(
+                        ui,
+                        "It can be loaded now. The process runs on, stopped for some milliseconds once;",
+                    );
+                    text(ui, "the agent stays in it, idle, until the process ends.");
+                    buttons(ui, now, &[Command::Attach, Command::Launch], commands);
+                }
+                Some(why) => {
+                    text(ui, &format!("Its methods cannot be dialled: {why}."));
+                    text(ui, "Start the program anew from here; its methods appear then.");
+                    buttons(ui, now, &[Command::Launch], commands);
+                }
+            }
         }
         Why::Unfit { process, why } => {
             title(ui, &format!("{process} cannot be dialled"));

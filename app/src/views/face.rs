@@ -1,11 +1,12 @@
 //! What a knob and the words beside it say of one method, or of many.
 
-use crate::model::connection::{Connection, Dial, GroupDial};
+use crate::model::connection::{Connection, Dial, GroupDial, NO_BODIES};
 use crate::output::words;
 use crate::ui::knob;
 use crate::ui::theme::Palette;
 use eframe::egui::Color32;
 use redial_protocol::level::Level;
+use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 
 /// A knob's face with owned words.
@@ -21,7 +22,12 @@ pub struct Face {
     pub pending: bool,
     /// The state in words, short enough for a column.
     pub says: String,
+    /// Why it cannot be turned whatever the agent, as a sentence: there is no body.
+    pub unable: Option<&'static str>,
 }
+
+/// What stands in the state's column of what has no body.
+const NO_BODY: &str = "no body";
 
 /// Why levels are not offered.
 pub const NOT_OFFERED: &str = "not offered by this agent; REDIAL_MAX_LEVEL, where it is set, caps the levels";
@@ -30,10 +36,12 @@ impl Face {
     /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.
     pub fn of(dial: &Dial<'_>, connected: bool) -> Face {
         let known = dial.row.is_some();
+        let unable = dial.bodyless.map(Reason::sentence);
         if !connected {
             let past = known && matches!(dial.state, State::Live | State::Asked | State::Reverting);
             let says = match (past, known) {
                 (true, _) => format!("was {}", dial.state),
+                _ if unable.is_some() => NO_BODY.to_owned(),
                 (false, true) => dial.state.word().to_owned(),
                 (false, false) => String::new(),
             };
@@ -44,11 +52,13 @@ impl Face {
                 runs: Level::Off,
                 pending: false,
                 says,
+                unable,
             };
         }
         let version = dial.row.and_then(|row| row.version);
         let says = match (dial.pending, dial.state, version) {
             (true, ..) => "asking…".to_owned(),
+            (_, State::Off, _) if unable.is_some() => NO_BODY.to_owned(),
             (_, State::Off, _) if dial.row.is_none() => String::new(),
             (_, State::Live, Some(version)) => format!("live v{version}"),
             (_, state, _) => state.word().to_owned(),
@@ -59,6 +69,7 @@ impl Face {
             runs: dial.actual,
             pending: dial.pending,
             says,
+            unable,
         }
     }
 
@@ -78,11 +89,18 @@ impl Face {
         let live = count(State::Live);
         let says = match (group.pending, on) {
             (true, _) => "asking…".to_owned(),
+            (_, 0) if group.is_bodyless() => NO_BODY.to_owned(),
             (_, 0) => String::new(),
             _ => format!("{} of {} live", words::grouped(live.into()), words::grouped(on.into())),
         };
         let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
-        Face { wanted: group.wanted, state, runs, pending: group.pending, says }
+        let unable = group.is_bodyless().then_some(NO_BODIES);
+        Face { wanted: group.wanted, state, runs, pending: group.pending, says, unable }
+    }
+
+    /// Whether its knob can be turned; else why not.
+    pub fn enabled<'a>(&self, connection: &'a Connection) -> Result<(), &'a str> {
+        connection.obstacle().or(self.unable).map_or(Ok(()), Err)
     }
 
     /// For the knob. `label` is what it turns.
@@ -116,9 +134,13 @@ mod tests {
     use crate::model::live::Sums;
 
     fn group(wanted: Option<Level>, states: [u32; 7], on: u32) -> Face {
+        grouped(wanted, states, on, 0)
+    }
+
+    fn grouped(wanted: Option<Level>, states: [u32; 7], on: u32, bodyless: u32) -> Face {
         let sums = Sums { known: states.iter().sum(), states, ..Sums::default() };
         let by_level = [0, on, 0, 0];
-        Face::of_group(&GroupDial { methods: 9, wanted, pending: false, bodyless: 0, by_level, sums })
+        Face::of_group(&GroupDial { methods: 9, wanted, pending: false, bodyless, by_level, sums })
     }
 
     #[test]
@@ -130,5 +152,8 @@ mod tests {
         assert_eq!(group(Some(Level::Count), [0, 0, 0, 0, 2, 0, 0], 2).state, Some(State::Refused));
         assert_eq!(group(None, [2, 0, 2, 0, 0, 0, 0], 2).state, None);
         assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).says, "");
+        let interface = grouped(Some(Level::Off), [0; 7], 0, 9);
+        assert_eq!((interface.says.as_str(), interface.unable), ("no body", Some(NO_BODIES)));
+        assert_eq!(grouped(Some(Level::Off), [0; 7], 0, 8).unable, None);
     }
 }

@@ -39,6 +39,7 @@ pub enum Progress {
 pub fn show(
     context: &egui::Context,
     launch: &mut Launch,
+    recent: &[Launch],
     progress: &Progress,
     commands: &mut Vec<Command>,
 ) -> bool {
@@ -51,11 +52,33 @@ pub fn show(
         .show(context, |ui| {
             let room = context.content_rect().size();
             ui.set_width((room.x - 60.0).min(600.0));
-            egui::ScrollArea::vertical()
-                .max_height(room.y - 90.0)
-                .show(ui, |ui| inside(ui, launch, progress, commands));
+            egui::ScrollArea::vertical().max_height(room.y - 90.0).show(ui, |ui| {
+                choose(ui, launch, recent);
+                inside(ui, launch, progress, commands);
+            });
         });
     !open
+}
+
+/// Fills the fields with what was launched before.
+fn choose(ui: &mut Ui, launch: &mut Launch, recent: &[Launch]) {
+    if recent.is_empty() {
+        return;
+    }
+    let line = |one: &Launch| format!("{} {}", one.program.trim(), one.arguments.trim()).trim().to_owned();
+    let now = recent.iter().find(|one| *one == launch).map_or("launched before…".to_owned(), line);
+    egui::ComboBox::new("recent", "")
+        .selected_text(now)
+        .width(ui.available_width() - 8.0)
+        .truncate()
+        .show_ui(ui, |ui| {
+            for one in recent {
+                if ui.selectable_label(one == launch, line(one)).clicked() {
+                    launch.clone_from(one);
+                }
+            }
+        });
+    ui.add_space(6.0);
 }
 
 fn inside(ui: &mut Ui, launch: &mut Launch, progress: &Progress, commands: &mut Vec<Command>) {

@@ -45,7 +45,7 @@ fn next(status: &Status, mono: Duration) -> Option<String> {
             let seconds = (*since + *wait).saturating_sub(mono).as_secs_f32().ceil();
             Some(format!("Trying again in {seconds:.0} s."))
         }
-        Status::Connecting => Some("Trying again now…".to_owned()),
+        Status::Connecting | Status::Attaching => Some("Trying again now…".to_owned()),
         Status::Lost { .. } | Status::Live => None,
     }
 }

@@ -1,32 +1,47 @@
-//! Turns of many copies that are under way: how far they are, and the button that stops them.
+//! Turns that take their time: how far they are, and the button that stops them.
 
 use crate::commands::Command;
-use crate::model::connection::Connection;
+use crate::model::connection::{Connection, Status};
 use crate::model::turns::Pending;
 use crate::output::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{Frame, Label, Margin, ProgressBar, Role, Ui, WidgetInfo, vec2};
+use std::time::Duration;
 
-/// Shows those that are not answered and have said how far they are.
-pub fn show(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
-    let under_way = connection.turns.pending().iter().filter(|pending| pending.accepted.is_none());
-    for (pending, (done, total)) in under_way.filter_map(|pending| Some((pending, pending.progress?))) {
-        one(ui, pending, done, total, commands);
+/// A turn that is not answered by then is shown, whether or not the agent has said how far it is.
+const SLOW: Duration = Duration::from_millis(700);
+
+/// Shows those that are not answered and have said how far they are, or should have been answered. `now` is on
+/// `Now::mono`'s clock.
+pub fn show(ui: &mut Ui, connection: &Connection, now: Duration, commands: &mut Vec<Command>) {
+    let waits = |pending: &&Pending| pending.accepted.is_none() && connection.status == Status::Live;
+    for pending in connection.turns.pending().iter().filter(waits) {
+        let slow = now.saturating_sub(pending.since.mono) >= SLOW;
+        if slow || pending.progress.is_some() {
+            one(ui, pending, commands);
+        }
     }
 }
 
-fn one(ui: &mut Ui, pending: &Pending, done: u64, total: u64, commands: &mut Vec<Command>) {
+fn one(ui: &mut Ui, pending: &Pending, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.horizontal(|ui| {
-            let stop = ui.button(Command::CancelTurn(pending.ticket).name());
-            let stop = stop.on_hover_text("the agent turns back what it has turned of this so far");
-            if stop.clicked() {
-                commands.push(Command::CancelTurn(pending.ticket));
+            if pending.can_stop {
+                let stop = ui.button(Command::CancelTurn(pending.ticket).name());
+                let stop = stop.on_hover_text("the agent turns back what it has turned of this so far");
+                if stop.clicked() {
+                    commands.push(Command::CancelTurn(pending.ticket));
+                }
             }
-            let text = format!("{} of {}", words::grouped(done), words::grouped(total));
-            let share = if total == 0 { 1.0 } else { done as f32 / total as f32 };
+            let (text, share) = match pending.progress {
+                Some((done, total)) => (
+                    format!("{} of {}", words::grouped(done), words::grouped(total)),
+                    if total == 0 { 1.0 } else { done as f32 / total as f32 },
+                ),
+                None => ("waiting for the agent".to_owned(), 0.0),
+            };
             let bar = ui.add(ProgressBar::new(share).desired_width(180.0).text(&text));
             bar.widget_info(|| {
                 let mut info = WidgetInfo::labeled(Role::ProgressIndicator, true, "progress of the turn");

@@ -126,16 +126,12 @@ impl Row<'_> {
                     let least = if misses_calls(row) { "at least " } else { "" };
                     format!("{}, {least}{} calls", face.says, words::grouped(row.calls))
                 }
+                None if dial.bodyless.is_some() => face.says.clone(),
                 None => "never dialled".to_owned(),
             });
         });
         let palette = paint.palette;
-        let mut name = Name::new(&full.text, connection, palette);
-        if connection.shape == Shape::List {
-            name.part(full.type_name.start..full.method.start, palette.weak);
-        }
-        name.part(full.method.clone(), palette.text);
-        name.part(full.signature.clone(), palette.weak);
+        let mut name = Name::of_method(&full, connection, palette);
         if let Some(place) = place.filter(|_| connection.shape == Shape::List) {
             name.remark(&format!("   {place}"), palette.weak);
         }
@@ -153,6 +149,9 @@ impl Row<'_> {
                 ui.label(&said);
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
                     ui.weak(format!("{state}: {}", words::state_means(state)));
+                }
+                if let Some(why) = face.unable {
+                    ui.weak(why);
                 }
                 if let Some(note) = note {
                     ui.colored_label(palette.asked, note);
@@ -191,17 +190,13 @@ impl Row<'_> {
         let full = connection.catalogue.full_name(method);
         self.tell(ui, &full.text, |node| {
             node.set_value(match group.sums.known {
+                0 if group.is_bodyless() => face.says.clone(),
                 0 => "never dialled".to_owned(),
                 _ => format!("{}, {} calls", face.says, words::grouped(group.sums.calls)),
             });
         });
         let palette = paint.palette;
-        let mut name = Name::new(&full.text, connection, palette);
-        if connection.shape == Shape::List {
-            name.part(full.type_name.start..full.method.start, palette.weak);
-        }
-        name.part(full.method.clone(), palette.text);
-        name.part(full.signature.clone(), palette.weak);
+        let mut name = Name::of_method(&full, connection, palette);
         name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak);
         paint.name(*rect, self.left, name);
         paint.state(*rect, &face);
@@ -293,7 +288,7 @@ impl Row<'_> {
         let place = Rect::from_center_size(centre, vec2(KNOB, KNOB)).intersect(self.clip);
         let label = format!("dial of {name}");
         let wheel = self.connection.selection.focus() == Some(self.node);
-        let enabled = self.connection.obstacle().map_or(Ok(()), Err);
+        let enabled = face.enabled(self.connection);
         let knob = Knob::new(face.knob(self.connection, &label), KNOB).wheel(wheel).enabled(enabled);
         let turned = knob.show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
@@ -334,9 +329,13 @@ impl Row<'_> {
         let many = words::methods(targets.methods.len());
         let title = if targets.methods.len() == 1 { name } else { &many };
         ui.add(egui::Label::new(egui::RichText::new(title).small()).truncate());
-        match self.connection.obstacle() {
-            Some(why) => drop(ui.weak(why)),
-            None => {
+        // Of several rows the one under the pointer says little.
+        let several = (targets.methods.len() > 1)
+            .then(|| Face::of_group(&self.connection.group_of_set(&targets.methods)));
+        let face = several.as_ref().unwrap_or(face);
+        match face.enabled(self.connection) {
+            Err(why) => drop(ui.weak(why)),
+            Ok(()) => {
                 let knob = face.knob(self.connection, title);
                 if let Some(level) = knob_levels::entries(ui, &knob) {
                     commands.push(Command::Turn { targets, level });

@@ -29,6 +29,7 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
         let (text, colour) = match &connection.status {
             Status::Live => ("connected", palette.live),
             Status::Connecting => ("connecting…", palette.asked),
+            Status::Attaching => ("loading the agent…", palette.asked),
             Status::Lost { retry: Retry::Never, .. } => ("ended", palette.weak),
             Status::Lost { retry: Retry::WithAgent, .. } => ("no agent", palette.weak),
             Status::Lost { .. } => ("not connected", palette.bad),
@@ -44,7 +45,7 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
             Status::Lost { why, retry, .. } => {
                 lost(ui, why, *retry, connection.status.retry_at(), mono, commands);
             }
-            Status::Connecting => {}
+            Status::Connecting | Status::Attaching => {}
             Status::Live => show_items(ui, items(connection)),
         }
     });

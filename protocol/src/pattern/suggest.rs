@@ -20,8 +20,16 @@ pub fn suggestions<'a>(
     names: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
 ) -> Vec<String> {
     let Target::Named { body, .. } = &pattern.target else { return Vec::new() };
-    let wanted = Wanted::new(body);
     let mut nearest = Nearest::default();
+    if body.chars().all(|character| character == STAR) {
+        for (assembly, ..) in names {
+            if let Some(away @ 1..) = assembly_distance(pattern, assembly) {
+                nearest.offer(away, || format!("{assembly}!*"));
+            }
+        }
+        return nearest.patterns();
+    }
+    let wanted = Wanted::new(body);
     let mut last: Option<(&str, Option<Near>)> = None;
     for (assembly, type_name, method) in names {
         let Some(away) = assembly_distance(pattern, assembly) else { continue };
@@ -29,6 +37,7 @@ pub fn suggestions<'a>(
         if last.as_ref().is_none_or(|(seen, _)| *seen != type_name) {
             last = Some((type_name, wanted.type_half.as_ref().and_then(|half| half.near(type_name))));
             wanted.as_type(away, &prefix, type_name, &mut nearest);
+            wanted.as_namespace(away, &prefix, (assembly, type_name), &mut nearest);
             if let (Some(half), Some((_, Some(near)))) = (&wanted.type_half, &last)
                 && half.means(near)
             {
@@ -62,7 +71,7 @@ pub fn suggestions<'a>(
             }
         }
     }
-    nearest.0.into_iter().map(|(_, suggestion)| suggestion).collect()
+    nearest.patterns()
 }
 
 /// What a pattern may have meant: a method, of a type if it has a dot; or a type, namespace or assembly.
@@ -104,6 +113,28 @@ impl Wanted {
         };
         nearest.offer(away + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
     }
+
+    /// `NAME.*`, where the name is a namespace's or an assembly's, and no type's.
+    fn as_namespace(
+        &self,
+        away: u32,
+        prefix: &dyn Fn() -> String,
+        (assembly, type_name): (&str, &str),
+        nearest: &mut Nearest,
+    ) {
+        let Some(name) = self.type_half.as_ref().filter(|half| !half.glob.has_wildcard()) else { return };
+        if self.method.glob != Glob::Any {
+            return;
+        }
+        if assembly.eq_ignore_ascii_case(&name.text) {
+            nearest.offer(away + 1, || format!("{assembly}!*"));
+        }
+        let length = name.text.len();
+        let begins = type_name.get(..length).filter(|begin| begin.eq_ignore_ascii_case(&name.text));
+        if let Some(begin) = begins.filter(|_| type_name[length..].starts_with('.')) {
+            nearest.offer(away + 1, || format!("{}{}.*.*", prefix(), escape(begin)));
+        }
+    }
 }
 
 /// The best so far, sorted.
@@ -111,6 +142,10 @@ impl Wanted {
 struct Nearest(Vec<(u32, String)>);
 
 impl Nearest {
+    fn patterns(self) -> Vec<String> {
+        self.0.into_iter().map(|(_, suggestion)| suggestion).collect()
+    }
+
     fn wants(&self, distance: u32) -> bool {
         self.0.len() < MAX_SUGGESTIONS || self.0.last().is_some_and(|(worst, _)| distance <= *worst)
     }
@@ -144,12 +179,27 @@ fn last_split(body: &str) -> Option<(&str, &str)> {
 
 /// How far the assembly is; None when it is another one altogether.
 fn assembly_distance(pattern: &Pattern, assembly: &str) -> Option<u32> {
-    match &pattern.assembly {
-        None => Some(0),
-        Some(glob) if glob.matches(assembly) => Some(0),
-        Some(Glob::Literal(wanted)) => Half::new(wanted.clone()).near(assembly).map(|near| near.distance),
-        Some(_) => None,
+    let Some(glob) = &pattern.assembly else { return Some(0) };
+    if glob.matches(assembly) {
+        return Some(0);
     }
+    let (Glob::Literal(wanted) | Glob::Runs(wanted)) = glob else { return None };
+    // A file's name, where the assembly's was asked for.
+    if let Some(stem) = without_extension(wanted) {
+        let lower = Glob::new(stem.to_ascii_lowercase());
+        if lower.matches(&assembly.to_ascii_lowercase()) {
+            return Some(1);
+        }
+    }
+    let is_literal = matches!(glob, Glob::Literal(_));
+    is_literal.then(|| Half::new(wanted.clone()).near(assembly)).flatten().map(|near| near.distance)
+}
+
+fn without_extension(file: &str) -> Option<&str> {
+    let stem = file.len().checked_sub(4)?;
+    let extension = file.get(stem..)?;
+    let is_known = [".dll", ".exe"].iter().any(|known| extension.eq_ignore_ascii_case(known));
+    is_known.then(|| &file[..stem]).filter(|stem| !stem.is_empty())
 }
 
 /// One half of what was wanted.

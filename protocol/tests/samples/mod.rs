@@ -48,6 +48,8 @@ variants!(
         Unsubscribe,
         ReleaseControl,
         Ping,
+        LetGo,
+        TakeBack,
     }
 );
 variants!(
@@ -58,7 +60,7 @@ variants!(
 variants!(
     REPLIES,
     reply_name,
-    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused }
+    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused, LetGo }
 );
 variants!(
     REFUSALS,
@@ -121,6 +123,8 @@ fn method_page() -> MethodPage {
         type_names: column(&["Shop.Box<T>"]),
         name: column(&["Put", "größe"]),
         signature: column(&["(T)", "()"]),
+        bodyless: vec![1],
+        bodyless_reason: vec![Reason::PInvoke],
     }
 }
 
@@ -186,6 +190,8 @@ fn dial_report() -> DialReport {
         }],
         shared: vec![shared()],
         warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+        unmatched: vec![3, 300],
+        change: 17,
     }
 }
 
@@ -221,7 +227,7 @@ pub fn commands() -> Vec<Command> {
             stand: Stand::KeptFor { ms: 60_000 },
         },
         Command::RequestRevert { patterns: vec!["*".into(), "Shop!*".into()], take: true },
-        Command::Plan { orders: orders() },
+        Command::Plan { orders: orders(), stand: Stand::Held },
         Command::Undo { take: true },
         Command::Cancel { request: 0x0a0b },
         Command::Orders,
@@ -231,6 +237,8 @@ pub fn commands() -> Vec<Command> {
         Command::Unsubscribe,
         Command::ReleaseControl,
         Command::Ping,
+        Command::LetGo,
+        Command::TakeBack { change: 0x0c0d, take: true },
     ]
 }
 
@@ -240,7 +248,7 @@ pub fn refusals() -> Vec<Refusal> {
         Refusal::BadPattern("the pattern is empty".into()),
         Refusal::ControlHeld(holder()),
         Refusal::NothingMatched { suggestions: vec!["*.Add".into()] },
-        Refusal::OverLimit("1025 orders; the limit is 1024".into()),
+        Refusal::OverLimit("4097 orders; the limit is 4096".into()),
         Refusal::NothingToUndo,
         Refusal::Cancelled,
         Refusal::AgentOff("REDIAL_DISABLE is set".into()),
@@ -284,6 +292,7 @@ pub fn replies() -> Vec<Reply> {
             expected_clr_bytes: 8,
             expected_agent_bytes: 9,
             warnings: vec!["Shop.Cart.* matches nothing yet".into()],
+            unmatched: vec![1],
         }),
         Reply::Undone { what: audit_entry(), report: dial_report() },
         Reply::Orders {
@@ -294,6 +303,7 @@ pub fn replies() -> Vec<Reply> {
                 .collect(),
             undoable: 2,
         },
+        Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
@@ -346,7 +356,7 @@ pub fn from_agent() -> Vec<(String, FromAgent)> {
     let mut all = vec![
         ("hello".to_owned(), FromAgent::Hello(agent_facts())),
         ("status".to_owned(), FromAgent::Status(AgentFacts { holder: None, ..agent_facts() })),
-        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1 }),
+        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1, change: 3 }),
         ("version_refused".to_owned(), FromAgent::version_refused("0.1.0", &client_hello())),
     ];
     for event in events() {

@@ -93,16 +93,47 @@ impl Window {
         self.0.run_steps(3);
     }
 
-    /// Finds the process in the list and picks it.
+    /// Finds the process in the list, with an agent in it, and picks it.
     pub fn pick(&mut self, pid: u32) -> Result<()> {
+        self.choose(pid, "loaded")?;
+        self.until("the connection", |window| window.says("connected") && window.says("hide framework"))
+    }
+
+    /// Clicks the process in the list once that says this word of it.
+    pub fn choose(&mut self, pid: u32, word: &str) -> Result<()> {
         let row = format!(" {pid}, ");
+        let end = format!("agent {word}");
         self.until("the process", |window| {
-            window.0.query_all_by_label_contains(&row).any(|node| {
-                node.accesskit_node().label().is_some_and(|label| label.ends_with("agent loaded"))
-            })
+            window
+                .0
+                .query_all_by_label_contains(&row)
+                .any(|node| node.accesskit_node().label().is_some_and(|label| label.ends_with(&end)))
         })?;
         // By its identity: where it is may change with the next process that starts or ends on this machine.
         self.0.get_by_label_contains(&row).click_accesskit();
-        self.until("the connection", |window| window.says("connected") && window.says("hide framework"))
+        Ok(())
+    }
+}
+
+/// A process stopped by a signal until this is dropped.
+#[cfg(target_os = "linux")]
+pub struct Stopped(libc::pid_t);
+
+#[cfg(target_os = "linux")]
+impl Stopped {
+    /// Stops it.
+    pub fn stop(pid: u32) -> Result<Stopped> {
+        let pid = libc::pid_t::try_from(pid)?;
+        // SAFETY: kill takes two numbers and touches no memory.
+        ensure!(unsafe { libc::kill(pid, libc::SIGSTOP) } == 0, "the process cannot be stopped");
+        Ok(Stopped(pid))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // SAFETY: as above; a process that is gone is not stopped either.
+        let _ = unsafe { libc::kill(self.0, libc::SIGCONT) };
     }
 }

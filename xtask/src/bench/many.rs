@@ -25,6 +25,8 @@ pub struct Many {
     pub host: Host,
     /// Its process id.
     pub pid: u32,
+    /// Milliseconds of the first call of every method of `Hot`, while the runtime compiled them.
+    pub first_calls: f64,
 }
 
 impl Many {
@@ -37,8 +39,9 @@ impl Many {
         }
         host::load_agent_from(&mut command, bench.built.agent());
         let mut host = Host::start(command)?;
+        let first_calls = host.wait_for("first ")?.parse().context("a host says `first MS`")?;
         let pid = host.wait_for("ready ")?.parse().context("a host says `ready PID`")?;
-        Ok(Many { host, pid })
+        Ok(Many { host, pid, first_calls })
     }
 
     /// A session of ours that is told everything.
@@ -84,10 +87,10 @@ pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
     })
 }
 
-/// Waits until every method of `Hot` is known and off.
-pub fn wait_for_off(controller: &mut Controller) -> Result<()> {
-    controller.wait_until("that every hot method is off", |dials| {
-        let off = |row: &&StatusRow| row.state == State::Off && row.module == "Hot";
-        dials.values().filter(off).count() >= HOT_METHODS
+/// Waits until every method of `Hot` is known and in this state.
+pub fn wait_for_all(controller: &mut Controller, state: State) -> Result<()> {
+    controller.wait_until("that every hot method is known", |dials| {
+        let there = |row: &&StatusRow| row.state == state && row.module == "Hot";
+        dials.values().filter(there).count() >= HOT_METHODS
     })
 }

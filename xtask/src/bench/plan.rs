@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Command, Reply};
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, Stand};
 use redial_testbed::controller::Controller;
 
 use super::Bench;
@@ -29,7 +29,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
         let (mut took, mut methods) = (Vec::new(), 0);
         for _ in 0..bench.pairs {
             let begun = Instant::now();
-            let answer = controller.ask(Command::Plan { orders: lines() })?;
+            let answer = controller.ask(Command::Plan { orders: lines(), stand: Stand::Kept })?;
             let elapsed = begun.elapsed().as_secs_f64() * 1000.0;
             let Reply::Plan(plan) = answer.reply else { anyhow::bail!("{:?}", answer.reply) };
             ensure!(plan.matched >= 100_000 && plan.per_order.iter().all(|hits| *hits > 0), "{plan:?}");

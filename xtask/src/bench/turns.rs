@@ -118,12 +118,14 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         })?;
         one.push(milliseconds(begun));
     }
+    // Every row is known from here on.
+    controller.dial(many::HOT, Level::Count, Stay::Kept)?;
+    many::wait_for_all(controller, State::Live)?;
     let (mut accepted, mut live) = (Vec::new(), Vec::new());
     for _ in 0..bench.pairs {
         std::thread::sleep(APART);
         controller.off(many::HOT)?;
-        // Every row is known from here on, and told as off.
-        many::wait_for_off(controller)?;
+        many::wait_for_all(controller, State::Off)?;
         std::thread::sleep(APART);
         let begun = Instant::now();
         controller.dial(many::HOT, Level::Count, Stay::Kept)?;
@@ -138,6 +140,14 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         Figure::of(&format!("{on}: `dial` of a hot method to live"), "ms", &one, Target::Median(LIVE)),
         Figure::of(&format!("{on}: 1,000 hot methods to accepted"), "ms", &accepted, Target::None),
         Figure::of(&format!("{on}: 1,000 hot methods to live"), "ms", &live, Target::Median(HOT_LIVE)),
+        Figure::of(
+            &format!(
+                "{on}: beside it, the first calls of the same 1,000, compiled by the runtime for itself"
+            ),
+            "ms",
+            &[many.first_calls],
+            Target::None,
+        ),
     ])
 }
 

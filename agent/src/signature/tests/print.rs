@@ -25,7 +25,7 @@ fn both(params: &[&[u8]]) -> (String, String) {
     let mut canonical = String::from("before");
     canonical_parameters(&blob, &NAMES, &mut canonical);
     let mut display = String::new();
-    display_parameters(&blob, &NAMES, &["T".to_owned()], &["U".to_owned()], &mut display);
+    display_parameters(&blob, &NAMES, &["T".to_owned()], &["U".to_owned()], &[], &mut display);
     (canonical.strip_prefix("before").unwrap().to_owned(), display)
 }
 
@@ -137,4 +137,38 @@ fn type_names() {
     assert_eq!(shown("Huge`99999999999999999999", &["T"]), "Huge`99999999999999999999<T>");
     assert_eq!(shown("Schrägstrich`1", &["Ü"]), "Schrägstrich<Ü>");
     assert_eq!(shown("<>c__Display`1", &["T"]), "<>c__Display<T>");
+}
+
+#[test]
+fn how_a_parameter_is_passed_is_said_where_it_is_known() {
+    // `(int, ref int, in int modreq(…), out T, delegate*<ref int, void>)`
+    let params: [&[u8]; 5] = [
+        &[0x08],
+        &[0x10, 0x08],
+        &[0x1F, 0x0D, 0x10, 0x08],
+        &[0x10, 0x13, 0],
+        &[0x1B, 0x00, 1, 0x01, 0x10, 0x08],
+    ];
+    let blob = [&[0x20, params.len() as u8, 0x01][..], &params.concat()].concat();
+    let shown = |passing: &[(u32, Passing)]| {
+        let mut out = String::new();
+        display_parameters(&blob, &NAMES, &["T".to_owned()], &[], passing, &mut out);
+        out
+    };
+    let [ref_, in_, out] = [0, 1, 2].map(Passing::of_flags);
+    assert_eq!((ref_, Passing::of_flags(3), Passing::of_flags(0x2010)), (Passing::Ref, ref_, ref_));
+    assert_eq!(shown(&[]), r"(int, ref int, ref int, ref T, delegate\*<ref int, void>)");
+    // In any order, for the return value (0), and for what is not by reference: of that nothing is said.
+    let said = [(4, out), (5, out), (0, out), (3, in_), (1, in_), (9, in_), (2, ref_)];
+    assert_eq!(shown(&said), r"(int, ref int, in int, out T, delegate\*<ref int, void>)");
+    let mut canonical = String::new();
+    canonical_parameters(&blob, &NAMES, &mut canonical);
+    assert_eq!(canonical, "(int,ref int,ref int,ref !0,delegate*<ref int,void>)");
+}
+
+#[test]
+fn a_signature_without_references_is_seen_to_have_none() {
+    assert!(!may_pass_by_reference(&[]));
+    assert!(!may_pass_by_reference(&[0x10, 1, 1, 0x01, 0x08]), "the generic flag is none");
+    assert!(may_pass_by_reference(&[0x00, 1, 0x01, 0x10, 0x08]));
 }

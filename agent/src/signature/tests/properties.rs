@@ -84,7 +84,7 @@ proptest! {
     fn no_bytes_panic(blob in vec(any::<u8>(), 0..60)) {
         let mut out = String::new();
         canonical_parameters(&blob, &NoNames, &mut out);
-        display_parameters(&blob, &NoNames, &[], &[], &mut out);
+        display_parameters(&blob, &NoNames, &[], &[], &[], &mut out);
         let _ = (parse_field(&blob), parse_locals(&blob), parse_property(&blob));
         let _ = (parse_method_spec(&blob), parse_type_spec(&blob), append_locals(&blob, &[Type::I4]));
     }

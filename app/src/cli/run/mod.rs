@@ -2,6 +2,7 @@
 
 mod collect;
 mod report;
+mod unmatched;
 
 use super::arguments;
 use super::whole_file::WholeFile;
@@ -74,15 +75,18 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
     let code = code(status);
     let processes = collector.map(Collector::finish);
     // The files are needed until here: what the agents noted last is read at the very end.
-    let marks = std::fs::read_to_string(files.mark()).map(|text| launch::marks(&text)).unwrap_or_default();
+    let text = std::fs::read_to_string(files.mark()).unwrap_or_default();
+    let marks = launch::marks(&text);
     drop(files);
+    let unmatched = unmatched::unmatched(&arguments.dials, &marks, &launch::noted(&text));
+    unmatched.iter().for_each(|one| sentence(one.sentence()));
     let reached = processes.iter().flatten().any(Collected::was_reached);
     if let Some(text) = not_loaded(&program.to_string_lossy(), &marks).filter(|_| !reached) {
         sentence(text);
     }
     if let (Some(report), Some(processes)) = (report, processes) {
         let name = report.path().display().to_string();
-        let content = Report::new(child.id(), &arguments.command, code, &processes);
+        let content = Report::new(child.id(), &arguments.command, code, &processes, unmatched);
         let written = content.text().and_then(|text| report.write(&text));
         written.map_err(|error| Failed::own(format!("the report {name} cannot be written: {error}")))?;
     }

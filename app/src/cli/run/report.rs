@@ -1,6 +1,7 @@
 //! The report of `run --report`: the final status as JSON.
 
 use super::collect::Collected;
+use super::unmatched::Unmatched;
 use crate::output::json::DialJson;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -15,12 +16,20 @@ pub struct Report<'a> {
     /// Whether every agent sent its last numbers.
     complete: bool,
     note: Option<String>,
+    /// Dials that matched nothing in any of the processes.
+    unmatched: Vec<Unmatched>,
     status: Vec<DialJson<'a>>,
 }
 
 impl<'a> Report<'a> {
     /// The report of the child `pid` and, with `--children`, of the programs below it.
-    pub fn new(pid: u32, command: &[OsString], exit_code: i32, processes: &'a [Collected]) -> Report<'a> {
+    pub fn new(
+        pid: u32,
+        command: &[OsString],
+        exit_code: i32,
+        processes: &'a [Collected],
+        unmatched: Vec<Unmatched>,
+    ) -> Report<'a> {
         let complete = !processes.is_empty() && processes.iter().all(|process| process.dials.ended());
         let notes: Vec<String> = processes.iter().filter_map(Collected::note).collect();
         let note = match (processes, notes.as_slice()) {
@@ -35,6 +44,7 @@ impl<'a> Report<'a> {
             exit_code,
             complete,
             note,
+            unmatched,
             status: processes.iter().flat_map(rows).collect(),
         }
     }
@@ -64,7 +74,8 @@ mod tests {
     }
 
     fn value(processes: &[Collected]) -> Value {
-        serde_json::to_value(Report::new(5, &["dotnet".into(), "x.dll".into()], 3, processes)).expect("JSON")
+        serde_json::to_value(Report::new(5, &["dotnet".into(), "x.dll".into()], 3, processes, vec![]))
+            .expect("JSON")
     }
 
     #[test]
@@ -75,7 +86,7 @@ mod tests {
             (&json!(true), &json!(null), &json!(3))
         );
         assert_eq!(whole["command"], json!(["dotnet", "x.dll"]));
-        let text = Report::new(5, &[], 3, &[]).text().expect("JSON");
+        let text = Report::new(5, &[], 3, &[], vec![]).text().expect("JSON");
         assert!(text.ends_with(b"}\n") && serde_json::from_slice::<Value>(&text).is_ok());
         assert_eq!((&whole["status"][0]["calls"], &whole["status"][0]["pid"]), (&json!(12), &json!(5)));
     }

@@ -8,7 +8,7 @@ use crate::output::json::AgentJson;
 use crate::output::table::{Table, text, wide};
 use crate::output::{Out, terminal_columns, words};
 use redial_protocol::dialset::print_order;
-use redial_protocol::message::AgentStatus;
+use redial_protocol::message::{AgentStatus, AuditEntry};
 use redial_protocol::order::StandingOrder;
 
 /// Shows it.
@@ -71,8 +71,8 @@ fn lines(
 fn audit(status: &AgentStatus) -> Table {
     let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), wide("ORDER")]);
     for entry in &status.audit {
-        let who = if entry.user.is_empty() { "(launcher)".to_owned() } else { entry.user.clone() };
-        table.row(vec![words::utc(entry.t_unix_ms), who, entry.program.clone(), entry.order.clone()]);
+        let AuditEntry { t_unix_ms, user, program, order } = entry;
+        table.row(vec![words::utc(*t_unix_ms), user.clone(), program.clone(), order.clone()]);
     }
     table
 }
@@ -81,7 +81,7 @@ fn audit(status: &AgentStatus) -> Table {
 pub mod tests {
     use super::*;
     use crate::cli::save::tests::standing;
-    use redial_protocol::message::{AuditEntry, Budget, Holder};
+    use redial_protocol::message::{Budget, Holder};
     use serde_json::json;
 
     /// An account of some of everything.
@@ -97,7 +97,7 @@ pub mod tests {
             guard_trips: 0,
             audit: vec![AuditEntry {
                 t_unix_ms: 0,
-                user: String::new(),
+                user: "www".into(),
                 program: "redial run".into(),
                 order: "Shop.Cart.* = count".into(),
             }],
@@ -132,7 +132,10 @@ pub mod tests {
     fn orders_and_turns_are_told_with_who_made_them() {
         let lines = lines(&agent_status(), &standing(), 3, 2, None);
         let has = |part: &str| lines.iter().any(|line| line.contains(part));
-        assert!(has("(launcher)") && has("changes that `undo` takes back: 3"), "{lines:#?}");
+        assert!(
+            has("www   redial run  Shop.Cart.*") && has("changes that `undo` takes back: 3"),
+            "{lines:#?}"
+        );
         let order = lines.iter().find(|line| line.starts_with("Shop.Order.*")).expect("a row");
         let cells: Vec<&str> = order.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         assert_eq!(

@@ -53,7 +53,8 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
     unmatched.map_or(Ok(Exit::Done), |why| Err(Failure::new(Exit::NothingMatched, why)))
 }
 
-fn ask_rows(session: &mut Session, pattern: Option<String>) -> Result<Dials, Failure> {
+/// The rows that match, all without a pattern.
+pub fn ask_rows(session: &mut Session, pattern: Option<String>) -> Result<Dials, Failure> {
     let mut dials = Dials::default();
     let reply = session.ask(Command::Status { pattern }, &mut |page| {
         if let Page::Rows(rows) = page {
@@ -67,7 +68,7 @@ fn ask_rows(session: &mut Session, pattern: Option<String>) -> Result<Dials, Fai
 }
 
 /// The sentence for a pattern that none of `dialled` copies matches.
-fn unmatched(pattern: &str, dialled: u64) -> String {
+pub fn unmatched(pattern: &str, dialled: u64) -> String {
     match dialled {
         0 => format!("no dialled method matches '{pattern}': none is or was dialled"),
         1 => format!("the one dialled method does not match '{pattern}'"),

@@ -8,7 +8,7 @@ use crate::link::session::Session;
 use crate::output::table::printable;
 use crate::output::words;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
-use redial_protocol::message::{Command, Refusal, Reply};
+use redial_protocol::message::Refusal;
 use redial_protocol::order::Order;
 
 /// AppDomains named in a sentence.
@@ -17,25 +17,31 @@ const NAMED: usize = 10;
 impl Wanted<'_> {
     /// The failure for an error; where one order matched nothing, with what its domain has to do with it.
     pub(super) fn explain(&self, session: &mut Session, error: LinkError) -> Failure {
-        if let (LinkError::Refused(Refusal::NothingMatched { .. }), [order]) =
-            (&error, self.orders.as_slice())
-            && order.domain.is_some()
-            && let Ok((domains, modules)) = modules::ask(session)
-            && let Some(why) = limited_to_nothing(order, &domains, &modules)
+        if !matches!(error, LinkError::Refused(Refusal::NothingMatched { .. })) {
+            return error.into();
+        }
+        if let [order] = self.orders.as_slice()
+            && let Some(why) = no_such_domain(session, order)
         {
             return Failure::new(Exit::NothingMatched, format!("nothing matched: {why}"));
         }
-        error.into()
-    }
-
-    /// Patterns near the first one, which a plan does not have.
-    pub(super) fn suggestions(&self, session: &mut Session) -> Vec<String> {
-        let pattern = self.orders.first().map(|order| order.pattern.clone());
-        match session.ask(Command::Methods { pattern, limit: 1 }, &mut |_| {}) {
-            Ok(Reply::Methods { suggestions, .. }) => suggestions,
-            _ => vec![],
+        let each: Vec<u32> = (0..self.orders.len() as u32).collect();
+        let hints: Vec<String> = match self.lines.as_slice() {
+            [] | [_] => vec![],
+            _ => self.hints(session, &each).into_iter().map(|(at, hint)| self.at_line(at, &hint)).collect(),
+        };
+        match hints.as_slice() {
+            [] => error.into(),
+            hints => Failure::new(Exit::NothingMatched, format!("nothing matched; {}", hints.join("; "))),
         }
     }
+}
+
+/// The sentence about an order for AppDomains that do not exist.
+pub(super) fn no_such_domain(session: &mut Session, order: &Order) -> Option<String> {
+    order.domain.as_ref()?;
+    let (domains, modules) = modules::ask(session).ok()?;
+    limited_to_nothing(order, &domains, &modules)
 }
 
 fn limited_to_nothing(order: &Order, domains: &[DomainRow], modules: &[ModuleRow]) -> Option<String> {

@@ -1,11 +1,14 @@
 //! Holding what was turned: staying until Ctrl-C, and saying what others do meanwhile.
 
 use super::Wanted;
+use crate::exit::{Exit, Failure};
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
 use crate::model::dials::{Change, Dials};
+use crate::output::json::LetGoJson;
+use crate::output::{Out, turns};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Event, StatusRow};
+use redial_protocol::message::{Command, Event, Reply, StatusRow};
 use redial_protocol::order::Order;
 use redial_protocol::state::State;
 use std::time::Instant;
@@ -13,9 +16,9 @@ use std::time::Instant;
 /// Milliseconds between folds that nobody looks at.
 const HOLD_INTERVAL_MS: u32 = 60_000;
 
-/// Stays until Ctrl-C; the dials are reverted by the agent when the session ends. What others do meanwhile is said with
-/// `say`.
-pub fn hold(mut session: Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) -> Result<(), LinkError> {
+/// Stays until Ctrl-C; then [`let_go`] turns the dials off, and the agent does whenever the session ends. What others do
+/// meanwhile is said with `say`.
+pub fn hold(session: &mut Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) -> Result<(), LinkError> {
     session.keep_alive(PING_EVERY)?;
     // Only for the words about control and the end of the process: the numbers are `watch`'s.
     let only = match wanted.orders.as_slice() {
@@ -47,6 +50,21 @@ pub fn hold(mut session: Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) -> 
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Ends what is held, and says what became of it by the agent's numbers; `exit` where all of it is off.
+pub fn let_go(session: &mut Session, json: bool, exit: Exit) -> Result<Exit, Failure> {
+    let Reply::LetGo { reverted, stay, remaining } = session.ask(Command::LetGo, &mut |_| {})? else {
+        return Err(session.wrong_reply().into());
+    };
+    let pid = session.pid();
+    let mut out = Out::new();
+    match json {
+        true => out.json(&LetGoJson { pid, reverted, stay, remaining })?,
+        false => out.line(&turns::let_go(pid, reverted, stay, remaining))?,
+    }
+    out.flush()?;
+    Ok(if remaining == 0 { exit } else { Exit::Partly })
 }
 
 /// The rows of what is held, to notice when others turn all of it off. Of several orders: all that is dialled, because

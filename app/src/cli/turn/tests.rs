@@ -16,12 +16,24 @@ fn order(level: Level) -> Order {
 
 #[test]
 fn outcomes_have_their_codes() {
-    let refused = [(Reason::Dynamic, 1)];
-    assert_eq!(outcome(3, &[], false), Exit::Done);
-    assert_eq!(outcome(2, &refused, false), Exit::Partly);
-    assert_eq!(outcome(0, &refused, true), Exit::Failed);
-    assert_eq!(outcome(0, &[], true), Exit::Done);
-    assert_eq!(outcome(0, &[], false), Exit::Failed, "all of it has no body");
+    let sums = |matched, accepted, refused, unmatched| Sums { matched, accepted, refused, unmatched };
+    for (sums, later, exit) in [
+        (sums(3, 3, 0, 0), false, Exit::Done),
+        (sums(3, 2, 1, 0), false, Exit::Partly),
+        (sums(3, 3, 0, 1), false, Exit::Partly),
+        (sums(3, 3, 0, 1), true, Exit::Done),
+        (sums(1, 0, 1, 0), true, Exit::Failed),
+        (sums(1, 0, 1, 1), false, Exit::Failed),
+        (sums(0, 0, 0, 0), true, Exit::Done),
+        // All of it has no body.
+        (sums(2, 0, 0, 0), false, Exit::Failed),
+        // It took the place of an order that stood for what loads later; of two lines one did.
+        (sums(0, 0, 0, 0), false, Exit::Done),
+        (sums(0, 0, 0, 1), false, Exit::Partly),
+    ] {
+        let Sums { matched, accepted, refused, unmatched } = sums;
+        assert_eq!(outcome(&sums, later), exit, "{matched} {accepted} {refused} {unmatched} {later}");
+    }
 }
 
 #[test]
@@ -32,16 +44,17 @@ fn a_plan_ends_as_the_real_thing_would() {
     );
     let plain = arguments::Turn::default();
     let holder = || Some(Holder { pid: 1, program: "redial app".into() });
-    let verdict = |options, plan: &PlanReport, holder| {
-        wanted(&[order(Level::Count)], options).verdict(plan, holder, vec![])
-    };
+    let orders = [order(Level::Count), order(Level::Count)];
+    let verdict = |options, plan: &PlanReport, holder| wanted(&orders, options).verdict(plan, holder, vec![]);
     assert_eq!(verdict(&plain, &plan(), None), Ok(Exit::Partly));
     assert!(matches!(verdict(&plain, &plan(), holder()), Err(Refusal::ControlHeld(_))));
     assert_eq!(verdict(&take, &plan(), holder()), Ok(Exit::Partly));
-    let nothing = PlanReport::default();
+    let nothing = PlanReport { unmatched: vec![0, 1], ..PlanReport::default() };
     assert!(matches!(verdict(&plain, &nothing, None), Err(Refusal::NothingMatched { .. })));
     assert_eq!(verdict(&later, &nothing, None), Ok(Exit::Done));
-    assert_eq!(verdict(&plain, &PlanReport { matched: 2, unchanged: 2, ..nothing }, None), Ok(Exit::Done));
+    let replaces = PlanReport::default();
+    assert_eq!(verdict(&plain, &replaces, None), Ok(Exit::Done));
+    assert_eq!(verdict(&plain, &PlanReport { matched: 2, unchanged: 2, ..replaces }, None), Ok(Exit::Done));
 }
 
 #[test]

@@ -3,14 +3,16 @@
 mod screen;
 mod several;
 
-use super::arguments;
+use super::{arguments, status};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::model::dials::{Change, Dials};
+use crate::output::table::printable;
+use crate::output::{sentence, words};
 use crate::signals::Interrupts;
-use redial_protocol::message::{Command, Event};
+use redial_protocol::message::{Command, Event, Reply};
 use screen::Screen;
 use std::time::{Duration, Instant};
 
@@ -25,19 +27,20 @@ pub fn run(arguments: &arguments::Watch) -> Result<Exit, Failure> {
     let interrupts = Interrupts::catch().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     match arguments.target.only() {
         Some(pid) => {
-            let mut screen = Screen::new(pid, arguments.json);
+            let mut screen = Screen::new(pid, arguments);
             let mut session = connect::open(pid, PROGRAM)?;
             interrupts.deliver_to(session.interrupter());
-            ended(watch(&mut session, arguments, &mut |dials| screen.show(dials)))
+            ended(watch(&mut session, arguments, &mut |dials| screen.show(dials), &|text| sentence(text)))
         }
         None => several::run(arguments, &interrupts),
     }
 }
 
 /// How a watch ends that ended so.
-fn ended(outcome: Result<(), Stop>) -> Result<Exit, Failure> {
+fn ended(outcome: Result<Exit, Stop>) -> Result<Exit, Failure> {
     match outcome {
-        Err(Stop::Link(LinkError::Interrupted)) | Ok(()) => Ok(Exit::Done),
+        Ok(exit) => Ok(exit),
+        Err(Stop::Link(LinkError::Interrupted)) => Ok(Exit::Done),
         Err(Stop::Link(error)) => Err(error.into()),
         Err(Stop::Output(failure)) => Err(failure),
     }
@@ -61,11 +64,13 @@ impl From<Failure> for Stop {
     }
 }
 
+/// Shows the numbers with `show`, as they change; what there is to remark is told to `say`.
 fn watch(
     session: &mut Session,
     arguments: &arguments::Watch,
     show: &mut dyn FnMut(&Dials) -> Result<(), Failure>,
-) -> Result<(), Stop> {
+    say: &dyn Fn(String),
+) -> Result<Exit, Stop> {
     let interval = Duration::from_millis(arguments.interval.into());
     let mut dials = Dials::default();
     session
@@ -73,13 +78,24 @@ fn watch(
     while let Some(event) = session.next(Some(Instant::now()))? {
         dials.apply(event);
     }
+    let pattern = arguments.pattern.as_deref();
+    if let Some(pattern) = pattern.filter(|_| dials.is_empty()) {
+        let why = unmatched(session, pattern)?;
+        say(format!("{why}; watching goes on, for what is dialled later"));
+    }
     let mut pace = Pace::new(interval);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     loop {
         show(&dials)?;
         left -= 1;
         if left == 0 {
-            return Ok(());
+            return match pattern.filter(|_| dials.is_empty()) {
+                Some(pattern) => {
+                    let why = format!("no dialled method matched '{}' in all that time", printable(pattern));
+                    Err(Failure::new(Exit::NothingMatched, why).into())
+                }
+                None => Ok(Exit::Done),
+            };
         }
         match next_fold(session, &mut dials, &mut pace) {
             Ok(()) => {}
@@ -89,6 +105,30 @@ fn watch(
                 return Err(error.into());
             }
             Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Why a pattern matches no dialled method, and what to do about it.
+fn unmatched(session: &mut Session, pattern: &str) -> Result<String, Stop> {
+    let dialled = status::ask_rows(session, None)?.len() as u64;
+    let command = Command::Methods { pattern: Some(pattern.to_owned()), limit: 1 };
+    let Reply::Methods { matched, suggestions } = session.ask(command, &mut |_| {})? else {
+        return Err(session.wrong_reply().into());
+    };
+    let near = (matched == 0).then_some(suggestions.as_slice());
+    Ok(advice(session.pid(), pattern, dialled, near))
+}
+
+/// `near`: patterns near one that matches no method at all.
+fn advice(pid: u32, pattern: &str, dialled: u64, near: Option<&[String]>) -> String {
+    let why = status::unmatched(pattern, dialled);
+    match near {
+        None => format!("{why}; `redial dial {pid} '{}' count` dials it", printable(pattern)),
+        Some([]) => format!("{why}, nor does any other"),
+        Some(near) => {
+            let quoted: Vec<String> = near.iter().map(|one| format!("'{}'", printable(one))).collect();
+            format!("{why}, nor does any other; did you mean {}?", words::either(&quoted))
         }
     }
 }
@@ -149,6 +189,19 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_matches_nothing_is_told_with_what_to_do() {
+        assert_eq!(
+            advice(9, "Shop.Cart.*", 3, None),
+            "none of the 3 dialled methods matches 'Shop.Cart.*'; `redial dial 9 'Shop.Cart.*' count` dials it"
+        );
+        assert!(advice(9, "A.B", 0, Some(&[])).ends_with("none is or was dialled, nor does any other"));
+        let near = ["A.C".to_owned(), "*.B".to_owned()];
+        assert!(
+            advice(9, "A.B", 1, Some(&near)).ends_with("nor does any other; did you mean 'A.C' or '*.B'?")
+        );
+    }
 
     #[test]
     fn silence_is_accounted_for_once() {

@@ -1,5 +1,6 @@
 //! What `redial watch` shows: a table drawn over itself on a terminal, else lines of what changed, or JSON.
 
+use super::super::arguments;
 use super::super::order::ByRate;
 use super::super::places::Places;
 use super::super::status;
@@ -26,8 +27,9 @@ pub struct Screen {
 
 impl Screen {
     /// The output that was asked for.
-    pub fn new(pid: u32, json: bool) -> Screen {
-        Screen { out: Out::new(), view: View::new(pid, format!("process {pid}"), json), drawn: Drawn(0) }
+    pub fn new(pid: u32, arguments: &arguments::Watch) -> Screen {
+        let view = View::new(pid, format!("process {pid}"), arguments);
+        Screen { out: Out::new(), view, drawn: Drawn(0) }
     }
 
     /// Shows the numbers of a fold.
@@ -69,8 +71,9 @@ pub struct View {
 
 impl View {
     /// Of a process with this title.
-    pub fn new(pid: u32, title: String, json: bool) -> View {
-        View { pid, title, json, began: Instant::now(), order: ByRate::default(), plain: Plain::default() }
+    pub fn new(pid: u32, title: String, arguments: &arguments::Watch) -> View {
+        let plain = Plain { limited: arguments.pattern.is_some(), ..Plain::default() };
+        View { pid, title, json: arguments.json, began: Instant::now(), order: ByRate::default(), plain }
     }
 
     /// The lines for a fold: a table for a terminal of so many columns and lines; else what changed, or one of JSON.
@@ -127,6 +130,8 @@ fn table(
 /// Lines for a file or another program: headings, every dial once, and from then on what changed.
 #[derive(Default)]
 struct Plain {
+    /// Only methods that match a pattern are shown.
+    limited: bool,
     began: bool,
     explained: bool,
     said: HashMap<RowId, Said>,
@@ -166,7 +171,8 @@ impl Plain {
             lines.push(columns("TIME", "CALLS", "PER SECOND", "STATE", "METHOD"));
         }
         if begins && ordered.is_empty() {
-            lines.push(format!("{time:>11}  no method is dialled"));
+            let which = if self.limited { "no dialled method matches" } else { "no method is dialled" };
+            lines.push(format!("{time:>11}  {which}"));
         }
         let marked = ordered.iter().any(|dial| leaves_out(dial));
         if marked && !std::mem::replace(&mut self.explained, true) {

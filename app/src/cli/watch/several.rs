@@ -55,7 +55,7 @@ fn one(
     sender: &SyncSender<News>,
 ) -> Result<Exit, Failure> {
     let pid = member.key.pid;
-    let mut view = View::new(pid, member.title(), arguments.json);
+    let mut view = View::new(pid, member.title(), arguments);
     let mut session = connect::open(pid, PROGRAM)?;
     interrupts.deliver_to(session.interrupter());
     let show = &mut |dials: &_| {
@@ -64,7 +64,7 @@ fn one(
         let lines = view.lines(dials, share)?;
         sender.send((place, What::Lines(lines))).map_err(|_| Failure::ClosedPipe)
     };
-    ended(watch(&mut session, arguments, show))
+    ended(watch(&mut session, arguments, show, &|text| sentence(about(member, &text))))
 }
 
 /// Writes what comes; the exit code of all.

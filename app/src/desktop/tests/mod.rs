@@ -2,6 +2,7 @@
 
 pub mod stage;
 
+mod bodyless;
 mod domains;
 mod gestures;
 mod keys;

@@ -9,11 +9,13 @@ use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::ids::{MethodIx, Node};
 use crate::model::list::{Filter, Key, Sort};
+use crate::model::processes::{AgentState, ProcessRow};
 use crate::model::selection::Mode;
 use crate::model::update::{Launch, Retry, Told, Update, Written};
 use eframe::egui::{Key as Button, Modifiers, Theme};
 use egui_kittest::kittest::Queryable;
 use egui_kittest::{Harness, SnapshotOptions, SnapshotResults};
+use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::Event;
 use redial_protocol::state::State;
 
@@ -149,8 +151,11 @@ fn the_palette_says_why_not() {
 fn the_launch_dialog() {
     both("launch", |theme| {
         let mut harness = window(theme);
-        harness.state_mut().settings.launch.program = "dotnet".into();
-        harness.state_mut().settings.launch.dials = "Shop!*=loud".into();
+        let settings = &mut harness.state_mut().settings;
+        settings.launch.program = "dotnet".into();
+        settings.launch.arguments = "Shop.dll".into();
+        settings.launched();
+        settings.launch.dials = "Shop!*=loud".into();
         act(&mut harness, Command::Launch);
         harness.run_steps(4);
         harness
@@ -247,6 +252,29 @@ fn the_agent_is_out_of_reach() {
         harness
     };
     both("out_of_reach", |theme| lost(theme, ZOOMED));
+}
+
+/// A process that the agent can be loaded into, after a try that failed.
+#[test]
+fn the_agent_can_be_loaded() {
+    both("attach", |theme| {
+        let mut harness = window(theme);
+        let mut all = processes();
+        let mailer = ProcessRow {
+            key: ProcessKey { pid: 1204, start: 4 },
+            name: "mailer".into(),
+            command: Some("/usr/bin/mailer".into()),
+            agent: AgentState::Attachable,
+            ..all.changed[1].clone()
+        };
+        all.changed.push(mailer);
+        feed(&mut harness, vec![Update::Processes(all)]);
+        harness.get_by_label_contains("mailer 1204").click_accesskit();
+        harness.run_steps(3);
+        let why = "its runtime did not answer within 10 s; it may be stopped";
+        tell(&mut harness, vec![Told::Attaching, Told::NotAttached(why.into())]);
+        harness
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::desktop::{App, Clock, Options};
 use crate::model::catalogue::builder::Builder;
-use crate::model::catalogue::builder::tests::{module, page};
+use crate::model::catalogue::builder::tests::{module, page, without_body};
 use crate::model::connection::tests::facts;
 use crate::model::ids::ConnectionId;
 use crate::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
@@ -15,6 +15,7 @@ use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, Event, Holder, StatusRow};
+use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::time::Duration;
 
@@ -25,17 +26,20 @@ pub const SHOP: ProcessKey = ProcessKey { pid: 4242, start: 7 };
 /// Shop's connection.
 pub const CONNECTION: ConnectionId = ConnectionId(1);
 
-const METHODS: [(&str, &str, &str, u32); 9] = [
+const METHODS: [(&str, &str, &str, u32); 10] = [
     ("Shop.Cart", "Add", "(int)", 0x0600_0001),
     ("Shop.Cart", "Clear", "()", 0x0600_0002),
     ("Shop.Cart", "get_Total", "()", 0x0600_0003),
-    ("Shop.Cart", "TryTake", "(int, ref int)", 0x0600_0004),
+    ("Shop.Cart", "TryTake", "(int, out int)", 0x0600_0004),
     ("Shop.Catalog", "Find", "(string)", 0x0600_0005),
     ("Shop.Catalog+Shelf", ".ctor", "()", 0x0600_0006),
     ("Shop.Pricing", "Discount", "(Shop.Money, int)", 0x0600_0007),
     ("Shop.Pricing", "Native", "()", 0x0600_0008),
     ("Shop.Box<T>", "Map<U>", "(System.Func<T, U>)", 0x0600_0009),
+    ("Shop.ICart", "Touch", "(int)", 0x0600_000a),
 ];
+/// Those of Shop's without a body.
+const BODYLESS: [(u32, Reason); 2] = [(0x0600_0008, Reason::PInvoke), (0x0600_000a, Reason::NoBody)];
 const FRAMEWORK: [(&str, &str, &str, u32); 3] = [
     ("System.String", "Concat", "(string, string)", 0x0600_0101),
     ("System.Collections.Generic.List<T>", "Add", "(T)", 0x0600_0102),
@@ -189,10 +193,11 @@ fn loaded(domains: Vec<DomainRow>, modules: &[ModuleRow]) -> Vec<Told> {
     let mut batches = Vec::new();
     for module in modules {
         let methods = if module.name == "Shop" { &METHODS[..] } else { &FRAMEWORK[..] };
-        batches.extend(builder.push(&page(module.key, methods)).expect("whole"));
+        let page = without_body(page(module.key, methods), &BODYLESS);
+        batches.extend(builder.push(&page).expect("whole"));
     }
     batches.extend(builder.finish());
-    let mut told = vec![Told::Catalogue(CataloguePart::Domains { domains, methods: 12 })];
+    let mut told = vec![Told::Catalogue(CataloguePart::Domains { domains, methods: 13 })];
     told.extend(batches.into_iter().map(|batch| Told::Catalogue(CataloguePart::Batch(Box::new(batch)))));
     told.push(Told::Catalogue(CataloguePart::Complete(builder.name_order())));
     told

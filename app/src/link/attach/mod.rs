@@ -16,6 +16,8 @@ use super::library;
 use crate::model::processes::program_name;
 use port::Asked;
 use redial_protocol::AGENT_CLSID;
+use redial_protocol::attach::Attacher;
+use redial_protocol::process::{self, Owner};
 use std::time::Duration;
 
 /// What this is called among an agent's controllers.
@@ -60,7 +62,8 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
         AttachError::BadLibrary(format!("{} is no Unicode, as the runtime needs it", library.display()))
     })?;
     let milliseconds = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
-    let request = ipc::attach_profiler(milliseconds, AGENT_CLSID, path, &[]).unwrap_or_default();
+    let request =
+        ipc::attach_profiler(milliseconds, AGENT_CLSID, path, &client_data(pid)).unwrap_or_default();
     // A request waits in the socket for a runtime that is stopped, and is carried out whenever that goes on, however
     // long we have been gone. So a question that changes nothing goes first.
     match port::ask(pid, ipc::PROCESS_INFO, Vec::new(), wait) {
@@ -93,6 +96,12 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
         Err(LinkError::NoAgent { .. }) => Err(AttachError::GaveUp { pid, name }),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Who attaches, for the agent's audit ring; nothing where the system does not tell.
+fn client_data(pid: u32) -> Vec<u8> {
+    let attacher = |owner: Owner| Attacher { user: owner.word(), program: PROGRAM.to_owned() };
+    process::own_owner_seen_by(pid).map(|owner| attacher(owner).to_bytes()).unwrap_or_default()
 }
 
 /// A conversation that broke off: the process ended, may not be spoken to, or has no port any more.

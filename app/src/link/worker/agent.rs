@@ -5,6 +5,7 @@ use super::PROGRAM;
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
+use crate::link::attach::attach;
 use crate::link::backoff::Backoff;
 use crate::link::connect;
 use crate::link::error::LinkError;
@@ -15,14 +16,16 @@ use crate::model::update::{Refused, Retry, Told};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::Event;
 use redial_protocol::process;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Events told at once, and rows in them: the window takes an update in as a whole, within a frame.
 const BATCH: usize = 256;
 const ROWS: usize = 2048;
+
+/// How long each answer of a runtime that is to load the agent may take.
+const ATTACHING: Duration = Duration::from_secs(10);
 
 /// What the thread can be told.
 pub enum Order {
@@ -34,12 +37,16 @@ pub enum Order {
     Plan(Ticket, Vec<redial_protocol::order::Order>),
     /// Stop a turn.
     Cancel(Ticket),
+    /// Take a turn of this connection back.
+    TakeBack(Ticket, Ticket),
     /// Take the last change back, whoever made it.
     UndoOfAnyone(Ticket),
     /// Look for new modules.
     Reload,
     /// Do not wait for the next attempt.
     Retry,
+    /// Load the agent into the process, and connect.
+    Attach,
 }
 
 /// Wakes a session that waits for news.
@@ -112,8 +119,8 @@ struct Link {
     met: bool,
     /// Whether the session did more than say hello.
     served: bool,
-    /// Set when "all off" was answered, so that this session may hold nothing any more.
-    all_is_off: Arc<AtomicBool>,
+    /// Every "all off" that was answered, with the number of its change: this session may hold nothing any more.
+    all_is_off: Arc<Mutex<Vec<(Ticket, u64)>>>,
 }
 
 /// Why a session ended.
@@ -199,13 +206,16 @@ impl Link {
     }
 
     fn open(&self) -> Result<Session, LinkError> {
-        let ProcessKey { pid, start } = self.process;
-        match process::key_of(pid) {
-            // The pid is another process's now.
-            Ok(key) if start != 0 && key.start != start => return Err(LinkError::Ended(pid)),
-            _ => {}
+        match self.is_another() {
+            true => Err(LinkError::Ended(self.process.pid)),
+            false => connect::open(self.process.pid, PROGRAM),
         }
-        connect::open(pid, PROGRAM)
+    }
+
+    /// Whether the pid is another process's by now.
+    fn is_another(&self) -> bool {
+        let ProcessKey { pid, start } = self.process;
+        start != 0 && process::key_of(pid).is_ok_and(|key| key.start != start)
     }
 
     /// Waits for the next attempt, or for somebody to ask for it; false when the connection is to end.
@@ -230,9 +240,17 @@ impl Link {
             };
             match order {
                 Order::Retry => return true,
+                Order::Attach => match self.attach() {
+                    Ok(true) => return true,
+                    Ok(false) => {}
+                    Err(Gone) => return false,
+                },
                 Order::Reload | Order::Cancel(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
-                Order::Turn(Turn { ticket, .. }) | Order::Plan(ticket, _) | Order::UndoOfAnyone(ticket) => {
+                Order::Turn(Turn { ticket, .. })
+                | Order::TakeBack(ticket, _)
+                | Order::Plan(ticket, _)
+                | Order::UndoOfAnyone(ticket) => {
                     let refused = Refused { why: why.to_owned(), holder: None };
                     let told = match order {
                         Order::Plan(..) => Told::Plan(ticket, Err(refused.why)),
@@ -247,6 +265,19 @@ impl Link {
         }
     }
 
+    /// Loads the agent into the process; whether it is there now.
+    fn attach(&self) -> Result<bool, Gone> {
+        self.tell(vec![Told::Attaching])?;
+        let loaded = match self.is_another() {
+            true => Err(LinkError::Ended(self.process.pid).to_string()),
+            false => attach(self.process.pid, ATTACHING).map_err(|error| error.to_string()),
+        };
+        match loaded {
+            Ok(_) => Ok(true),
+            Err(why) => self.tell(vec![Told::NotAttached(why)]).map(|()| false),
+        }
+    }
+
     /// By a connection of its own, in a thread of its own: nothing that goes on delays it.
     fn all_off(&self, ticket: Ticket) {
         let (connection, outlet, pid) = (self.connection, self.outlet.clone(), self.process.pid);
@@ -255,10 +286,11 @@ impl Link {
         let thread = std::thread::Builder::new().name("all off".into()).spawn(move || {
             let result = connect::open(pid, PROGRAM).and_then(|mut session| session.all_off());
             let result = result.map_err(|error| error.to_string());
-            done.store(true, Ordering::SeqCst);
+            lock(&done).push((ticket, result.as_ref().map_or(0, |done| done.change)));
             if let Some(wake) = &*lock(&waker) {
                 wake();
             }
+            let result = result.map(|done| (done.reverted, done.remaining));
             drop(outlet.tell(connection, vec![Told::AllOff(ticket, result)]));
         });
         if let Err(error) = thread {
@@ -287,19 +319,20 @@ impl Link {
         session.keep_alive(PING_EVERY)?;
         let mut talk = Talk::begin(session)?;
         loop {
+            let mut told = talk.turns.overdue(session.pid(), Instant::now());
             loop {
                 match self.orders.try_recv() {
-                    Ok(order) => self.obey(order, session, &mut talk)?,
+                    Ok(order) => self.obey(order, session, &mut talk, &mut told)?,
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return Ok(()),
                 }
             }
             let now = Instant::now();
-            if self.all_is_off.swap(false, Ordering::SeqCst) {
+            for (ticket, change) in std::mem::take(&mut *lock(&self.all_is_off)) {
                 talk.want_status(now);
+                told.extend(talk.turns.off_is_done(ticket, change, session)?);
             }
             talk.ask_status(session, now)?;
-            let mut told = talk.overdue(session.pid(), now);
             let heard = self.listen(session, &mut talk, &mut told);
             talk.hold_silence(&mut told);
             // What was heard before the end counts.
@@ -326,7 +359,7 @@ impl Link {
             match event {
                 Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
                 Event::Methods { .. } | Event::Rows { id: Some(_), .. } => {}
-                Event::Progress { id, done, total } => told.extend(talk.progress(id, done, total)),
+                Event::Progress { id, done, total } => told.extend(talk.turns.progress(id, done, total)),
                 Event::Catalogue { .. } => self.loader.iter().for_each(Loader::again),
                 event => {
                     rows += match &event {
@@ -342,14 +375,24 @@ impl Link {
         Ok(())
     }
 
-    fn obey(&mut self, order: Order, session: &mut Session, talk: &mut Talk) -> Result<(), LinkError> {
+    fn obey(
+        &mut self,
+        order: Order,
+        session: &mut Session,
+        talk: &mut Talk,
+        told: &mut Vec<Told>,
+    ) -> Result<(), LinkError> {
         match order {
-            Order::Retry => {}
+            Order::Retry | Order::Attach => {}
             Order::Reload => self.loader.iter().for_each(Loader::again),
-            Order::AllOff(ticket) => self.all_off(ticket),
+            Order::AllOff(ticket) => {
+                talk.turns.expect_off(ticket);
+                self.all_off(ticket);
+            }
             Order::Turn(turn) => talk.turn(turn, session)?,
+            Order::TakeBack(ticket, of) => told.extend(talk.take_back(ticket, of, session)?),
             Order::Plan(ticket, orders) => talk.plan(ticket, orders, session)?,
-            Order::Cancel(ticket) => talk.cancel(ticket, session)?,
+            Order::Cancel(ticket) => talk.turns.cancel(ticket, session)?,
             Order::UndoOfAnyone(ticket) => talk.undo(ticket, session)?,
         }
         Ok(())

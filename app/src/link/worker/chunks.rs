@@ -8,7 +8,7 @@ use redial_protocol::report::DialReport;
 use std::collections::VecDeque;
 
 /// Bytes of patterns in one request: far enough below a frame for everything else in it.
-const BYTES: usize = MAX_FRAME / 4;
+const BYTES: usize = MAX_FRAME / 2;
 
 /// The requests that make up a turn, in the order of its orders. Turning off is kept: were it held like the rest, a kept
 /// dial would come back on when this session ends.
@@ -38,11 +38,20 @@ fn request(orders: Vec<Order>, is_off: bool, take: bool) -> Command {
     }
 }
 
+/// Whether these orders can be asked about in one request.
+pub fn fit_one(orders: &[Order]) -> bool {
+    orders.len() <= MAX_ORDERS && orders.iter().map(length).sum::<usize>() <= BYTES
+}
+
+fn length(order: &Order) -> usize {
+    order.pattern.len() + order.domain.as_ref().map_or(0, String::len)
+}
+
 fn chunks(orders: Vec<Order>) -> Vec<Vec<Order>> {
     let mut chunks: Vec<Vec<Order>> = Vec::new();
     let mut bytes = 0;
     for order in orders {
-        let length = order.pattern.len() + order.domain.as_ref().map_or(0, String::len);
+        let length = length(&order);
         match chunks.last_mut() {
             Some(last) if last.len() < MAX_ORDERS && bytes + length <= BYTES => {
                 bytes += length;
@@ -91,7 +100,7 @@ mod tests {
     #[test]
     fn a_large_turn_is_cut_and_nothing_is_lost() {
         let mut orders: Vec<Order> =
-            (0..2_500).map(|index| order(format!("Shop!{index:#010x}"), Level::Count)).collect();
+            (0..10_000).map(|index| order(format!("Shop!{index:#010x}"), Level::Count)).collect();
         orders.insert(7, order("Shop!Shop.Cart.*".into(), Level::Off));
         let requests = requests(orders, true);
         let mut sent = Vec::new();
@@ -105,7 +114,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!((requests.len(), sent.len()), (5, 2_501));
+        assert_eq!((requests.len(), sent.len()), (5, 10_001));
         assert_eq!(sent[7], "Shop!Shop.Cart.*", "orders stay in order");
     }
 

@@ -23,10 +23,12 @@ mod outlet;
 mod scan;
 mod tail;
 mod talk;
+mod turning;
 
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::Update;
+pub use chunks::fit_one as fit_one_request;
 pub use launching::LaunchSpec;
 use outlet::Outlet;
 use redial_protocol::ids::ProcessKey;
@@ -53,6 +55,8 @@ pub enum Command {
     },
     /// End a connection; its held dials revert.
     Disconnect(ConnectionId),
+    /// Load the agent into the process of a connection that found none, and connect.
+    Attach(ConnectionId),
     /// Try a lost connection again now.
     Retry(ConnectionId),
     /// Turn dials, held.
@@ -63,6 +67,8 @@ pub enum Command {
     Plan(ConnectionId, Ticket, Vec<Order>),
     /// Stop a turn that is under way, and undo what it did so far.
     Cancel(ConnectionId, Ticket),
+    /// Take a turn of this program's back, whatever was turned since: the new ticket, and that of the turn.
+    TakeBack(ConnectionId, Ticket, Ticket),
     /// Take the last change back, whoever made it.
     UndoOfAnyone(ConnectionId, Ticket),
     /// Look for new modules now.
@@ -100,6 +106,7 @@ impl Worker {
                 self.agents.insert(connection, agent);
             }
             Command::Disconnect(connection) => drop(self.agents.remove(&connection)),
+            Command::Attach(connection) => self.tell(connection, agent::Order::Attach),
             Command::Retry(connection) => self.tell(connection, agent::Order::Retry),
             Command::Turn(turn) => self.tell(turn.connection, agent::Order::Turn(turn)),
             Command::AllOff(connection, ticket) => self.tell(connection, agent::Order::AllOff(ticket)),
@@ -107,6 +114,9 @@ impl Worker {
                 self.tell(connection, agent::Order::Plan(ticket, orders))
             }
             Command::Cancel(connection, ticket) => self.tell(connection, agent::Order::Cancel(ticket)),
+            Command::TakeBack(connection, ticket, of) => {
+                self.tell(connection, agent::Order::TakeBack(ticket, of))
+            }
             Command::UndoOfAnyone(connection, ticket) => {
                 self.tell(connection, agent::Order::UndoOfAnyone(ticket))
             }

@@ -1,6 +1,7 @@
 //! What is under way in a session: requests by their ids, what their answers mean, and what is not worth telling.
 
-use super::{chunks, describe};
+use super::describe;
+use super::turning::Turnings;
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
@@ -8,13 +9,9 @@ use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::{Told, Undone};
 use redial_protocol::message::{AgentStatus, Command, Event, Reply};
-use redial_protocol::order::Order;
-use redial_protocol::report::DialReport;
-use std::collections::VecDeque;
+use redial_protocol::order::{Order, Stand};
 use std::time::{Duration, Instant};
 
-/// An agent gives up after 30 s and says so; more than this is a hang.
-const REPLY_PATIENCE: Duration = Duration::from_secs(40);
 /// Milliseconds between folds of the counters.
 const INTERVAL_MS: u32 = 250;
 /// How often the agent is asked for its account of itself, which measures the latency too. In tests it is asked only
@@ -34,7 +31,8 @@ pub struct Talk {
     account: Account,
     /// When something was heard last.
     heard: Option<Instant>,
-    turns: Vec<Turning>,
+    /// Turns under way.
+    pub turns: Turnings,
     /// Other questions that are out: the ids of requests and what their answers are.
     asked: Vec<(u32, Asked)>,
     /// Whether control may be ours.
@@ -88,26 +86,6 @@ enum Asked {
     Orders,
 }
 
-/// A turn under way.
-struct Turning {
-    ticket: Ticket,
-    waiting: VecDeque<Command>,
-    report: DialReport,
-    /// The request that is out: its id and when.
-    sent: Option<(u32, Instant)>,
-    done: usize,
-}
-
-impl Turning {
-    fn go_on(&mut self, session: &mut Session) -> Result<(), LinkError> {
-        self.sent = match self.waiting.pop_front() {
-            Some(command) => Some((session.send(command)?, Instant::now())),
-            None => None,
-        };
-        Ok(())
-    }
-}
-
 impl Talk {
     /// Begins with a subscription to everything.
     pub fn begin(session: &mut Session) -> Result<Talk, LinkError> {
@@ -157,13 +135,19 @@ impl Talk {
 
     /// Sends a turn, or the first part of it.
     pub fn turn(&mut self, turn: Turn, session: &mut Session) -> Result<(), LinkError> {
-        let waiting = chunks::requests(turn.orders, turn.take);
-        let report = DialReport::default();
-        let mut turning = Turning { ticket: turn.ticket, waiting, report, sent: None, done: 0 };
-        turning.go_on(session)?;
         self.turned = true;
-        self.turns.push(turning);
-        Ok(())
+        self.turns.turn(turn, session)
+    }
+
+    /// Takes a turn of this session back; what there is to tell at once.
+    pub fn take_back(
+        &mut self,
+        ticket: Ticket,
+        of: Ticket,
+        session: &mut Session,
+    ) -> Result<Option<Told>, LinkError> {
+        self.turned = true;
+        self.turns.take_back(ticket, of, session)
     }
 
     /// Asks what a turn would do.
@@ -173,7 +157,7 @@ impl Talk {
         orders: Vec<Order>,
         session: &mut Session,
     ) -> Result<(), LinkError> {
-        self.asked.push((session.send(Command::Plan { orders })?, Asked::Plan(ticket)));
+        self.asked.push((session.send(Command::Plan { orders, stand: Stand::Held })?, Asked::Plan(ticket)));
         Ok(())
     }
 
@@ -182,24 +166,6 @@ impl Talk {
         self.asked.push((session.send(Command::Undo { take: false })?, Asked::Undo(ticket)));
         self.turned = true;
         Ok(())
-    }
-
-    /// Stops a turn: what was not sent yet never is. Its own answer says that it was cancelled.
-    pub fn cancel(&mut self, ticket: Ticket, session: &mut Session) -> Result<(), LinkError> {
-        let turn = self.turns.iter_mut().find(|turn| turn.ticket == ticket);
-        if let Some(turn) = turn
-            && let Some((request, _)) = turn.sent
-        {
-            turn.waiting.clear();
-            session.send(Command::Cancel { request })?;
-        }
-        Ok(())
-    }
-
-    /// How far a turn is.
-    pub fn progress(&self, id: u32, done: u64, total: u64) -> Option<Told> {
-        let turn = self.turns.iter().find(|turn| turn.sent.is_some_and(|(of, _)| of == id))?;
-        Some(Told::Progress(turn.ticket, done, total))
     }
 
     fn answered(&mut self, asked: Asked, reply: Reply, session: &Session) -> Result<Told, LinkError> {
@@ -274,64 +240,26 @@ impl Talk {
         } else if let Some(at) = self.asked.iter().position(|(of, _)| *of == id) {
             let (_, asked) = self.asked.remove(at);
             told.push(self.answered(asked, reply, session)?);
-        } else if let Some(at) = self.turns.iter().position(|turn| turn.sent.is_some_and(|(of, _)| of == id))
-        {
-            self.turn_answered(at, reply, session, told)?;
+        } else {
+            match self.turns.answered(id, reply, session) {
+                Ok(Some((news, ended))) => {
+                    told.extend(news);
+                    if ended {
+                        self.want_status(Instant::now());
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => return Err(error.unwrap_or_else(|| session.wrong_reply())),
+            }
         }
         Ok(())
-    }
-
-    fn turn_answered(
-        &mut self,
-        at: usize,
-        reply: Reply,
-        session: &mut Session,
-        told: &mut Vec<Told>,
-    ) -> Result<(), LinkError> {
-        let Some(turn) = self.turns.get_mut(at) else { return Ok(()) };
-        let result = match reply {
-            Reply::Dialled(report) => {
-                chunks::add(&mut turn.report, report);
-                turn.done += 1;
-                turn.go_on(session)?;
-                if turn.sent.is_some() {
-                    return Ok(());
-                }
-                Ok(std::mem::take(&mut turn.report))
-            }
-            Reply::Refused(refusal) => {
-                let mut refused = describe::refused(&LinkError::Refused(refusal));
-                if turn.done > 0 {
-                    let all = turn.done + 1 + turn.waiting.len();
-                    refused.why = format!("{} ({} of {all} parts were carried out)", refused.why, turn.done);
-                }
-                Err(refused)
-            }
-            _ => return Err(session.wrong_reply()),
-        };
-        told.push(Told::Dialled(turn.ticket, result));
-        self.turns.remove(at);
-        self.want_status(Instant::now());
-        Ok(())
-    }
-
-    /// Turns that should have been answered.
-    pub fn overdue(&mut self, pid: u32, now: Instant) -> Vec<Told> {
-        let late = |turn: &Turning| {
-            turn.sent.is_some_and(|(_, sent)| now.saturating_duration_since(sent) > REPLY_PATIENCE)
-        };
-        let (overdue, on_time): (Vec<Turning>, Vec<Turning>) =
-            std::mem::take(&mut self.turns).into_iter().partition(late);
-        self.turns = on_time;
-        let silent = LinkError::Silent { pid, seconds: REPLY_PATIENCE.as_secs() };
-        let told = |turn: Turning| Told::Dialled(turn.ticket, Err(describe::refused(&silent)));
-        overdue.into_iter().map(told).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ids::ConnectionId;
     use redial_protocol::counters::CounterDelta;
     use redial_protocol::ids::RowId;
 
@@ -361,9 +289,15 @@ mod tests {
         talk.heard(at(5));
         assert!(talk.silent(7, at(11)).is_ok(), "counters are a sign of life");
         assert!(talk.silent(7, at(16)).is_err());
-        let waiting = VecDeque::new();
-        let report = DialReport::default();
-        talk.turns.push(Turning { ticket: Ticket(1), waiting, report, sent: Some((2, at(0))), done: 0 });
+        struct Nobody;
+        impl crate::link::worker::turning::Send for Nobody {
+            fn send(&mut self, _: Command) -> Result<u32, LinkError> {
+                Ok(2)
+            }
+        }
+        let orders = vec![Order::new("A.B", redial_protocol::level::Level::Count)];
+        let turn = Turn { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false };
+        talk.turns.turn(turn, &mut Nobody).expect("sent");
         assert!(talk.silent(7, at(16)).is_ok(), "a turn may take long");
     }
 

@@ -41,7 +41,7 @@ fn talk_of_dials(
             }
             Some(FromController::AllOff) => {
                 hold(0);
-                end.offer(&FromAgent::AllOffDone { reverted: 2, remaining: 0 });
+                end.offer(&FromAgent::AllOffDone { reverted: 2, remaining: 0, change: 9 });
                 continue;
             }
             Some(FromController::Request(request)) => request,

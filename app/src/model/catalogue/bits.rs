@@ -109,6 +109,17 @@ impl Bits {
         }
     }
 
+    /// Sets what is set in another, as far as that is within.
+    pub fn unite(&mut self, other: &Bits) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+        // What is past the end stays clear.
+        if let (Some(last), used @ 1..) = (self.words.last_mut(), self.length % 64) {
+            *last &= (1 << used) - 1;
+        }
+    }
+
     /// Clears what is set in another.
     pub fn subtract(&mut self, other: &Bits) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -228,6 +239,13 @@ mod tests {
                     assert_eq!(bits.ranks().before(start + 3) as usize, before);
                     all.set_range(range.clone(), false);
                     assert!((0..length).all(|index| all.get(index) != bits.get(index)));
+                    let mut whole = all.clone();
+                    whole.unite(&bits);
+                    whole.unite(&Bits::all(length as usize / 2));
+                    assert_eq!(whole, Bits::all(length as usize));
+                    let mut short = Bits::none(length as usize / 2);
+                    short.unite(&whole);
+                    assert_eq!(short, Bits::all(length as usize / 2));
                     all.intersect(&bits);
                     assert_eq!(all.count(), 0);
                 }

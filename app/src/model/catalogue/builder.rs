@@ -7,6 +7,7 @@ use crate::model::query::fold;
 use crate::output::words;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
+use redial_protocol::reason::Reason;
 use std::collections::{HashMap, HashSet};
 
 /// The methods of one module, sorted by namespace, type, name and signature. Indices count from the batch's beginning.
@@ -34,6 +35,8 @@ pub struct Batch {
     pub tokens: Vec<u32>,
     /// The methods by ascending token.
     pub by_token: Vec<u32>,
+    /// The methods without a body, ascending, each with the reason.
+    pub bodyless: Vec<(u32, Reason)>,
 }
 
 /// All types by name, across modules: `TypeIx` in the order in which a table sorted by name shows them.
@@ -72,6 +75,7 @@ struct Method {
     name: String,
     signature: String,
     token: u32,
+    bodyless: Option<Reason>,
 }
 
 impl Builder {
@@ -92,7 +96,9 @@ impl Builder {
     /// When the page's columns do not fit each other.
     pub fn push(&mut self, page: &MethodPage) -> Result<Vec<Batch>, Torn> {
         let mut batches = Vec::new();
+        let mut without = page.bodyless().ok_or(Torn)?.into_iter().peekable();
         for index in 0..page.token.len() {
+            let bodyless = without.next_if(|(of, _)| *of as usize == index).map(|(_, reason)| reason);
             let key = *page.module.get(index).and_then(|at| page.modules.get(*at as usize)).ok_or(Torn)?;
             let token = *page.token.get(index).ok_or(Torn)?;
             let type_index = *page.type_index.get(index).ok_or(Torn)?;
@@ -107,8 +113,8 @@ impl Builder {
                 self.open = Some(Open { key, types: HashMap::new() });
             }
             let Some(open) = &mut self.open else { continue };
-            let method =
-                Method { name: name.to_owned(), signature: words::plain_parameters(signature), token };
+            let signature = words::plain_parameters(signature);
+            let method = Method { name: name.to_owned(), signature, token, bodyless };
             match open.types.get_mut(type_name) {
                 Some(methods) => methods.push(method),
                 None => drop(open.types.insert(type_name.to_owned(), vec![method])),
@@ -213,6 +219,7 @@ fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
         signature_of: Vec::new(),
         tokens: Vec::new(),
         by_token: Vec::new(),
+        bodyless: Vec::new(),
     };
     let (mut names, mut signatures) = (HashMap::new(), HashMap::new());
     let mut last_namespace: Option<String> = None;
@@ -228,6 +235,7 @@ fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
             let Some((name, signature)) = name.zip(signature) else { break };
             batch.name_of.push(name);
             batch.signature_of.push(signature);
+            batch.bodyless.extend(method.bodyless.map(|reason| (batch.tokens.len() as u32, reason)));
             batch.tokens.push(method.token);
         }
         batch.types.push(batch.tokens.len() as u32);

@@ -18,6 +18,17 @@ pub fn module(index: u64, name: &str, path: &str) -> ModuleRow {
     }
 }
 
+/// Marks those methods of a page that have such tokens as without a body.
+pub fn without_body(mut page: MethodPage, tokens: &[(u32, Reason)]) -> MethodPage {
+    for (index, token) in (0..).zip(&page.token) {
+        if let Some((_, reason)) = tokens.iter().find(|(of, _)| of == token) {
+            page.bodyless.push(index);
+            page.bodyless_reason.push(*reason);
+        }
+    }
+    page
+}
+
 /// A page of methods of one module: type, method, signature, token.
 pub fn page(key: ModuleKey, methods: &[(&str, &str, &str, u32)]) -> MethodPage {
     let mut page = MethodPage { modules: vec![key], ..MethodPage::default() };
@@ -88,6 +99,23 @@ fn a_module_is_sorted_and_complete_when_the_next_begins() {
     assert!(builder.push(&first).expect("whole").is_empty() && builder.finish().is_none());
 }
 
+/// Sorting moves methods, and a page ends anywhere.
+#[test]
+fn methods_without_a_body_are_followed_into_the_batch() {
+    let shop = module(1, "Shop", "");
+    let mut builder = Builder::default();
+    builder.set_modules(std::slice::from_ref(&shop));
+    let first = page(shop.key, &[("B", "Z", "()", 9), ("B", "A", "()", 8), ("B", "Y", "()", 7)]);
+    let first = without_body(first, &[(9, Reason::NoBody), (7, Reason::PInvoke)]);
+    builder.push(&first).expect("whole");
+    let second = page(shop.key, &[("A", "M", "()", 1), ("A", "L", "()", 2)]);
+    builder.push(&without_body(second, &[(1, Reason::RuntimeImplemented)])).expect("whole");
+    let batch = builder.finish().expect("a batch");
+    assert_eq!(names(&batch), ["Shop!A.L()", "Shop!A.M()", "Shop!B.A()", "Shop!B.Y()", "Shop!B.Z()"]);
+    let expected = [(1, Reason::RuntimeImplemented), (3, Reason::PInvoke), (4, Reason::NoBody)];
+    assert_eq!(batch.bodyless, expected);
+}
+
 #[test]
 fn types_of_all_modules_are_ordered_by_namespace_and_name() {
     let modules = [module(1, "B", ""), module(2, "A", "")];
@@ -136,6 +164,8 @@ fn torn_pages_and_strange_modules_are_refused_or_left_out() {
         |page: &mut MethodPage| page.module.clear(),
         |page: &mut MethodPage| page.modules.clear(),
         |page: &mut MethodPage| page.name = Default::default(),
+        |page: &mut MethodPage| page.bodyless = vec![0],
+        |page: &mut MethodPage| (page.bodyless, page.bodyless_reason) = (vec![1], vec![Reason::NoBody]),
     ] {
         let mut torn = whole.clone();
         tear(&mut torn);

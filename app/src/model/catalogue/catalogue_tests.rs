@@ -1,15 +1,21 @@
 //! Catalogues are made of batches, found in, and searched; `small` makes one for other tests too.
 
-use super::builder::tests::{module, page};
+use super::builder::tests::{module, page, without_body};
 use super::builder::{Builder, NameOrder};
 use super::search::Searcher;
 use super::synthetic::{Chance, batches};
 use super::*;
 use crate::model::query::{Query, fold};
 use redial_protocol::catalogue::ModuleRow;
+use redial_protocol::reason::Reason;
 
 /// Two domains; Shop (in the first), Plugin (in the second) and a framework.
 pub fn small() -> Catalogue {
+    small_without(&[])
+}
+
+/// The same, where Shop's methods with such tokens have no body.
+pub fn small_without(bodyless: &[(u32, Reason)]) -> Catalogue {
     let core = "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/System.Private.CoreLib.dll";
     let modules = [
         module(1, "System.Private.CoreLib", core),
@@ -27,14 +33,17 @@ pub fn small() -> Catalogue {
                 ("System.Text.StringBuilder", "Append", "(char)", 0x0600_0020),
             ],
         ),
-        page(
-            modules[1].key,
-            &[
-                ("Shop.Cart", "Add", "(int)", 0x0600_0002),
-                ("Shop.Cart", "Clear", "()", 0x0600_0001),
-                ("Shop.Box<T>", "Put<U>", "(T, U)", 0x0600_0005),
-                ("Program", "<Main>$", "(string[])", 0x0600_0006),
-            ],
+        without_body(
+            page(
+                modules[1].key,
+                &[
+                    ("Shop.Cart", "Add", "(int)", 0x0600_0002),
+                    ("Shop.Cart", "Clear", "()", 0x0600_0001),
+                    ("Shop.Box<T>", "Put<U>", "(T, U)", 0x0600_0005),
+                    ("Program", "<Main>$", "(string[])", 0x0600_0006),
+                ],
+            ),
+            bodyless,
         ),
         page(modules[2].key, &[("Plugin.Tax", "Apply", "(int)", 0x0600_0001)]),
     ];

@@ -154,6 +154,7 @@ impl Catalogue {
             signature_of: less(self.signature_of.get(methods.clone())?, module.texts.1),
             tokens: self.tokens.get(methods.clone())?.to_vec(),
             by_token: less(self.by_token.get(methods)?, module.methods.start),
+            bodyless: self.bodyless.part(module.methods.clone()),
         })
     }
 
@@ -170,6 +171,7 @@ impl Catalogue {
         for column in [&mut self.name_of, &mut self.signature_of, &mut self.tokens, &mut self.by_token] {
             column.truncate(methods);
         }
+        self.bodyless.truncate(methods);
         // Types stand in the order they came until they are ordered anew.
         self.order = (0..types as u32).collect();
         self.places = (0..types as u32).collect();

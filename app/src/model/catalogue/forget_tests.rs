@@ -11,10 +11,16 @@ fn name(catalogue: &Catalogue, method: u32) -> String {
 
 /// Everything a catalogue says of its methods, by name.
 fn told(catalogue: &Catalogue) -> Vec<(String, u32, Option<MethodIx>)> {
+    assert_eq!(catalogue.bodyless().len(), catalogue.len());
     let one = |index: u32| {
         let method = MethodIx(index);
         let copy = catalogue.copy_of(method).expect("it has a module");
         assert_eq!(catalogue.find(copy), Some(method));
+        let bodyless = catalogue.without_body(method).is_some();
+        assert_eq!(
+            (bodyless, catalogue.bodyless().get(index)),
+            ((copy.token.0 - 0x0600_0001).is_multiple_of(12), bodyless)
+        );
         (name(catalogue, index), catalogue.token(method).0, Some(method))
     };
     (0..catalogue.len() as u32).map(one).collect()

@@ -4,6 +4,7 @@
 
 pub mod arena;
 pub mod bits;
+mod bodies;
 pub mod builder;
 pub mod copies;
 pub mod forget;
@@ -91,6 +92,7 @@ pub struct Catalogue {
     tokens: Vec<u32>,
     /// Of each module's range: its methods by ascending token.
     by_token: Vec<u32>,
+    bodyless: bodies::Bodyless,
     /// Types by name, and each type's place in it. Types that came since stand at the end.
     order: Vec<u32>,
     places: Vec<u32>,
@@ -122,6 +124,7 @@ impl Catalogue {
         let whole = types.len() == type_text.len()
             && types.last().copied().unwrap_or(0) as usize == count
             && [batch.name_of.len(), batch.signature_of.len(), batch.by_token.len()] == [count; 3]
+            && batch.bodyless.iter().all(|(method, _)| (*method as usize) < count)
             && batch.name_of.iter().all(|place| (*place as usize) < names.len())
             && batch.signature_of.iter().all(|place| (*place as usize) < signatures.len());
         let fits = u32::try_from(self.tokens.len() + count).is_ok()
@@ -158,6 +161,7 @@ impl Catalogue {
             type_start = *types_end;
         }
         self.tokens.extend_from_slice(&batch.tokens);
+        self.bodyless.append(first_method, count, &batch.bodyless);
         self.by_token.extend(batch.by_token.iter().map(|method| first_method + method));
         let placed = self.places.len() as u32..self.types.len() as u32;
         self.order.extend(placed.clone());
@@ -453,6 +457,7 @@ impl Catalogue {
             + self.signatures.bytes()
             + (self.name_of.capacity() + self.signature_of.capacity()) * size_of::<u32>()
             + (self.tokens.capacity() + self.by_token.capacity()) * size_of::<u32>()
+            + self.bodyless.bytes()
             + (self.order.capacity() + self.places.capacity()) * size_of::<u32>()
             + self.types.capacity() * size_of::<Type>()
             + self.namespaces.capacity() * size_of::<Namespace>()

@@ -4,6 +4,7 @@ use super::builder::{Batch, Builder, NameOrder};
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::limits::METHODS_PER_PAGE;
+use redial_protocol::reason::Reason;
 
 const AREAS: [&str; 8] =
     ["Billing", "Catalog", "Customers", "Shipping", "Identity", "Reporting", "Search", "Warehouse"];
@@ -28,6 +29,8 @@ const PARAMS: [&str; 8] = [
 
 /// Methods of one type.
 const PER_TYPE: usize = 10;
+/// Of so many methods one has no body.
+const BODYLESS: usize = 12;
 
 /// Numbers that look like chance and are the same each time (a linear congruential generator, Knuth's constants).
 pub struct Chance(u64);
@@ -109,6 +112,9 @@ impl Iterator for Modules {
             let ending = if chance.below(3) == 0 { "Async" } else { "" };
             page.name.push(&format!("{verb}{noun}{ending}{}", method % PER_TYPE));
             page.signature.push(chance.of(&PARAMS));
+            if method % BODYLESS == 0 {
+                page.mark_bodyless(Reason::NoBody);
+            }
             if page.token.len() == METHODS_PER_PAGE {
                 let again = page.type_names.get(page.type_names.len() - 1).unwrap_or_default().to_owned();
                 pages.push(std::mem::take(&mut page));

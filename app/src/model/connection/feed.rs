@@ -1,21 +1,18 @@
 //! What the worker tells a connection.
 
+use super::transitions::Transitions;
 use super::{Connection, Orders, Status};
 use crate::model::ids::Ticket;
-use crate::model::live::Live;
 use crate::model::log::{Kind, Log};
 use crate::model::update::{CataloguePart, Now, Retry, Told, Undone};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
-use redial_protocol::ids::RowId;
 use redial_protocol::message::Event;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, SharedModule};
 use redial_protocol::state::State;
 use std::time::Duration;
 
-/// Transitions told one by one of one message; more are summed up.
-const TOLD_SINGLY: usize = 12;
 /// The time over which updates are counted.
 pub(super) const RATE_WINDOW: Duration = Duration::from_secs(2);
 
@@ -27,14 +24,35 @@ impl Connection {
         for one in told {
             self.take(one, &mut transitions, log, now);
         }
-        transitions.tell(&self.live, |text| log.add(now, Some(self.id), Kind::Transition, text));
+        let id = Some(self.id);
+        self.untold.tell(transitions, &self.live, now.mono, |text| log.add(now, id, Kind::Transition, text));
         self.arrivals.push_back((now.mono, self.live.updates() - updates));
         self.forget_arrivals(now);
+    }
+
+    /// Sums up the transitions that were too many to be told one by one, once a second.
+    pub fn sum_up(&mut self, log: &mut Log, now: Now) {
+        let id = Some(self.id);
+        self.untold.sum_up(now.mono, |text| log.add(now, id, Kind::Transition, text));
+    }
+
+    /// When there will be something to sum up, on `Now::mono`'s clock.
+    pub fn sum_due(&self) -> Option<Duration> {
+        self.untold.due()
     }
 
     fn take(&mut self, told: Told, transitions: &mut Transitions, log: &mut Log, now: Now) {
         match told {
             Told::Connecting => self.status = Status::Connecting,
+            Told::Attaching => {
+                self.not_attached = None;
+                self.status = Status::Attaching;
+            }
+            Told::NotAttached(why) => {
+                log.add(now, Some(self.id), Kind::Refusal, format!("the agent was not loaded: {why}"));
+                self.not_attached = Some(why.clone());
+                self.status = Status::Lost { why, retry: Retry::WithAgent, since: now.mono };
+            }
             Told::Connected(facts) => self.connected(facts, log, now),
             Told::Lost { why, retry } => self.lost(why, retry, log, now),
             Told::Catalogue(part) => self.grow(part, log, now),
@@ -44,6 +62,14 @@ impl Connection {
                 let words = self.turns.failed(ticket).map_or("turn".to_owned(), |pending| pending.words);
                 log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {}", refused.why));
                 self.refused = Some((ticket, refused));
+            }
+            Told::Forgotten(ticket) => {
+                let words = self.turns.forgotten(ticket).map_or("undo".to_owned(), |pending| pending.words);
+                let text = format!(
+                    "{words} refused: too much was turned since, and the agent does not remember it any more; turn the \
+                     dials themselves"
+                );
+                log.add(now, Some(self.id), Kind::Refusal, text);
             }
             Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
@@ -186,7 +212,10 @@ impl Connection {
     fn tell_report(&self, what: &str, report: &DialReport, log: &mut Log, now: Now) {
         let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
         let (accepted, matched) = (words::grouped(report.accepted), words::grouped(report.matched));
-        let mut text = format!("{what}: {accepted} of {matched} accepted");
+        let mut text = match report.matched {
+            0 => format!("{what}: nothing was left to do"),
+            _ => format!("{what}: {accepted} of {matched} accepted"),
+        };
         if report.bodyless > 0 {
             text.push_str(&format!(", {} without a body", words::grouped(report.bodyless)));
         }
@@ -261,34 +290,4 @@ fn shared_by(modules: &[SharedModule]) -> String {
         })
         .collect();
     format!("{}; a dial there is a dial for all of them", each.join(", "))
-}
-
-/// Transitions of one message, to be told.
-#[derive(Default)]
-struct Transitions(Vec<(RowId, State, State)>);
-
-impl Transitions {
-    fn add(&mut self, row: RowId, before: State, after: State) {
-        self.0.push((row, before, after));
-    }
-
-    fn tell(self, live: &Live, mut say: impl FnMut(String)) {
-        for (row, before, after) in self.0.iter().take(TOLD_SINGLY) {
-            let Some(row) = live.row(*row) else { continue };
-            let version = row.version.filter(|_| *after == State::Live);
-            let version = version.map(|version| format!(" (version {version})")).unwrap_or_default();
-            let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-            say(format!("{}: {before} → {after}{version}{note}", row.name));
-        }
-        let mut rest: Vec<(State, u64)> = Vec::new();
-        for (_, _, after) in self.0.iter().skip(TOLD_SINGLY) {
-            match rest.iter_mut().find(|(state, _)| state == after) {
-                Some((_, number)) => *number += 1,
-                None => rest.push((*after, 1)),
-            }
-        }
-        for (state, number) in rest {
-            say(format!("… and {} more methods are {state}", words::grouped(number)));
-        }
-    }
 }

@@ -12,6 +12,10 @@ use crate::output::words;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 
+/// Why a group cannot be turned of which no method has a body.
+pub const NO_BODIES: &str =
+    "none of these has a body (abstract, extern, P/Invoke); dial implementations or callers instead";
+
 /// Copies to be turned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Targets {
@@ -19,6 +23,22 @@ pub struct Targets {
     pub methods: MethodSet,
     /// What else is meant.
     pub reach: Reach,
+}
+
+/// What an undo or a redo takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A turn that was done is taken back.
+    TakeBack {
+        /// What the answer will carry.
+        ticket: Ticket,
+        /// The turn.
+        of: Ticket,
+    },
+    /// A turn is done again.
+    Turn(Turn),
+    /// Everything is turned off again.
+    AllOff(Ticket),
 }
 
 /// Methods of a turn of which one copy serves several AppDomains.
@@ -64,7 +84,8 @@ impl Connection {
     /// Why not, as a sentence.
     pub fn turnable(&self, targets: &Targets, level: Level) -> Result<Vec<Order>, String> {
         self.possible(&targets.methods, level)?;
-        orders::orders(&self.catalogue, &[(level, targets.methods.clone())], targets.reach)
+        let wish = (level, targets.methods.clone());
+        orders::orders(&self.catalogue, &[wish], targets.reach, self.off_for_want_of_a_body())
     }
 
     /// What a turn of methods shown concerns: where copies are merged, every copy of them, now and later.
@@ -100,6 +121,15 @@ impl Connection {
         if targets.is_empty() {
             return Err("no method is selected".to_owned());
         }
+        let bodyless = self.off_for_want_of_a_body();
+        let none: u64 = targets.ranges().map(|range| u64::from(bodyless.count_in(range))).sum();
+        if none == targets.len() {
+            let first = targets.iter().next().and_then(|method| self.catalogue.without_body(method));
+            return Err(match (none, first) {
+                (1, Some(reason)) => reason.sentence().to_owned(),
+                _ => NO_BODIES.to_owned(),
+            });
+        }
         if level != Level::Off && !self.offered().contains(&level) {
             if level > Level::OFFERED {
                 return Err(format!("{level} is to come in a later version"));
@@ -126,19 +156,29 @@ impl Connection {
     ///
     /// # Errors
     /// Why not, as a sentence; it is in the log already.
-    pub fn undo(&mut self, redo: bool, log: &mut Log, now: Now) -> Result<Turn, String> {
+    pub fn undo(&mut self, redo: bool, log: &mut Log, now: Now) -> Result<Step, String> {
         let what = if redo { "redo" } else { "undo" };
         if let Some(obstacle) = self.obstacle().map(str::to_owned) {
             return self.refuse(what, Err(obstacle), log, now);
         }
         let ticket = self.ticket();
-        let Some(Undo { words, wishes, reach }) = self.turns.begin_undo(ticket, redo, now) else {
+        let Some(undo) = self.turns.begin_undo(ticket, redo, now) else {
             return self.refuse(what, Err(format!("there is nothing to {what}")), log, now);
         };
-        match orders::restoring(&self.catalogue, &wishes, reach) {
-            Ok(orders) => {
+        let Undo { words, wishes, reach, made, all_off } = undo;
+        let step = match (redo, all_off) {
+            // The agent knows what stood before, and how: kept or held, until when, set by whom.
+            (false, _) => Ok(Step::TakeBack { ticket, of: made }),
+            (true, true) => Ok(Step::AllOff(ticket)),
+            (true, false) => {
+                let orders = orders::orders(&self.catalogue, &wishes, reach, self.off_for_want_of_a_body());
+                orders.map(|orders| Step::Turn(Turn { connection: self.id, ticket, orders, take: false }))
+            }
+        };
+        match step {
+            Ok(step) => {
                 log.add(now, Some(self.id), Kind::Request, words);
-                Ok(Turn { connection: self.id, ticket, orders, take: false })
+                Ok(step)
             }
             Err(why) => {
                 self.turns.failed(ticket);
@@ -224,6 +264,7 @@ impl Connection {
         let wishes = vec![(Level::Off, on.collect())];
         log.add(now, Some(self.id), Kind::Request, "all dials off");
         self.turns.begin((ticket, "all dials off".to_owned()), wishes, Reach::Copies, &self.live, now);
+        self.turns.is_all_off();
         ticket
     }
 

@@ -99,6 +99,19 @@ impl<'a> UndoneJson<'a> {
     }
 }
 
+/// The end of `dial --hold` and `apply --hold`.
+#[derive(Debug, Serialize)]
+pub struct LetGoJson {
+    /// Process id.
+    pub pid: u32,
+    /// Copies that have their original code again.
+    pub reverted: u64,
+    /// Copies that other orders keep dialled.
+    pub stay: u64,
+    /// Copies that could not be reverted.
+    pub remaining: u64,
+}
+
 /// `dial --plan` and `apply --plan`: the fields of `dial`, where `accepted` would be that, and more.
 #[derive(Debug, Serialize)]
 pub struct PlanJson<'a> {

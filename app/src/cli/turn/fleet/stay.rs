@@ -25,7 +25,9 @@ impl Fleet<'_> {
     /// Stays; held dials revert when it returns.
     pub fn stay(&self, mut session: Session, member: &Member) -> Stayed {
         let ended = match self.wanted.options.hold {
-            true => hold::hold(session, self.wanted, &|text| self.tell(News::Said(member.clone(), text))),
+            true => {
+                hold::hold(&mut session, self.wanted, &|text| self.tell(News::Said(member.clone(), text)))
+            }
             false => listen(&mut session),
         };
         match ended {

@@ -1,0 +1,127 @@
+//! What this thread compiles at the moment: `JITInlining` names the method whose IL calls, which may itself be inlined;
+//! the code that ends up holding the callee is that of the compilation under way.
+#![forbid(unsafe_code)]
+
+use super::Method;
+use std::cell::{Cell, RefCell};
+
+/// Compilations begun on one thread within one another, of which the innermost are kept. (A compilation may run code of
+/// the host, a resolver for example, which is compiled meanwhile.)
+const DEPTH: usize = 16;
+
+/// A compilation under way.
+#[derive(Clone, Copy, Default)]
+struct Compilation {
+    /// FunctionID. The runtime may be asked about it only while it is compiled: of one that failed we are not told, and
+    /// its module may be gone when the thread compiles something else.
+    function: usize,
+    /// Its method, once somebody asked; none of a dynamic method.
+    method: Option<Option<Method>>,
+}
+
+thread_local! {
+    static DEPTH_NOW: Cell<usize> = const { Cell::new(0) };
+    static COMPILATIONS: RefCell<[Compilation; DEPTH]> =
+        const { RefCell::new([Compilation { function: 0, method: None }; DEPTH]) };
+}
+
+/// `JITCompilationStarted` and `ReJITCompilationStarted`.
+pub fn begin(function: usize) {
+    enter(Compilation { function, method: None });
+}
+
+/// `DynamicMethodJITCompilationStarted`.
+pub fn begin_dynamic(function: usize) {
+    enter(Compilation { function, method: Some(None) });
+}
+
+fn enter(compilation: Compilation) {
+    with(|all, depth| {
+        if depth == DEPTH {
+            all.rotate_left(1);
+        }
+        let at = depth.min(DEPTH - 1);
+        if let Some(entry) = all.get_mut(at) {
+            *entry = compilation;
+        }
+        at + 1
+    });
+}
+
+/// The compilation has ended. Any begun within it and never finished end with it.
+pub fn end(function: usize) {
+    with(|all, depth| all.iter().take(depth).rposition(|one| one.function == function).unwrap_or(depth));
+}
+
+/// The method compiled now, asking `method_of` for it once; it may have no token. None between compilations.
+pub fn current(method_of: impl FnOnce(usize) -> Option<Method>) -> Option<Option<Method>> {
+    let (function, known) = read(|one| (one.function, one.method))?;
+    Some(known.unwrap_or_else(|| {
+        let method = method_of(function);
+        with(|all, depth| {
+            if let Some(one) = depth.checked_sub(1).and_then(|at| all.get_mut(at)) {
+                one.method = Some(method);
+            }
+            depth
+        });
+        method
+    }))
+}
+
+/// Changes what is under way; `change` answers how many there are.
+fn with(change: impl FnOnce(&mut [Compilation; DEPTH], usize) -> usize) {
+    // A thread that ends has none.
+    let _ = COMPILATIONS.try_with(|all| {
+        if let Ok(mut all) = all.try_borrow_mut() {
+            DEPTH_NOW.set(change(&mut all, DEPTH_NOW.get()));
+        }
+    });
+}
+
+fn read<T>(look: impl FnOnce(&Compilation) -> T) -> Option<T> {
+    let at = DEPTH_NOW.get().checked_sub(1)?;
+    COMPILATIONS.try_with(|all| all.try_borrow().ok()?.get(at).map(look)).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Option<Method> {
+        current(|function| Some((1, function as u32)))?
+    }
+
+    #[test]
+    fn the_innermost_is_the_one() {
+        assert_eq!(now(), None);
+        begin(10);
+        assert_eq!(now(), Some((1, 10)));
+        begin(20);
+        assert_eq!(current(|_| None), Some(None), "asked for once");
+        assert_eq!(now(), None, "and remembered");
+        begin_dynamic(30);
+        assert_eq!(now(), None, "it has no token");
+        end(30);
+        end(20);
+        assert_eq!(now(), Some((1, 10)));
+        end(10);
+        assert_eq!(now(), None);
+    }
+
+    #[test]
+    fn what_is_never_finished_goes_with_its_outer_one_and_never_fills_the_room() {
+        begin(1);
+        for lost in 100..200 {
+            begin(lost);
+        }
+        begin(2);
+        assert_eq!(now(), Some((1, 2)));
+        end(2);
+        end(1);
+        assert_eq!(now(), Some((1, 199)), "the oldest are forgotten");
+        begin(3);
+        end(3);
+        end(190);
+        assert_eq!(now(), Some((1, 189)));
+    }
+}

@@ -1,0 +1,178 @@
+//! Which methods were compiled with which callees in them: pairs, compactly, within bounds.
+#![forbid(unsafe_code)]
+
+use super::Method;
+use std::collections::HashMap;
+
+/// Methods remembered, callees and inliners.
+const MAX_METHODS: usize = 60_000;
+/// Pairs remembered.
+const MAX_PAIRS: usize = 400_000;
+
+/// Pairs of callee and inliner. Past the bounds none is added, and the callee is marked.
+#[derive(Default)]
+pub struct Pairs {
+    numbers: HashMap<Method, u32>,
+    /// By number; of numbers that are free the method is no longer known.
+    methods: Vec<Entry>,
+    free: Vec<u32>,
+    pairs: usize,
+    /// A callee found no room: of those not known nothing can be said any more.
+    overflowed: bool,
+}
+
+/// A method and who holds it.
+#[derive(Default)]
+struct Entry {
+    method: Option<Method>,
+    inliners: Vec<u32>,
+    /// Somebody holds it who is not in the list.
+    incomplete: bool,
+}
+
+/// Who holds a callee.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holders {
+    /// Methods compiled with it, in no order.
+    pub inliners: Vec<Method>,
+    /// There may be more.
+    pub incomplete: bool,
+}
+
+impl Pairs {
+    /// Notes that `inliner` was compiled with the callee in it; None: a method that has no token.
+    pub fn note(&mut self, callee: Method, inliner: Option<Method>) {
+        let Some(of) = self.number(callee) else { return };
+        let by = inliner.and_then(|inliner| self.number(inliner));
+        let full = self.pairs >= MAX_PAIRS;
+        let Some(entry) = self.methods.get_mut(of as usize) else { return };
+        match by {
+            Some(by) if entry.inliners.contains(&by) => {}
+            Some(by) if !full => {
+                entry.inliners.push(by);
+                self.pairs += 1;
+            }
+            _ => entry.incomplete = true,
+        }
+    }
+
+    /// Who holds the callee.
+    pub fn holders(&self, callee: Method) -> Holders {
+        let entry = self.numbers.get(&callee).and_then(|number| self.methods.get(*number as usize));
+        let Some(entry) = entry else {
+            return Holders { inliners: Vec::new(), incomplete: self.overflowed };
+        };
+        let method = |number: &u32| self.methods.get(*number as usize)?.method;
+        Holders { inliners: entry.inliners.iter().filter_map(method).collect(), incomplete: entry.incomplete }
+    }
+
+    /// Forgets the methods of an unloaded module.
+    pub fn forget(&mut self, module: usize) {
+        let gone: Vec<u32> =
+            self.numbers.iter().filter(|((of, _), _)| *of == module).map(|(_, number)| *number).collect();
+        if gone.is_empty() {
+            return;
+        }
+        self.numbers.retain(|(of, _), _| *of != module);
+        for number in &gone {
+            if let Some(entry) = self.methods.get_mut(*number as usize) {
+                *entry = Entry::default();
+            }
+        }
+        let still = |number: &u32| self.methods.get(*number as usize).is_some_and(|one| one.method.is_some());
+        let present: Vec<bool> = (0..self.methods.len() as u32).map(|number| still(&number)).collect();
+        for entry in &mut self.methods {
+            entry.inliners.retain(|number| present.get(*number as usize).copied().unwrap_or(false));
+        }
+        self.pairs = self.methods.iter().map(|entry| entry.inliners.len()).sum();
+        self.free.extend(gone);
+    }
+
+    /// Bytes used, an estimate.
+    pub fn bytes(&self) -> usize {
+        // An entry of the table has 24 bytes and one of control; one in eight stays empty.
+        self.numbers.capacity() * 25 * 8 / 7
+            + self.methods.capacity() * size_of::<Entry>()
+            + self.methods.iter().map(|entry| entry.inliners.capacity() * size_of::<u32>()).sum::<usize>()
+            + self.free.capacity() * size_of::<u32>()
+    }
+
+    fn number(&mut self, method: Method) -> Option<u32> {
+        if let Some(number) = self.numbers.get(&method) {
+            return Some(*number);
+        }
+        let entry = Entry { method: Some(method), ..Entry::default() };
+        let number = match self.free.pop() {
+            Some(number) => {
+                *self.methods.get_mut(number as usize)? = entry;
+                number
+            }
+            None if self.methods.len() < MAX_METHODS => {
+                self.methods.push(entry);
+                (self.methods.len() - 1) as u32
+            }
+            None => {
+                self.overflowed = true;
+                return None;
+            }
+        };
+        self.numbers.insert(method, number);
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALLEE: Method = (1, 0x0600_0001);
+    const OTHER: Method = (1, 0x0600_0002);
+    const CALLER: Method = (2, 0x0600_0001);
+
+    fn sorted(pairs: &Pairs, callee: Method) -> Vec<Method> {
+        let mut inliners = pairs.holders(callee).inliners;
+        inliners.sort_unstable();
+        inliners
+    }
+
+    #[test]
+    fn pairs_are_kept_once_and_forgotten_with_their_modules() {
+        let mut pairs = Pairs::default();
+        for _ in 0..3 {
+            pairs.note(CALLEE, Some(CALLER));
+            pairs.note(CALLEE, Some(OTHER));
+        }
+        pairs.note(OTHER, Some(CALLER));
+        assert_eq!(sorted(&pairs, CALLEE), [OTHER, CALLER]);
+        assert_eq!(pairs.pairs, 3);
+        pairs.forget(2);
+        assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
+        assert_eq!(sorted(&pairs, OTHER), []);
+        // The number that became free is another method's: nothing points to it by mistake.
+        pairs.note((3, 7), None);
+        assert_eq!(pairs.methods.len(), 3);
+        assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
+        assert_eq!(pairs.pairs, 1);
+    }
+
+    #[test]
+    fn who_is_not_known_makes_the_list_incomplete() {
+        let mut pairs = Pairs::default();
+        pairs.note(CALLEE, None);
+        assert_eq!(pairs.holders(CALLEE), Holders { inliners: vec![], incomplete: true });
+        assert_eq!(pairs.holders(OTHER), Holders::default());
+    }
+
+    #[test]
+    fn past_the_bounds_nothing_is_silently_missing() {
+        let mut pairs = Pairs::default();
+        for token in 0..MAX_METHODS as u32 {
+            pairs.note((5, token), Some((5, token)));
+        }
+        pairs.note((5, 1), Some((6, 1)));
+        assert!(pairs.holders((5, 1)).incomplete, "its inliner found no room");
+        pairs.note((6, 1), Some((5, 1)));
+        assert!(pairs.holders((6, 1)).incomplete, "it found no room itself");
+        assert!(!pairs.holders((5, 2)).incomplete);
+    }
+}

@@ -1,0 +1,65 @@
+//! Which dials of a run never matched anything, by what its agents noted.
+
+use crate::link::launch::{Mark, Noted};
+use crate::output::table::printable;
+use crate::output::words;
+use serde::Serialize;
+
+/// A `--dial` that matched nothing.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Unmatched {
+    /// As given.
+    dial: String,
+    /// Patterns that would have matched.
+    suggestions: Vec<String>,
+}
+
+/// Those of `dials` that nothing matched in any process the agent was loaded into; none where it was in none.
+pub fn unmatched(dials: &[String], marks: &[Mark], noted: &Noted) -> Vec<Unmatched> {
+    if !marks.iter().any(|mark| matches!(mark, Mark::Loaded(_))) {
+        return Vec::new();
+    }
+    let left = dials.iter().enumerate().filter(|(index, _)| !noted.matched.contains(index));
+    let one = |(index, dial): (usize, &String)| Unmatched {
+        dial: dial.clone(),
+        suggestions: noted.near.get(&index).cloned().unwrap_or_default(),
+    };
+    left.map(one).collect()
+}
+
+impl Unmatched {
+    /// A sentence about it.
+    pub fn sentence(&self) -> String {
+        let nothing = format!("--dial '{}' matched nothing", printable(&self.dial));
+        let quoted: Vec<String> =
+            self.suggestions.iter().map(|one| format!("'{}'", printable(one))).collect();
+        match quoted.is_empty() {
+            true => nothing,
+            false => format!("{nothing}; did you mean {}?", words::either(&quoted)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_protocol::ids::ProcessKey;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn what_no_process_matched_is_told() {
+        let dials = ["A.B=count", "A.C=count", "A.D=off"].map(String::from);
+        let near = BTreeMap::from([(1, vec!["A.Cc".to_owned(), "A.*".to_owned()])]);
+        let noted = Noted { matched: BTreeSet::from([0]), near };
+        let loaded = [Mark::Loaded(ProcessKey { pid: 1, start: 1 })];
+        let told: Vec<String> = unmatched(&dials, &loaded, &noted).iter().map(Unmatched::sentence).collect();
+        assert_eq!(
+            told,
+            [
+                "--dial 'A.C=count' matched nothing; did you mean 'A.Cc' or 'A.*'?",
+                "--dial 'A.D=off' matched nothing"
+            ]
+        );
+        assert_eq!(unmatched(&dials, &[Mark::Inert("so".into())], &noted), [], "nobody looked");
+    }
+}

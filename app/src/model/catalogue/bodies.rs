@@ -1,0 +1,60 @@
+//! Methods without IL, which no dial can be turned on: abstract ones, P/Invokes, those whose code the runtime supplies.
+
+use super::Catalogue;
+use super::bits::Bits;
+use crate::model::ids::MethodIx;
+use redial_protocol::reason::Reason;
+use std::ops::Range;
+
+/// The methods without a body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bodyless {
+    /// Ascending by method.
+    list: Vec<(u32, Reason)>,
+    /// The same, one bit a method.
+    bits: Bits,
+}
+
+impl Bodyless {
+    /// Adds those of a module whose `count` methods begin at `first`; their numbers count from there.
+    pub fn append(&mut self, first: u32, count: usize, of_module: &[(u32, Reason)]) {
+        self.bits.grow(first as usize + count);
+        for (method, reason) in of_module {
+            self.list.push((first + method, *reason));
+            self.bits.set(first + method, true);
+        }
+    }
+
+    /// Those of a range, counted from its beginning.
+    pub fn part(&self, methods: Range<u32>) -> Vec<(u32, Reason)> {
+        let from = self.list.partition_point(|(method, _)| *method < methods.start);
+        let here = self.list.iter().skip(from).take_while(|(method, _)| *method < methods.end);
+        here.map(|(method, reason)| (method - methods.start, *reason)).collect()
+    }
+
+    /// Forgets every method from one on.
+    pub fn truncate(&mut self, methods: usize) {
+        self.list.retain(|(method, _)| (*method as usize) < methods);
+        self.bits = Bits::none(methods);
+        self.list.iter().for_each(|(method, _)| self.bits.set(*method, true));
+    }
+
+    /// Bytes it occupies, about.
+    pub fn bytes(&self) -> usize {
+        self.list.capacity() * size_of::<(u32, Reason)>() + self.bits.len() / 8
+    }
+}
+
+impl Catalogue {
+    /// Why a method has no body; None of one that has.
+    pub fn without_body(&self, method: MethodIx) -> Option<Reason> {
+        let list = &self.bodyless.list;
+        let at = list.binary_search_by_key(&method.0, |(method, _)| *method).ok()?;
+        list.get(at).map(|(_, reason)| *reason)
+    }
+
+    /// The methods without a body, as bits.
+    pub fn bodyless(&self) -> &Bits {
+        &self.bodyless.bits
+    }
+}

@@ -1,0 +1,183 @@
+//! What knobs show: of a method, of the copies behind a row, of a group.
+
+use super::Connection;
+use crate::model::catalogue::Catalogue;
+use crate::model::catalogue::bits::Bits;
+use crate::model::ids::{MethodIx, Node};
+use crate::model::live::{Live, LiveRow, Sums};
+use crate::model::methodset::MethodSet;
+use redial_protocol::level::Level;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::State;
+use std::ops::Range;
+
+/// What a knob shows of one method.
+#[derive(Clone, Copy, Debug)]
+pub struct Dial<'a> {
+    /// What the user wants: the ring.
+    pub wanted: Level,
+    /// Whether that is not answered yet.
+    pub pending: bool,
+    /// What runs: the needle. The level wanted while the body for it is live, else off.
+    pub actual: Level,
+    /// What the runtime does.
+    pub state: State,
+    /// The agent's row, if the method is or was dialled.
+    pub row: Option<&'a LiveRow>,
+    /// Why it cannot be turned on: it has no body.
+    pub bodyless: Option<Reason>,
+}
+
+/// What a knob shows of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupDial {
+    /// Methods of the group that are shown.
+    pub methods: u32,
+    /// What all of them want that can be on; absent: they differ.
+    pub wanted: Option<Level>,
+    /// Whether a turn that concerns some of them is not answered yet.
+    pub pending: bool,
+    /// Those without a body that nobody wants on; what the others want is what counts.
+    pub bodyless: u32,
+    /// Methods by wanted level; those never dialled count as off.
+    pub by_level: [u32; Level::ALL.len()],
+    /// Numbers of those that are or were dialled.
+    pub sums: Sums,
+}
+
+impl GroupDial {
+    /// Whether there is nothing in it to be turned on, because nothing has a body.
+    pub fn is_bodyless(&self) -> bool {
+        self.methods > 0 && self.bodyless == self.methods
+    }
+}
+
+/// Methods that are off and cannot be on.
+#[derive(Debug, Default)]
+pub(super) struct Unable {
+    all: Bits,
+    /// Those of them without a body.
+    bodyless: Bits,
+    /// What that was found from.
+    at: (u64, u64, u64),
+}
+
+impl Unable {
+    /// Finds them again if something changed.
+    pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) {
+        let now = (catalogue.edition(), live.rows_edition(), live.states_edition());
+        if self.at == now {
+            return;
+        }
+        self.at = now;
+        self.bodyless.clone_from(catalogue.bodyless());
+        self.all.clone_from(catalogue.bodyless());
+        for module in catalogue.modules().iter().filter(|module| module.dynamic || module.unloaded) {
+            self.all.set_range(module.methods.clone(), true);
+        }
+        // A refused one that nobody wants any more still is refused.
+        for state in [State::Refused, State::Failed, State::Lost] {
+            live.in_state(state).into_iter().for_each(|methods| self.all.unite(methods));
+        }
+        for level in Level::ALL.into_iter().filter(|level| *level != Level::Off) {
+            let Some(wanted) = live.wanted(level) else { continue };
+            self.all.subtract(wanted);
+            self.bodyless.subtract(wanted);
+        }
+    }
+}
+
+impl Connection {
+    /// Whether a method is off and cannot be on.
+    pub fn is_unable(&self, method: MethodIx) -> bool {
+        self.unable.all.get(method.0)
+    }
+
+    /// Methods that are off and have no body.
+    pub(super) fn off_for_want_of_a_body(&self) -> &Bits {
+        &self.unable.bodyless
+    }
+
+    /// What a knob shows of a method.
+    pub fn dial(&self, method: MethodIx) -> Dial<'_> {
+        let row = self.live.of_method(method);
+        let (said, state) = row.map_or((Level::Off, State::Off), |row| (row.wanted, row.state));
+        let bodyless = self.catalogue.without_body(method).filter(|_| said == Level::Off);
+        // A wildcard passes by what has no body: nothing will come of it.
+        let passed_by = bodyless.is_some() && row.is_none();
+        let waits = self.turns.waits_for(method, said).filter(|_| !passed_by);
+        let runs = matches!(state, State::Live | State::Reverting);
+        Dial {
+            wanted: waits.unwrap_or(said),
+            pending: waits.is_some(),
+            actual: if runs { said } else { Level::Off },
+            state,
+            row,
+            bodyless,
+        }
+    }
+
+    /// What a knob shows of a group: of its methods that are shown.
+    pub fn group(&self, node: Node) -> GroupDial {
+        self.group_of(&self.catalogue.methods_below(node))
+    }
+
+    /// The copies that a method's row stands for, itself included; None where it stands for itself alone.
+    pub fn merged(&self, method: MethodIx) -> Option<MethodSet> {
+        let merged =
+            self.catalogue.is_merged() && self.catalogue.has_namesake(self.catalogue.module_of(method));
+        merged
+            .then(|| self.catalogue.copies(method).into_iter().collect())
+            .filter(|all: &MethodSet| all.len() > 1)
+    }
+
+    fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
+        if self.catalogue.is_merged() && self.catalogue.has_copies() {
+            return self.group_of_set(&self.catalogue.with_copies(&self.shown_in(ranges)));
+        }
+        let visible = self.list.visible();
+        let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
+        let both = |bits: &Bits| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
+        let out = (both(&self.unable.all), both(&self.unable.bodyless));
+        self.summed(ranges, methods, out, self.live.sums(ranges, Some(visible)), || {
+            self.turns.whole(&self.shown_in(ranges).ranges().collect::<Vec<_>>())
+        })
+    }
+
+    /// What a knob shows of a set of methods, shown or not.
+    pub fn group_of_set(&self, set: &MethodSet) -> GroupDial {
+        let ranges: Vec<Range<u32>> = set.ranges().collect();
+        let methods = u32::try_from(set.len()).unwrap_or(u32::MAX);
+        let all = |bits: &Bits| ranges.iter().map(|range| bits.count_in(range.clone())).sum();
+        let out = (all(&self.unable.all), all(&self.unable.bodyless));
+        self.summed(&ranges, methods, out, self.live.sums(&ranges, None), || self.turns.whole(&ranges))
+    }
+
+    /// `methods` are all; of them, `unable` are off and cannot be on, `bodyless` for want of a body; `asked` is the level
+    /// that a turn under way asks for all of them.
+    fn summed(
+        &self,
+        ranges: &[Range<u32>],
+        methods: u32,
+        (unable, bodyless): (u32, u32),
+        sums: Sums,
+        asked: impl FnOnce() -> Option<Level>,
+    ) -> GroupDial {
+        let mut by_level = sums.wanted;
+        by_level[Level::Off as usize] += methods.saturating_sub(sums.known);
+        // Those that cannot be on make no difference, so that a second turn is back to off.
+        let off = by_level[Level::Off as usize];
+        let some_on = by_level.iter().skip(1).any(|number| *number > 0);
+        let able_off = if some_on { off.saturating_sub(unable) } else { off };
+        let number = |level: Level| if level == Level::Off { able_off } else { by_level[level as usize] };
+        let mut levels = Level::ALL.into_iter().filter(|level| number(*level) > 0);
+        let wanted = levels.next().filter(|_| levels.next().is_none());
+        let pending = self.turns.touches(ranges);
+        let wanted = if pending { asked().or(wanted) } else { wanted };
+        GroupDial { methods, wanted, pending, bodyless, by_level, sums }
+    }
+}
+
+#[cfg(test)]
+#[path = "dials_tests.rs"]
+mod tests;

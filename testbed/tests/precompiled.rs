@@ -1,0 +1,149 @@
+//! Methods that the framework's precompiled code holds inlined: dialled late, in a process that has run that code, they
+//! count the same calls as when everything was dialled before the first instruction.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use redial_protocol::level::Level;
+use redial_testbed::controller::{Controller, Stay, full_name};
+use redial_testbed::host::{self, Host};
+use redial_testbed::on_each_runtime;
+use redial_testbed::programs;
+use redial_testbed::runtimes::Runtime;
+
+/// Types whose small methods are inlined all over the core library, their callers left out.
+const PATTERNS: [&str; 3] = ["System.DateTime.*", "System.__DTString.*", "System.TimeSpan.*"];
+const ROUNDS: u32 = 50;
+
+/// Calls by method.
+type Calls = BTreeMap<String, u64>;
+
+fn dates(runtime: Runtime) -> Result<Command> {
+    programs::named("dates")?.command(runtime)
+}
+
+/// Started by `redial run` with these options.
+fn started(runtime: Runtime, options: &[&str]) -> Result<(Host, u32)> {
+    let host = Host::start(host::redial_run(options, &dates(runtime)?)?)?;
+    ready(host)
+}
+
+fn ready(mut host: Host) -> Result<(Host, u32)> {
+    let pid = host.wait_for("ready")?.parse()?;
+    Ok((host, pid))
+}
+
+fn parse(host: &mut Host) -> Result<()> {
+    host.ask(&format!("parse {ROUNDS}"), "parsed").map(drop)
+}
+
+/// What [`ROUNDS`] rounds call of the patterns' methods, once all that is dialled is live.
+fn calls(host: &mut Host, controller: &mut Controller) -> Result<Calls> {
+    parse(host)?;
+    let mut before = counted(controller)?;
+    parse(host)?;
+    let mut calls = counted(controller)?;
+    for (method, calls) in &mut calls {
+        *calls -= before.remove(method).unwrap_or(0);
+    }
+    calls.retain(|_, calls| *calls > 0);
+    Ok(calls)
+}
+
+fn counted(controller: &mut Controller) -> Result<Calls> {
+    let mut calls = Calls::new();
+    for pattern in PATTERNS {
+        for row in controller.status(Some(pattern))? {
+            calls.insert(full_name(&row), row.calls);
+        }
+    }
+    Ok(calls)
+}
+
+/// The truth: everything dialled before the first instruction.
+fn truth(runtime: Runtime) -> Result<Calls> {
+    let (mut host, pid) = started(runtime, &["--dial", "*=count"])?;
+    let calls = calls(&mut host, &mut Controller::connect(pid)?)?;
+    exit(host)?;
+    ensure!(calls.len() > 20, "hardly anything is called: {calls:?}");
+    Ok(calls)
+}
+
+/// Dialled in a process that has been at it for a while: the same calls; and once all is off, nobody is recompiled.
+fn late(mut host: Host, pid: u32, truth: &Calls) -> Result<()> {
+    let mut controller = Controller::connect(pid)?;
+    for _ in 0..2 {
+        controller.dial_all(&PATTERNS, Level::Count, Stay::Held)?;
+        for pattern in PATTERNS {
+            let rows = controller.status(Some(pattern))?;
+            let noted = rows.iter().find(|row| row.note.is_some());
+            ensure!(noted.is_none(), "{noted:?}");
+        }
+        let calls = calls(&mut host, &mut controller)?;
+        ensure!(calls == *truth, "{}", differences(truth, &calls));
+        let recompiled = |sentence: &String| sentence.contains("were inlined there");
+        let remains = controller.agent_status()?.remains;
+        ensure!(remains.iter().any(recompiled), "no precompiled code held any of it: {remains:?}");
+        controller.all_off()?;
+        parse(&mut host)?;
+        let remains = controller.agent_status()?.remains;
+        ensure!(!remains.iter().any(recompiled), "{remains:?}");
+    }
+    exit(host)
+}
+
+fn exit(mut host: Host) -> Result<()> {
+    host.say("exit")?;
+    host.finish()?.ok().map(drop)
+}
+
+fn differences(truth: &Calls, calls: &Calls) -> String {
+    let names = truth.keys().chain(calls.keys().filter(|name| !truth.contains_key(*name)));
+    let wrong = names.filter(|name| truth.get(*name) != calls.get(*name));
+    let lines = wrong.map(|name| format!("{name}: {:?}, truly {:?}", calls.get(name), truth.get(name)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn dialled_late(runtime: Runtime) -> Result<()> {
+    let (mut host, pid) = started(runtime, &[])?;
+    parse(&mut host)?;
+    late(host, pid, &truth(runtime)?)
+}
+
+/// Attached to after it has been at it for a while.
+fn attached(runtime: Runtime) -> Result<(Host, u32)> {
+    let (mut host, pid) = ready(Host::start(dates(runtime)?)?)?;
+    parse(&mut host)?;
+    host::run(host::redial(&["attach", &pid.to_string()])?)?.ok()?;
+    Ok((host, pid))
+}
+
+on_each_runtime!(dialled_late);
+
+/// .NET 8 finds what was inlined before the agent came, precompiled or not.
+#[test]
+fn dialled_after_an_attach() -> Result<()> {
+    let (host, pid) = attached(Runtime::V8_0)?;
+    late(host, pid, &truth(Runtime::V8_0)?)
+}
+
+/// .NET Core 3.1 must not be asked: what may be missing says so, the rest is exact.
+#[test]
+fn after_an_attach_to_3_1_what_may_be_missing_says_so() -> Result<()> {
+    let truth = truth(Runtime::V3_1)?;
+    let (mut host, pid) = attached(Runtime::V3_1)?;
+    let mut controller = Controller::connect(pid)?;
+    controller.dial_all(&PATTERNS, Level::Count, Stay::Held)?;
+    let rows = PATTERNS.iter().map(|pattern| controller.status(Some(pattern)));
+    let rows: Vec<_> = rows.collect::<Result<Vec<_>>>()?.concat();
+    let unsure = |note: &str| note.contains("perhaps already inlined");
+    let said: Vec<String> =
+        rows.iter().filter(|row| row.note.as_deref().is_some_and(unsure)).map(full_name).collect();
+    let calls = calls(&mut host, &mut controller)?;
+    let sure =
+        |calls: &Calls| calls.clone().into_iter().filter(|(name, _)| !said.contains(name)).collect::<Calls>();
+    ensure!(sure(&calls) == sure(&truth), "{}", differences(&sure(&truth), &sure(&calls)));
+    ensure!(!sure(&truth).is_empty() && calls != truth, "nothing was tested: {calls:?}");
+    exit(host)
+}
