@@ -311,6 +311,12 @@ impl Host {
         }
     }
 
+    /// Ends the host; an error of somebody's who spoke with it, with how it ended and everything it said.
+    pub fn failed_with(&mut self, error: anyhow::Error) -> anyhow::Error {
+        let _ = wait_for_end(&mut self.child, Instant::now() + ENDING);
+        self.failure(&format!("took part in a failure ({error:#})"))
+    }
+
     /// Ends the host and tells everything it said.
     fn failure(&mut self, happened: &str) -> anyhow::Error {
         let was_running = self.is_running().unwrap_or(true);
