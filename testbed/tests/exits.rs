@@ -116,7 +116,7 @@ fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
         ensure!(unmatched[0]["dial"] == dials[0] && unmatched[1]["dial"] == dials[2], "{unmatched}");
         ensure!(unmatched.as_array().map(Vec::len) == Some(2), "{unmatched}");
         let near = unmatched[0]["suggestions"].as_array().map_or(0, Vec::len);
-        ensure!((near > 0) == !meant.is_empty(), "{unmatched}");
+        ensure!((near > 0) != meant.is_empty(), "{unmatched}");
     }
     // What matched says nothing, and neither does a program without the agent.
     let run = host::redial_run(&["--dial", dials[1]], &shop(runtime)?)?;

@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn what_is_no_value_is_told_by_who_reads_it() {
         for (line, part) in [
-            ("dial -1 A.B count", "a process id is a number from 1 on"),
-            ("off -1", "a process id is a number from 1 on"),
+            ("dial -1 A.B count", "a process is told by its id"),
+            ("off -1", "a process is told by its id"),
             ("--pid -3", "a process id is a number from 1 on"),
             ("dial 1 -1 count", "'-1' for '<PATTERN>': no name begins with '-'"),
             ("methods 1 -2", "no name begins with '-'"),

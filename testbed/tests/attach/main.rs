@@ -200,7 +200,8 @@ fn a_dial_says_of_how_many_calls_may_be_missing(runtime: Runtime) -> Result<()> 
         expected += notes.filter(|note| note.contains("already inlined")).count();
     }
     ensure!(told == expected, "{told} are told, {expected} say so");
-    ensure!(told > 100, "only {told} of the core library may have been inlined unseen");
+    // Of what runtimes since then hold inlined all callers are found.
+    ensure!(told > 100 || runtime != Runtime::V3_1, "only {told} of the core library may be inlined unseen");
     shop.exit().map(drop)
 }
 
