@@ -18,6 +18,7 @@ use crate::planner::Orders;
 use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use crate::probes::tokens;
 use crate::rejit::ledger::{HandOver, Verdict};
+use crate::rejit::passengers::cannot_ride;
 use crate::rejit::thread::Worker;
 use crate::rejit::{AllOff, Gate, Inbox, Job, Ledger};
 use crate::runtime::Runtime;
@@ -30,6 +31,7 @@ use redial_protocol::message::AuditEntry;
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -68,6 +70,8 @@ pub struct Agent {
     pub server: Server,
     patterns: Mutex<Arc<[Arc<Pattern>]>>,
     any_pattern: AtomicBool,
+    /// The ReJIT thread was told to look after passengers, and has not yet.
+    pub passengers_told: AtomicBool,
     /// The ReJIT thread was told that domains changed, and has not looked yet.
     pub domains_told: AtomicBool,
     call_form: OnceLock<CallForm>,
@@ -170,6 +174,7 @@ pub(crate) fn install(
         server: Server::default(),
         patterns: Mutex::new(Arc::from([])),
         any_pattern: AtomicBool::new(false),
+        passengers_told: AtomicBool::new(false),
         domains_told: AtomicBool::new(false),
         call_form: OnceLock::new(),
         missed_deadlines: AtomicU64::new(0),
@@ -282,6 +287,13 @@ impl Agent {
         self.domains_changed();
     }
 
+    /// There may be passengers that nobody needs: has the ReJIT thread look, once however many there are.
+    pub fn passengers_changed(&self) {
+        if !self.passengers_told.swap(true, Ordering::AcqRel) {
+            self.inbox.put(Job::Passengers);
+        }
+    }
+
     fn domains_changed(&self) {
         // Told once until it is looked at, however many come and go.
         if self.any_pattern.load(Ordering::Acquire) && !self.domains_told.swap(true, Ordering::AcqRel) {
@@ -301,8 +313,8 @@ impl Agent {
     pub fn may_inline(&self, caller: usize, callee: usize) -> bool {
         let Ok(callee) = self.info.function_info(callee) else { return true };
         let method_of = |function| self.info.function_info(function).ok();
-        let (inliner, rejit) = compiling::current(method_of).unwrap_or_else(|| (method_of(caller), false));
-        self.inlining.may_inline(callee, inliner, rejit)
+        let inliner = compiling::current(method_of).unwrap_or_else(|| method_of(caller));
+        self.inlining.may_inline(callee, inliner)
     }
 
     /// `GetReJITParameters`: hands the CLR our body. False declines.
@@ -316,7 +328,7 @@ impl Agent {
             HandOver::Body(row, slot_offset) => (row, slot_offset),
             HandOver::Nothing => return true,
             HandOver::Stray => {
-                self.inbox.put(Job::Stray((module_id, token)));
+                self.passengers_changed();
                 return true;
             }
         };
@@ -375,7 +387,9 @@ impl Agent {
             if let Some(row) = book.find(module, token) {
                 book.fail(row, State::Failed, Reason::Hresult, status.0 as u32, now);
             }
+            cannot_ride(book, &HashSet::from([(module, token)]));
         });
+        self.passengers_changed();
         // A few tell what there is to tell; a thousand would push everything else out of the ring.
         if self.rejit_errors.fetch_add(1, Ordering::Relaxed) < MAX_ERRORS_NOTED {
             let words = crate::clr::hresult::words(status);

@@ -29,6 +29,11 @@ impl Runtime {
         self.major >= 7
     }
 
+    /// Whether recompiling a JIT helper of the core library crashes it (dotnet/runtime 112636).
+    pub fn has_fragile_helpers(&self) -> bool {
+        self.major == 9
+    }
+
     /// Compilations that a dial of a method called often costs: .NET 5 and later go through tiers (measured on 8.0: first
     /// tier, instrumented, optimised), earlier ones compile a recompiled body once.
     pub fn compilations_per_dial(&self) -> u64 {

@@ -6,6 +6,7 @@ use super::stock::Stock;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::planner::scope::Place;
+use crate::platform::changed_since_start;
 use crate::probes::form::CallSites;
 use crate::probes::tokens::LocalSigs;
 use crate::runtime::CORE_LIBRARIES;
@@ -71,9 +72,11 @@ impl Module {
         (!self.is_gone()).then(body)
     }
 
-    /// Whether its file holds precompiled code, or cannot be read (part of a single-file program, say).
+    /// Whether its file holds precompiled code, or does not tell: it is part of a single-file program, say, or no longer
+    /// the one that was loaded.
     pub fn may_be_precompiled(&self) -> bool {
-        let look = || is_precompiled(Path::new(&self.path));
+        let path = Path::new(&self.path);
+        let look = || is_precompiled(path).filter(|_| !changed_since_start(path));
         self.precompiled.get_or_init(look).unwrap_or(true)
     }
 
@@ -283,6 +286,11 @@ impl Modules {
     /// The live module with that ModuleID.
     pub fn get(&self, id: usize) -> Option<Arc<Module>> {
         lock(&self.inner).by_id.get(&id).cloned()
+    }
+
+    /// Whether a collectible module is there from before an attach: what is inlined into its methods was not seen.
+    pub fn has_unseen_collectible(&self) -> bool {
+        lock(&self.inner).by_id.values().any(|module| module.collectible && module.before_attach)
     }
 
     /// Every live module, in order of loading.

@@ -8,7 +8,8 @@ use super::bindings::{
 };
 use super::emit::Emitter;
 use super::hresult::{
-    CORPROF_E_FUNCTION_IS_PARAMETERIZED, CORPROF_E_SUSPENSION_IN_PROGRESS, ClrError, E_NOTIMPL, check,
+    CORPROF_E_FUNCTION_IS_PARAMETERIZED, CORPROF_E_SUSPENSION_IN_PROGRESS,
+    CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER, ClrError, E_NOTIMPL, check,
 };
 use super::metadata::Import;
 use super::text;
@@ -220,10 +221,13 @@ impl ProfilerInfo {
         }
     }
 
-    /// Precompiled methods of a method's own module that have it inlined, as far as the runtime tells
-    /// (`EnumNgenModuleMethodsInliningThisMethod`; none where it does not answer, after an attach): ModuleIDs and MethodDef tokens.
-    pub fn precompiled_inliners(&self, module_id: usize, token: u32) -> Vec<(usize, u32)> {
-        self.inliners.as_ref().and_then(|info| inliners_in(info, module_id, token)).unwrap_or_default()
+    /// Precompiled methods of a method's own module that have it inlined (`EnumNgenModuleMethodsInliningThisMethod`):
+    /// ModuleIDs and MethodDef tokens, and whether these are all, as far as the runtime tells. After an attach it refuses.
+    pub fn precompiled_inliners(&self, module_id: usize, token: u32) -> (Vec<(usize, u32)>, bool) {
+        match &self.inliners {
+            Some(info) => inliners_in(info, module_id, token).unwrap_or_default(),
+            None => (Vec::new(), false),
+        }
     }
 
     /// `GetFunctionInfo2` without frame: ModuleID and MethodDef token of a FunctionID.
@@ -380,26 +384,29 @@ impl ProfilerInfo {
     }
 }
 
-/// What `precompiled_inliners` answers; None where the runtime does not.
-fn inliners_in(info: &ICorProfilerInfo6, module_id: usize, token: u32) -> Option<Vec<(usize, u32)>> {
+/// What `precompiled_inliners` answers; None where the runtime refuses.
+fn inliners_in(info: &ICorProfilerInfo6, module_id: usize, token: u32) -> Option<(Vec<(usize, u32)>, bool)> {
     let mut incomplete = BOOL(0);
     let mut found: Option<ICorProfilerMethodEnum> = None;
     // SAFETY: out pointers are live locals; the caller holds a loaded ModuleID; the enumerator is released on drop.
-    unsafe {
+    let hresult = unsafe {
         info.EnumNgenModuleMethodsInliningThisMethod(module_id, module_id, token, &mut incomplete, &mut found)
+    };
+    // A module without precompiled code has no such table.
+    if hresult == CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER {
+        return None;
     }
-    .ok()
-    .ok()?;
-    let found = found?;
+    let all = !incomplete.as_bool();
+    let Some(found) = found.filter(|_| hresult.is_ok()) else { return Some((Vec::new(), all)) };
     // SAFETY: no pointers.
     let count = unsafe { found.GetCount() }.ok()? as usize;
     if count == 0 {
-        return None;
+        return Some((Vec::new(), all));
     }
     let mut methods = vec![COR_PRF_METHOD { moduleId: 0, methodId: 0 }; count];
     let mut fetched = 0u32;
     // SAFETY: the buffer has room for `count` methods; the count is a live local.
     unsafe { found.Next(count as u32, methods.as_mut_ptr(), &mut fetched) }.ok().ok()?;
     let named = |method: &COR_PRF_METHOD| (method.moduleId, method.methodId);
-    Some(methods.iter().take(fetched as usize).map(named).collect())
+    Some((methods.iter().take(fetched as usize).map(named).collect(), all))
 }

@@ -89,7 +89,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn JITCompilationStarted(&self, function: usize, _safe_to_block: BOOL) -> Result<()> {
-        with(|_| compiling::begin(function, false))
+        with(|_| compiling::begin(function))
     }
 
     fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
@@ -201,7 +201,7 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
 impl ICorProfilerCallback4_Impl for Callback_Impl {
     fn ReJITCompilationStarted(&self, function: usize, rejit: usize, _safe_to_block: BOOL) -> Result<()> {
         with(|agent| {
-            compiling::begin(function, true);
+            compiling::begin(function);
             agent.rejit_started(function, rejit);
         })
     }
@@ -262,9 +262,24 @@ impl ICorProfilerCallback7_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback8_Impl for Callback_Impl {
-    ignored! {
-        DynamicMethodJITCompilationStarted(usize, BOOL, *const u8, u32);
-        DynamicMethodJITCompilationFinished(usize, HRESULT, BOOL);
+    /// Such a method has no token; without this its compilation would look like that of the one before it.
+    fn DynamicMethodJITCompilationStarted(
+        &self,
+        function: usize,
+        _safe_to_block: BOOL,
+        _header: *const u8,
+        _size: u32,
+    ) -> Result<()> {
+        with(|_| compiling::begin_dynamic(function))
+    }
+
+    fn DynamicMethodJITCompilationFinished(
+        &self,
+        function: usize,
+        _status: HRESULT,
+        _safe_to_block: BOOL,
+    ) -> Result<()> {
+        with(|_| compiling::end(function))
     }
 }
 

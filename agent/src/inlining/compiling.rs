@@ -12,29 +12,37 @@ const DEPTH: usize = 16;
 /// A compilation under way.
 #[derive(Clone, Copy, Default)]
 struct Compilation {
-    /// FunctionID.
+    /// FunctionID. The runtime may be asked about it only while it is compiled: of one that failed we are not told, and
+    /// its module may be gone when the thread compiles something else.
     function: usize,
-    /// Of a version that a request of ours made.
-    rejit: bool,
-    /// Its method, once somebody asked; the runtime may not know it (a dynamic method).
+    /// Its method, once somebody asked; none of a dynamic method.
     method: Option<Option<Method>>,
 }
 
 thread_local! {
     static DEPTH_NOW: Cell<usize> = const { Cell::new(0) };
     static COMPILATIONS: RefCell<[Compilation; DEPTH]> =
-        const { RefCell::new([Compilation { function: 0, rejit: false, method: None }; DEPTH]) };
+        const { RefCell::new([Compilation { function: 0, method: None }; DEPTH]) };
 }
 
-/// `JITCompilationStarted`, or `ReJITCompilationStarted` (`rejit`).
-pub fn begin(function: usize, rejit: bool) {
+/// `JITCompilationStarted` and `ReJITCompilationStarted`.
+pub fn begin(function: usize) {
+    enter(Compilation { function, method: None });
+}
+
+/// `DynamicMethodJITCompilationStarted`.
+pub fn begin_dynamic(function: usize) {
+    enter(Compilation { function, method: Some(None) });
+}
+
+fn enter(compilation: Compilation) {
     with(|all, depth| {
         if depth == DEPTH {
             all.rotate_left(1);
         }
         let at = depth.min(DEPTH - 1);
         if let Some(entry) = all.get_mut(at) {
-            *entry = Compilation { function, rejit, method: None };
+            *entry = compilation;
         }
         at + 1
     });
@@ -45,11 +53,10 @@ pub fn end(function: usize) {
     with(|all, depth| all.iter().take(depth).rposition(|one| one.function == function).unwrap_or(depth));
 }
 
-/// The method compiled now and whether it is a version of ours, asking `method_of` for it once. None between
-/// compilations.
-pub fn current(method_of: impl FnOnce(usize) -> Option<Method>) -> Option<(Option<Method>, bool)> {
-    let (function, rejit, known) = read(|one| (one.function, one.rejit, one.method))?;
-    let method = known.unwrap_or_else(|| {
+/// The method compiled now, asking `method_of` for it once; it may have no token. None between compilations.
+pub fn current(method_of: impl FnOnce(usize) -> Option<Method>) -> Option<Option<Method>> {
+    let (function, known) = read(|one| (one.function, one.method))?;
+    Some(known.unwrap_or_else(|| {
         let method = method_of(function);
         with(|all, depth| {
             if let Some(one) = depth.checked_sub(1).and_then(|at| all.get_mut(at)) {
@@ -58,8 +65,7 @@ pub fn current(method_of: impl FnOnce(usize) -> Option<Method>) -> Option<(Optio
             depth
         });
         method
-    });
-    Some((method, rejit))
+    }))
 }
 
 /// Changes what is under way; `change` answers how many there are.
@@ -82,17 +88,20 @@ mod tests {
     use super::*;
 
     fn now() -> Option<Method> {
-        current(|function| Some((1, function as u32)))?.0
+        current(|function| Some((1, function as u32)))?
     }
 
     #[test]
     fn the_innermost_is_the_one() {
         assert_eq!(now(), None);
-        begin(10, false);
+        begin(10);
         assert_eq!(now(), Some((1, 10)));
-        begin(20, true);
-        assert_eq!(current(|_| None), Some((None, true)), "asked for once");
+        begin(20);
+        assert_eq!(current(|_| None), Some(None), "asked for once");
         assert_eq!(now(), None, "and remembered");
+        begin_dynamic(30);
+        assert_eq!(now(), None, "it has no token");
+        end(30);
         end(20);
         assert_eq!(now(), Some((1, 10)));
         end(10);
@@ -101,16 +110,16 @@ mod tests {
 
     #[test]
     fn what_is_never_finished_goes_with_its_outer_one_and_never_fills_the_room() {
-        begin(1, false);
+        begin(1);
         for lost in 100..200 {
-            begin(lost, false);
+            begin(lost);
         }
-        begin(2, false);
+        begin(2);
         assert_eq!(now(), Some((1, 2)));
         end(2);
         end(1);
         assert_eq!(now(), Some((1, 199)), "the oldest are forgotten");
-        begin(3, false);
+        begin(3);
         end(3);
         end(190);
         assert_eq!(now(), Some((1, 189)));

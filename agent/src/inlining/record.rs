@@ -66,17 +66,6 @@ impl Pairs {
         Holders { inliners: entry.inliners.iter().filter_map(method).collect(), incomplete: entry.incomplete }
     }
 
-    /// Forgets who holds the callee; answers who did.
-    pub fn take(&mut self, callee: Method) -> Vec<Method> {
-        let held = self.holders(callee).inliners;
-        let number = self.numbers.get(&callee).copied();
-        if let Some(entry) = number.and_then(|number| self.methods.get_mut(number as usize)) {
-            self.pairs -= entry.inliners.len();
-            entry.inliners = Vec::new();
-        }
-        held
-    }
-
     /// Forgets the methods of an unloaded module.
     pub fn forget(&mut self, module: usize) {
         let gone: Vec<u32> =
@@ -164,8 +153,6 @@ mod tests {
         assert_eq!(pairs.methods.len(), 3);
         assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
         assert_eq!(pairs.pairs, 1);
-        assert_eq!(pairs.take(CALLEE), [OTHER]);
-        assert_eq!((sorted(&pairs, CALLEE), pairs.pairs), (vec![], 0));
     }
 
     #[test]

@@ -75,6 +75,25 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
 }
 
+/// Whether a file was changed or replaced after this process started, as far as that can be told; else it may have been.
+pub fn changed_since_start(path: &Path) -> bool {
+    let changed = std::fs::metadata(path).map(|file| file.ctime().max(file.mtime()));
+    match (changed, started()) {
+        (Ok(changed), Some(started)) => changed >= started,
+        _ => true,
+    }
+}
+
+/// When this process started, Unix time in seconds: the machine's start and field 22 of the process's stat file.
+fn started() -> Option<i64> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let boot: i64 = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let ticks = redial_protocol::process::own_key().ok()?.start;
+    // SAFETY: sysconf takes no pointer.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    Some(boot + i64::try_from(ticks).ok()?.checked_div(per_second)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

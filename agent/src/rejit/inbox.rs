@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
-use crate::inlining::Method;
 use crate::planner::{Owner, SessionId};
 use crate::server::control::Claim;
 use crate::sync::lock;
@@ -139,8 +138,8 @@ pub enum Job {
     LetGo(SessionId, Answer),
     /// Every dial off, as this session asks.
     AllOff(AuditEntry, Sender<AllOff>),
-    /// The runtime recompiles a method for the sake of what was inlined into it; perhaps nobody needs that any more.
-    Stray(Method),
+    /// Passengers may be there that nobody needs: the runtime found one more, or who needed them failed.
+    Passengers,
     /// This row's body cannot be used: take it back, with the reason and the HRESULT or 0.
     Bad(RowId, Reason, u32),
 }
@@ -155,8 +154,8 @@ impl Job {
     }
 }
 
-/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (`MAX_TURNS` each at a time), bodies
-/// the CLR did not take, and inliners that it found (once each).
+/// The queue. Its length is bounded by what puts into it: loaded modules, sessions (`MAX_TURNS` each at a time), and
+/// bodies the CLR did not take.
 #[derive(Default)]
 pub struct Inbox {
     jobs: Mutex<VecDeque<Job>>,

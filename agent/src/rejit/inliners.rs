@@ -27,48 +27,16 @@ pub(super) fn find(
     holders: Vec<Holders>,
     going: &HashSet<Method>,
 ) -> Vec<Found> {
-    let mut judged = HashMap::new();
-    copies.iter().zip(holders).map(|(wish, holders)| one(agent, wish, holders, going, &mut judged)).collect()
-}
-
-fn one(
-    agent: &Agent,
-    wish: &Wish,
-    holders: Holders,
-    going: &HashSet<Method>,
-    judged: &mut HashMap<Method, bool>,
-) -> Found {
-    let itself = wish.method();
-    let precompiled = agent.info.precompiled_inliners(itself.0, itself.1);
-    let unseen = unseen(agent, wish);
-    let by_runtime = matches!(unseen, Unseen::AskRuntime);
-    let unknown = matches!(unseen, Unseen::Unknown) || holders.incomplete;
-    let mut missed = if unknown { Inlined::Perhaps } else { Inlined::No };
-    let mut inliners = holders.inliners;
-    inliners.extend(precompiled);
-    inliners.sort_unstable();
-    inliners.dedup();
-    inliners.retain(|method| {
-        let can = *method != itself && *judged.entry(*method).or_insert_with(|| can_ride(agent, *method));
-        if !can && *method != itself {
-            missed = Inlined::Yes;
-        }
-        can
-    });
-    let passengers = inliners.iter().copied().filter(|method| !going.contains(method)).collect();
-    Found { inliners, passengers, by_runtime, missed }
-}
-
-/// Whether a method may be recompiled for the sake of what is inlined into it.
-fn can_ride(agent: &Agent, method: Method) -> bool {
-    let known = {
-        let book = agent.ledger.book();
-        book.find(method.0, method.1).and_then(|id| book.row(id)).map(|row| row.ineligible.is_none())
+    let mut look = Look {
+        agent,
+        going,
+        unseen_collectible: agent.modules.has_unseen_collectible(),
+        judged: HashMap::new(),
     };
-    known.unwrap_or_else(|| scan::may_be_recompiled(agent, method))
+    copies.iter().zip(holders).map(|(wish, holders)| look.at(wish, holders)).collect()
 }
 
-/// Inliners from before an attach, which we did not see.
+/// Inliners that neither we saw nor the module's precompiled code names.
 enum Unseen {
     /// There can be none.
     None,
@@ -78,17 +46,69 @@ enum Unseen {
     Unknown,
 }
 
-fn unseen(agent: &Agent, wish: &Wish) -> Unseen {
-    if !wish.module.before_attach || !wish.inlinable {
-        return Unseen::None;
+struct Look<'a> {
+    agent: &'a Agent,
+    going: &'a HashSet<Method>,
+    /// A collectible module is there whose methods were compiled unseen.
+    unseen_collectible: bool,
+    judged: HashMap<Method, bool>,
+}
+
+impl Look<'_> {
+    fn at(&mut self, wish: &Wish, holders: Holders) -> Found {
+        let itself = wish.method();
+        let (precompiled, all) = self.agent.info.precompiled_inliners(itself.0, itself.1);
+        let unseen = self.unseen(wish, all);
+        let by_runtime = matches!(unseen, Unseen::AskRuntime);
+        // What is inlined into collectible code cannot be recompiled, nor is it told.
+        let unknown = matches!(unseen, Unseen::Unknown) || by_runtime && self.unseen_collectible;
+        let mut missed = if unknown || holders.incomplete { Inlined::Perhaps } else { Inlined::No };
+        let mut inliners = holders.inliners;
+        inliners.extend(precompiled);
+        inliners.sort_unstable();
+        inliners.dedup();
+        inliners.retain(|method| *method != itself);
+        inliners.retain(|method| {
+            let agent = self.agent;
+            let can = *self.judged.entry(*method).or_insert_with(|| can_ride(agent, *method));
+            if !can {
+                missed = Inlined::Yes;
+            }
+            can
+        });
+        let passengers = inliners.iter().copied().filter(|method| !self.going.contains(method)).collect();
+        Found { inliners, passengers, by_runtime, missed }
     }
-    let (module, token) = wish.method();
-    match agent.info.knows_inliners() {
-        true if agent.runtime.finds_inliners_by_token() => Unseen::AskRuntime,
-        _ if wish.module.may_be_precompiled() => Unseen::Unknown,
-        // The JIT cannot have compiled what is not loaded.
-        _ if !agent.info.is_loaded(module, token) => Unseen::None,
-        true => Unseen::AskRuntime,
-        false => Unseen::Unknown,
+
+    /// `all`: the module's precompiled code named all of its own.
+    fn unseen(&self, wish: &Wish, all: bool) -> Unseen {
+        let hidden = !all && wish.module.may_be_precompiled();
+        if !wish.inlinable || !(wish.module.before_attach || hidden) {
+            return Unseen::None;
+        }
+        let Agent { info, runtime, .. } = self.agent;
+        let (module, token) = wish.method();
+        // It would recompile what must not be.
+        if runtime.has_fragile_helpers() && self.agent.is_core_library(&wish.module) {
+            return Unseen::Unknown;
+        }
+        match info.knows_inliners() {
+            true if runtime.finds_inliners_by_token() => Unseen::AskRuntime,
+            _ if hidden || wish.module.may_be_precompiled() => Unseen::Unknown,
+            // The JIT cannot have compiled what is not loaded.
+            _ if !info.is_loaded(module, token) => Unseen::None,
+            // There ReJIT of collectible code hangs its caller.
+            true if !self.unseen_collectible => Unseen::AskRuntime,
+            _ => Unseen::Unknown,
+        }
     }
+}
+
+/// Whether a method may be recompiled for the sake of what is inlined into it.
+fn can_ride(agent: &Agent, method: Method) -> bool {
+    let known = {
+        let book = agent.ledger.book();
+        book.find(method.0, method.1).and_then(|id| book.row(id)).map(|row| row.ineligible.is_none())
+    };
+    known.unwrap_or_else(|| scan::may_be_recompiled(agent, method))
 }

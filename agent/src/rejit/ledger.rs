@@ -150,7 +150,7 @@ impl Book {
         self.rows.get_mut(id)
     }
 
-    /// Compilations of our bodies so far, all versions and tiers.
+    /// Compilations that we caused so far, all versions and tiers.
     pub fn compilations(&self) -> u64 {
         self.compilations
     }
@@ -280,6 +280,8 @@ impl Book {
         status: HRESULT,
         now: u64,
     ) -> Verdict {
+        // Passengers' versions are kept by the CLR like ours.
+        self.compilations += 1;
         let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
         let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
         let bodies = row.bodies;
@@ -303,7 +305,6 @@ impl Book {
                 self.go_live(row_id, now);
             }
         }
-        self.compilations += 1;
         Verdict::Fine
     }
 

@@ -4,7 +4,7 @@
 
 use super::ledger::{Book, HandOver};
 use super::row::Row;
-use crate::inlining::Method;
+use crate::inlining::{Inlined, Method};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use std::collections::{HashMap, HashSet};
@@ -34,6 +34,8 @@ pub struct Leaving {
     pub stay: Vec<(RowId, Method, Found)>,
     /// Passengers that nobody needs any more.
     pub dismissed: Vec<Method>,
+    /// Passengers that stay, and can have inlined again what is turned off.
+    pub anew: Vec<Method>,
 }
 
 impl Passengers {
@@ -61,11 +63,6 @@ impl Passengers {
         self.0.remove(&method)
     }
 
-    /// Whether it is one.
-    pub fn has(&self, method: Method) -> bool {
-        self.0.contains_key(&method)
-    }
-
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()
@@ -80,10 +77,6 @@ impl Passengers {
     pub fn bytes(&self) -> usize {
         // An entry has 24 bytes and one of control; one in eight stays empty.
         self.0.capacity() * 25 * 8 / 7
-    }
-
-    fn strays(&self) -> impl Iterator<Item = Method> {
-        self.0.iter().filter(|(_, found)| **found == Found::ByRuntime).map(|(method, _)| *method)
     }
 }
 
@@ -111,18 +104,15 @@ fn needed(book: &Book, of: &HashSet<Method>, leaving: &HashSet<RowId>) -> HashSe
     needed
 }
 
-/// Sorts rows that are to be turned off, and the passengers that came with them.
+/// Sorts rows that are to be turned off, and all passengers: who needed them may also have failed meanwhile.
 pub fn leaving(book: &Book, rows: &[RowId]) -> Leaving {
     let of_rows: Vec<&Row> = rows.iter().filter_map(|id| book.row(*id)).collect();
     let mut asked: HashSet<Method> = of_rows.iter().map(|row| row.method()).collect();
-    let inliners = of_rows.iter().flat_map(|row| row.inliners.iter().copied());
-    asked.extend(inliners.filter(|method| book.passengers.has(*method)));
-    if of_rows.iter().any(|row| row.by_runtime) {
-        asked.extend(book.passengers.strays());
-    }
+    asked.extend(book.passengers.0.keys());
     let needed = needed(book, &asked, &rows.iter().copied().collect());
+    let theirs: HashSet<&Method> = of_rows.iter().flat_map(|row| row.inliners.iter()).collect();
     let mut leaving = Leaving::default();
-    for row in of_rows {
+    for row in &of_rows {
         let method = row.method();
         asked.remove(&method);
         if needed.contains(&method) {
@@ -132,7 +122,10 @@ pub fn leaving(book: &Book, rows: &[RowId]) -> Leaving {
             leaving.off.push(row.id);
         }
     }
-    leaving.dismissed = asked.into_iter().filter(|method| !needed.contains(method)).collect();
+    let (stay, go): (Vec<Method>, Vec<Method>) =
+        asked.into_iter().partition(|method| needed.contains(method));
+    leaving.dismissed = go;
+    leaving.anew = stay.into_iter().filter(|method| theirs.contains(method)).collect();
     leaving
 }
 
@@ -157,7 +150,17 @@ pub fn board(book: &mut Book, methods: &HashSet<Method>, by_runtime: bool) {
     }
 }
 
-/// Whether a passenger that has come is needed by any row.
-pub fn is_needed(book: &Book, method: Method) -> bool {
-    needed(book, &HashSet::from([method]), &HashSet::new()).contains(&method)
+/// Notes that methods cannot be recompiled: calls from them to what they hold inlined are not counted.
+pub fn cannot_ride(book: &mut Book, methods: &HashSet<Method>) {
+    if methods.is_empty() {
+        return;
+    }
+    book.passengers.0.retain(|method, _| !methods.contains(method));
+    let holds = |row: &&Row| row.inliners.iter().any(|method| methods.contains(method));
+    let held: Vec<RowId> = book.rows().iter().filter(holds).map(|row| row.id).collect();
+    for id in held {
+        if let Some(row) = book.row_mut(id) {
+            row.inlined = Inlined::Yes;
+        }
+    }
 }

@@ -64,10 +64,6 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
         }
     });
     revert(agent, &down);
-    let going: HashSet<Method> = {
-        let book = agent.ledger.book();
-        up.iter().filter_map(|id| book.row(*id)).map(Row::method).collect()
-    };
     let asked = up.len() + down.len();
     for (part, rows) in up.chunks(AT_ONCE).enumerate() {
         if part > 0 {
@@ -76,6 +72,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             }
             progress.tell(down.len() + part * AT_ONCE, asked);
         }
+        // Parts that have gone may have been compiled with what goes now in them.
+        let going = methods_of(agent, up.get(part * AT_ONCE..).unwrap_or_default());
         request(agent, rows.to_vec(), &going);
     }
     Applied { asked, complete: true }
@@ -88,52 +86,74 @@ struct Item {
     row: Option<RowId>,
 }
 
+fn methods_of(agent: &Agent, rows: &[RowId]) -> HashSet<Method> {
+    let book = agent.ledger.book();
+    rows.iter().filter_map(|id| book.row(*id)).map(Row::method).collect()
+}
+
 /// Asks the CLR to recompile these rows with our body, and whatever holds them inlined and is not among `going` without
 /// them.
 fn request(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) {
-    let Ready { rows, by_runtime, passengers } = prepare(agent, rows, going);
-    let mut items: Vec<Item> = rows;
+    let Ready { rows: mut items, by_runtime, passengers } = prepare(agent, rows, going);
     items.extend(passengers.into_iter().map(|method| Item { method, row: None }));
-    if !by_runtime.is_empty() {
-        let (modules, tokens): (Vec<usize>, Vec<u32>) = by_runtime.iter().map(|item| item.method).unzip();
-        match agent.info.request_rejit_with_inliners(&modules, &tokens) {
-            Ok(()) => accepted(agent, &by_runtime),
-            Err(_) => {
-                agent.ledger.change(|book, _| {
-                    for row in by_runtime.iter().filter_map(|item| item.row) {
-                        if let Some(row) = book.row_mut(row) {
-                            row.by_runtime = false;
-                            row.inlined = Inlined::Perhaps;
-                        }
-                    }
-                });
-                items.extend(by_runtime);
-            }
-        }
-    }
-    if !items.is_empty() {
-        request_batch(agent, &items);
-    }
+    ask(agent, &by_runtime, Inliners::FoundByRuntime);
+    ask(agent, &items, Inliners::FoundByUs);
+}
+
+/// Who finds those that hold the copies of a request inlined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inliners {
+    FoundByUs,
+    FoundByRuntime,
 }
 
 /// One bad copy fails a batch as a whole: halves find it, so that the others are turned all the same.
-fn request_batch(agent: &Agent, items: &[Item]) {
+fn ask(agent: &Agent, items: &[Item], inliners: Inliners) {
+    if items.is_empty() {
+        return;
+    }
     let (mut modules, mut tokens): (Vec<usize>, Vec<u32>) = items.iter().map(|item| item.method).unzip();
     if cfg!(debug_assertions) && agent.settings.provoke_rejit_error {
         modules.extend(modules.first().copied());
         tokens.push(NO_SUCH_METHOD);
     }
-    match agent.info.request_rejit(&modules, &tokens) {
+    let answer = match inliners {
+        Inliners::FoundByUs => agent.info.request_rejit(&modules, &tokens),
+        Inliners::FoundByRuntime => agent.info.request_rejit_with_inliners(&modules, &tokens),
+    };
+    match answer {
         Ok(()) => accepted(agent, items),
+        Err(_) if items.len() == 1 && inliners == Inliners::FoundByRuntime => {
+            give_up_inliners(agent, items);
+            ask(agent, items, Inliners::FoundByUs);
+        }
         Err(e) if items.len() == 1 || e.hresult == CORPROF_E_REJIT_NOT_ENABLED => {
-            let rows = items.iter().filter_map(|item| item.row);
-            rows.for_each(|id| refused(agent, id, Reason::Hresult, e.hresult.0 as u32));
+            items.iter().for_each(|item| unable(agent, item, e.hresult.0 as u32));
         }
         Err(_) => {
             let (first, second) = items.split_at(items.len() / 2);
-            request_batch(agent, first);
-            request_batch(agent, second);
+            ask(agent, first, inliners);
+            ask(agent, second, inliners);
         }
+    }
+}
+
+/// These rows' inliners are not to be had from the runtime.
+fn give_up_inliners(agent: &Agent, items: &[Item]) {
+    let mut book = agent.ledger.book();
+    for id in items.iter().filter_map(|item| item.row) {
+        if let Some(row) = book.row_mut(id) {
+            row.by_runtime = false;
+            row.inlined = Inlined::Perhaps;
+        }
+    }
+}
+
+/// The CLR did not take this.
+fn unable(agent: &Agent, item: &Item, hresult: u32) {
+    match item.row {
+        Some(id) => refused(agent, id, Reason::Hresult, hresult),
+        None => passengers::cannot_ride(&mut agent.ledger.book(), &HashSet::from([item.method])),
     }
 }
 
@@ -185,11 +205,14 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             .filter(|wish| !wish.module.is_gone())
             .collect()
     };
+    // What gets no body can still be recompiled for the sake of others.
+    let mut left_out = HashSet::new();
     // A module's token is made outside the lock: that is a call into the CLR.
     let with_site = copies.into_iter().filter(|wish| match agent.call_sites(&wish.module) {
         Ok(_) => true,
         Err(e) => {
             refused(agent, wish.id, Reason::Metadata, e.hresult.0 as u32);
+            left_out.insert(wish.method());
             false
         }
     });
@@ -199,16 +222,19 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     let inliners = inliners::find(agent, &copies, holders, going);
     let mut ready = Ready::default();
     let no_room: Vec<RowId> = agent.ledger.change(|book, _| {
-        let mut no_room = Vec::new();
+        let (mut no_room, mut held_by) = (Vec::new(), HashSet::<Method>::new());
         for (wish, found) in copies.iter().zip(inliners) {
             let item = Item { method: wish.method(), row: Some(wish.id) };
             let has_slot = book.give_slot(wish.id);
-            let was = book.passengers.remove(wish.method());
-            let Some(row) = book.row_mut(wish.id).filter(|_| has_slot) else {
+            if !has_slot || book.row(wish.id).is_none() {
                 no_room.push(wish.id);
+                left_out.insert(wish.method());
                 continue;
-            };
+            }
+            let was = book.passengers.remove(wish.method());
+            let Some(row) = book.row_mut(wish.id) else { continue };
             row.inlined = found.missed;
+            held_by.extend(found.inliners.iter().filter(|method| going.contains(method)));
             row.inliners = found.inliners.into();
             row.by_runtime = found.by_runtime;
             row.reason = None;
@@ -220,6 +246,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             ready.passengers.extend(found.passengers);
             if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }
         }
+        ready.passengers.extend(left_out.intersection(&held_by));
         passengers::board(book, &ready.passengers, !ready.by_runtime.is_empty());
         no_room
     });
@@ -266,7 +293,8 @@ fn refused(agent: &Agent, id: RowId, reason: Reason, hresult: u32) {
         book.fail(id, state, reason, hresult, now);
         let row = book.row_mut(id)?;
         row.requesting = false;
-        Some((row.what.module.id(), row.what.token))
+        Some(row.method())
     });
     agent.inlining.allow(copy);
+    agent.passengers_changed();
 }

@@ -10,7 +10,6 @@ use crate::inlining::Method;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::HashSet;
 use std::time::Instant;
 use windows_core::HRESULT;
 
@@ -23,21 +22,16 @@ pub fn revert(agent: &Agent, rows: &[RowId]) {
         let methods: Vec<Method> = rows.iter().filter_map(|id| book.row(*id)).map(Row::method).collect();
         (passengers::leaving(&book, &rows), methods)
     };
-    if methods.is_empty() {
-        return;
-    }
-    let Leaving { off, stay, dismissed } = leaving;
+    let Leaving { off, stay, dismissed, anew } = leaving;
     turn_off(agent, &off, &dismissed);
-    let went_without = agent.inlining.allow(methods);
+    agent.inlining.allow(methods);
     let stay = board(agent, stay);
-    compile_anew(agent, stay, went_without);
+    compile_anew(agent, stay, anew);
 }
 
-/// Reverts a passenger that has come, unless some row needs it.
-pub fn dismiss_unneeded(agent: &Agent, method: Method) {
-    if !passengers::is_needed(&agent.ledger.book(), method) {
-        turn_off(agent, &[], &[method]);
-    }
+/// Reverts the passengers that no row needs any more.
+pub fn dismiss_unneeded(agent: &Agent) {
+    revert(agent, &[]);
 }
 
 fn turn_off(agent: &Agent, rows: &[RowId], dismissed: &[Method]) {
@@ -86,16 +80,11 @@ fn board(agent: &Agent, stay: Vec<(RowId, Method, Found)>) -> Vec<(RowId, Method
         .collect()
 }
 
-/// Asks for versions with the original IL: of rows that stay as passengers, and of passengers compiled without a callee
-/// that may now be inlined again.
-fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, went_without: HashSet<Method>) {
+/// Asks for versions with the original IL: of rows that stay as passengers, and of passengers that can have inlined again
+/// what was turned off.
+fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, anew: Vec<Method>) {
     let mut methods: Vec<Method> = stay.iter().map(|(_, method)| *method).collect();
-    {
-        let book = agent.ledger.book();
-        let rides = |method: &Method| book.passengers.has(*method) && !methods.contains(method);
-        let others: Vec<Method> = went_without.into_iter().filter(rides).collect();
-        methods.extend(others);
-    }
+    methods.extend(anew);
     if methods.is_empty() {
         return;
     }

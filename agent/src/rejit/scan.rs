@@ -298,7 +298,7 @@ fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason>
     let read = |original: &[u8]| {
         il::decode(original).map(|body| Body {
             local_sig: body.local_sig,
-            inlinable: may_be_inlined(method.method.impl_flags, body.old_code_size),
+            inlinable: may_be_inlined(agent.runtime.major, method.method.impl_flags, body.old_code_size),
         })
     };
     match agent.info.il_body(module.id(), method.token, read) {

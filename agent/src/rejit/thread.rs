@@ -23,6 +23,7 @@ use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often the thread looks after open compilations when nothing else happens.
@@ -181,7 +182,10 @@ impl Worker {
                 let done = self.all_off(Some(what));
                 let _ = answer.try_send(done);
             }
-            Job::Stray(method) => revert::dismiss_unneeded(self.agent, method),
+            Job::Passengers => {
+                self.agent.passengers_told.store(false, Ordering::Release);
+                revert::dismiss_unneeded(self.agent);
+            }
             Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
         }
     }
@@ -309,6 +313,7 @@ impl Worker {
         let before = on(self.agent);
         let every: BTreeSet<RowId> = self.agent.ledger.book().rows().iter().map(|row| row.id).collect();
         self.apply(&every, &Progress::silent());
+        revert::dismiss_unneeded(self.agent);
         for deferred in std::mem::take(&mut self.deferred) {
             self.finish(deferred.finish, deferred.answer);
         }

@@ -146,14 +146,12 @@ impl Session {
                 if passengers == 1 { "its" } else { "their" },
             ));
         }
-        let callers = agent.inlining.callers_that_keep_their_call();
-        if callers > 0 {
-            remains.push(format!(
-                "{callers} method{} compiled while something {} was dialled, and keep{} that call instead of inlining it",
-                if callers == 1 { " was" } else { "s were" },
-                if callers == 1 { "it calls" } else { "they call" },
-                if callers == 1 { "s" } else { "" },
-            ));
+        if compilations > 0 {
+            remains.push(
+                "callers that were compiled for the first time while a dial was on keep their call instead of inlining \
+                 it"
+                .into(),
+            );
         }
         AgentStatus {
             control: agent.server.control.holder(),

@@ -249,6 +249,10 @@ impl eframe::App for App {
         if let Some(due) = due.and_then(|connection| connection.tree.due()) {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
+        let sums = self.model.connections.values().filter_map(Connection::sum_due);
+        if let Some(due) = sums.min() {
+            context.request_repaint_after(due.saturating_sub(now.mono));
+        }
         if waiting {
             // What was asked for is over after a while, answered or not.
             context.request_repaint_after(Duration::from_millis(500));

@@ -2,10 +2,12 @@
 
 mod dials;
 mod feed;
+mod transitions;
 mod turning;
 
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
+use transitions::Untold;
 pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
 use super::catalogue::Catalogue;
@@ -136,6 +138,7 @@ pub struct Connection {
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
     unable: Unable,
+    untold: Untold,
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
 }
@@ -166,6 +169,7 @@ impl Connection {
             turns: Turns::default(),
             arrivals: VecDeque::new(),
             unable: Unable::default(),
+            untold: Untold::default(),
             tickets: 0,
             refused: None,
         }

@@ -292,11 +292,18 @@ fn a_flood_of_transitions_is_summed_up() {
     let states = [State::Live, State::Asked];
     let flood = (0..40).map(|index| transition(index % 8, states[(index / 8) as usize % 2])).collect();
     connection.apply(flood, &mut log, now(2));
+    assert_eq!(texts(&log, Kind::Transition).len(), 12);
+    // More messages of the same second are no reason to say more; after it there is one line for each state.
+    connection.apply(vec![transition(3, State::Asked), transition(4, State::Live)], &mut log, now(900));
+    assert_eq!(connection.sum_due(), Some(Duration::from_millis(1_002)));
+    connection.sum_up(&mut log, now(1_001));
+    assert_eq!(texts(&log, Kind::Transition).len(), 12);
+    connection.sum_up(&mut log, now(1_002));
     let told = texts(&log, Kind::Transition);
-    assert!(
-        told.len() <= 14 && told.last().is_some_and(|text| text.contains("more methods are")),
-        "{told:?}"
-    );
+    assert_eq!(told[12..], ["… and 13 more methods are asked", "… and 16 more methods are live"]);
+    assert_eq!(connection.sum_due(), None);
+    connection.apply(vec![transition(3, State::Live)], &mut log, now(1_500));
+    assert_eq!(texts(&log, Kind::Transition).len(), 15, "and so on");
 }
 
 #[test]

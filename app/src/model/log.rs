@@ -46,6 +46,8 @@ pub struct Entry {
 pub struct Log {
     entries: VecDeque<Entry>,
     last: u64,
+    /// Of each kind the newest, though it be gone from the entries.
+    newest: Vec<Entry>,
 }
 
 impl Log {
@@ -55,7 +57,13 @@ impl Log {
         if self.entries.len() >= KEPT {
             self.entries.pop_front();
         }
-        self.entries.push_back(Entry { serial: self.last, at, connection, kind, text: text.into() });
+        let entry = Entry { serial: self.last, at, connection, kind, text: text.into() };
+        // Of transitions there are many, and nobody asks for the newest.
+        if kind != Kind::Transition {
+            self.newest.retain(|one| one.kind != kind);
+            self.newest.push(entry.clone());
+        }
+        self.entries.push_back(entry);
     }
 
     /// The entries, oldest first.
@@ -68,14 +76,15 @@ impl Log {
         self.last - self.entries.len() as u64
     }
 
-    /// The newest refusal or notice, for a place where it cannot be overlooked.
+    /// The newest of a kind other than transitions, for a place where it cannot be overlooked: also one that went.
     pub fn newest(&self, kind: Kind) -> Option<&Entry> {
-        self.entries.iter().rev().find(|entry| entry.kind == kind)
+        self.newest.iter().find(|entry| entry.kind == kind)
     }
 
     /// Empties it.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.newest.clear();
     }
 }
 
@@ -92,7 +101,7 @@ mod tests {
         }
         assert_eq!((log.entries().len(), log.forgotten()), (KEPT, 7));
         assert_eq!(log.entries().front().map(|entry| entry.text.as_str()), Some("entry 7"));
-        assert_eq!(log.newest(Kind::Refusal), None, "it went");
+        assert_eq!(log.newest(Kind::Refusal).map(|entry| entry.serial), Some(4), "though it went");
         log.add(Now::default(), None, Kind::Refusal, "no");
         assert_eq!(log.newest(Kind::Refusal).map(|entry| entry.serial), Some(KEPT as u64 + 8));
         log.clear();

@@ -68,6 +68,9 @@ impl Model {
 
     /// Brings everything derived up to date; once a frame, after the last `apply`.
     pub fn settle(&mut self, now: Now) {
+        for connection in self.connections.values_mut() {
+            connection.sum_up(&mut self.log, now);
+        }
         if let Some(connection) = self.current_mut() {
             connection.settle(now);
         }

@@ -1,21 +1,18 @@
 //! What the worker tells a connection.
 
+use super::transitions::Transitions;
 use super::{Connection, Orders, Status};
 use crate::model::ids::Ticket;
-use crate::model::live::Live;
 use crate::model::log::{Kind, Log};
 use crate::model::update::{CataloguePart, Now, Retry, Told, Undone};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
-use redial_protocol::ids::RowId;
 use redial_protocol::message::Event;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, SharedModule};
 use redial_protocol::state::State;
 use std::time::Duration;
 
-/// Transitions told one by one of one message; more are summed up.
-const TOLD_SINGLY: usize = 12;
 /// The time over which updates are counted.
 pub(super) const RATE_WINDOW: Duration = Duration::from_secs(2);
 
@@ -27,9 +24,21 @@ impl Connection {
         for one in told {
             self.take(one, &mut transitions, log, now);
         }
-        transitions.tell(&self.live, |text| log.add(now, Some(self.id), Kind::Transition, text));
+        let id = Some(self.id);
+        self.untold.tell(transitions, &self.live, now.mono, |text| log.add(now, id, Kind::Transition, text));
         self.arrivals.push_back((now.mono, self.live.updates() - updates));
         self.forget_arrivals(now);
+    }
+
+    /// Sums up the transitions that were too many to be told one by one, once a second.
+    pub fn sum_up(&mut self, log: &mut Log, now: Now) {
+        let id = Some(self.id);
+        self.untold.sum_up(now.mono, |text| log.add(now, id, Kind::Transition, text));
+    }
+
+    /// When there will be something to sum up, on `Now::mono`'s clock.
+    pub fn sum_due(&self) -> Option<Duration> {
+        self.untold.due()
     }
 
     fn take(&mut self, told: Told, transitions: &mut Transitions, log: &mut Log, now: Now) {
@@ -281,34 +290,4 @@ fn shared_by(modules: &[SharedModule]) -> String {
         })
         .collect();
     format!("{}; a dial there is a dial for all of them", each.join(", "))
-}
-
-/// Transitions of one message, to be told.
-#[derive(Default)]
-struct Transitions(Vec<(RowId, State, State)>);
-
-impl Transitions {
-    fn add(&mut self, row: RowId, before: State, after: State) {
-        self.0.push((row, before, after));
-    }
-
-    fn tell(self, live: &Live, mut say: impl FnMut(String)) {
-        for (row, before, after) in self.0.iter().take(TOLD_SINGLY) {
-            let Some(row) = live.row(*row) else { continue };
-            let version = row.version.filter(|_| *after == State::Live);
-            let version = version.map(|version| format!(" (version {version})")).unwrap_or_default();
-            let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-            say(format!("{}: {before} → {after}{version}{note}", row.name));
-        }
-        let mut rest: Vec<(State, u64)> = Vec::new();
-        for (_, _, after) in self.0.iter().skip(TOLD_SINGLY) {
-            match rest.iter_mut().find(|(state, _)| state == after) {
-                Some((_, number)) => *number += 1,
-                None => rest.push((*after, 1)),
-            }
-        }
-        for (state, number) in rest {
-            say(format!("… and {} more methods are {state}", words::grouped(number)));
-        }
-    }
 }

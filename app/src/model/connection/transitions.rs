@@ -1,0 +1,80 @@
+//! What is told of methods that go from one state to another: a few a second one by one, so that a turn of thousands
+//! does not push everything else out of the log.
+
+use crate::model::live::Live;
+use crate::output::words;
+use redial_protocol::ids::RowId;
+use redial_protocol::state::State;
+use std::time::Duration;
+
+/// Told one by one in each [`SPAN`].
+const SINGLY: usize = 12;
+/// The rest is summed up after this time.
+pub const SPAN: Duration = Duration::from_secs(1);
+
+/// Transitions of one message.
+#[derive(Default)]
+pub(super) struct Transitions(Vec<(RowId, State, State)>);
+
+impl Transitions {
+    /// A row went from one state to another.
+    pub fn add(&mut self, row: RowId, before: State, after: State) {
+        self.0.push((row, before, after));
+    }
+}
+
+/// Transitions that were not told one by one.
+#[derive(Debug, Default)]
+pub(super) struct Untold {
+    /// When the first of this span was told, and how many were since.
+    span: Option<(Duration, usize)>,
+    /// How many came to each state, in the order in which they first did.
+    rest: Vec<(State, u64)>,
+}
+
+impl Untold {
+    /// Tells some transitions, each with what the row says by now, and counts the others.
+    pub fn tell(
+        &mut self,
+        transitions: Transitions,
+        live: &Live,
+        now: Duration,
+        mut say: impl FnMut(String),
+    ) {
+        self.sum_up(now, &mut say);
+        for (id, before, after) in transitions.0 {
+            let (_, told) = self.span.get_or_insert((now, 0));
+            if *told >= SINGLY {
+                match self.rest.iter_mut().find(|(state, _)| *state == after) {
+                    Some((_, number)) => *number += 1,
+                    None => self.rest.push((after, 1)),
+                }
+                continue;
+            }
+            let Some(row) = live.row(id) else { continue };
+            *told += 1;
+            let version = row.version.filter(|_| after == State::Live);
+            let version = version.map(|version| format!(" (version {version})")).unwrap_or_default();
+            let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+            say(format!("{}: {before} → {after}{version}{note}", row.name));
+        }
+    }
+
+    /// Sums up what was not told, once the span is over.
+    pub fn sum_up(&mut self, now: Duration, mut say: impl FnMut(String)) {
+        if self.span.is_none_or(|(since, _)| now.saturating_sub(since) < SPAN) {
+            return;
+        }
+        self.span = None;
+        for (state, number) in self.rest.drain(..) {
+            let (number, are) =
+                (words::grouped(number), if number == 1 { "method is" } else { "methods are" });
+            say(format!("… and {number} more {are} {state}"));
+        }
+    }
+
+    /// When there will be something to sum up.
+    pub fn due(&self) -> Option<Duration> {
+        self.span.filter(|_| !self.rest.is_empty()).map(|(since, _)| since + SPAN)
+    }
+}
