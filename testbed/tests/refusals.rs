@@ -103,10 +103,10 @@ fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
 }
 
 #[test]
-fn a_process_id_is_a_number() -> Result<()> {
+fn a_process_is_told_by_its_id() -> Result<()> {
     each_command("Shop", |outcome| {
         ensure!(outcome.code()? == 2, "{}", outcome.said());
-        ensure!(outcome.stderr.contains("a process id is a number"), "{}", outcome.said());
+        ensure!(outcome.stderr.contains("a process is told by its id"), "{}", outcome.said());
         Ok(())
     })
 }

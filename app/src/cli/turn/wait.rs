@@ -138,8 +138,9 @@ mod tests {
                     let cancel = agent.request();
                     assert_eq!(cancel.command, Command::Cancel { request: request.id });
                     let reply = if late { done() } else { Reply::Refused(Refusal::Cancelled) };
-                    agent.reply(request.id, reply);
+                    // In the order of an agent; after the turn's answer nobody may be there any more.
                     agent.reply(cancel.id, Reply::Done);
+                    agent.reply(request.id, reply);
                 },
                 |pid| {
                     let mut session = connect::open(pid, "redial test").expect("a session");
