@@ -253,9 +253,16 @@ fn what_comes_without_the_agent_is_told() -> Result<()> {
     shops[1].redial("attach", &[])?.ok()?;
     wait_for_all(&mut dial, std::iter::once(bare + " joined"))?;
     counts_are_exact(&mut shops)?;
-    interrupt(dial)?.ok()?;
+    let ended = interrupt(dial)?.ok()?;
+    for shop in &shops {
+        let gone = ended.said().lines().any(|line| {
+            line.contains(&program.title(shop))
+                && line.contains("off: ")
+                && line.ends_with("the original IL again")
+        });
+        ensure!(gone, "nothing is said of {}: {}", program.title(shop), ended.said());
+    }
     for mut shop in shops {
-        // It goes off when the agent notices the end of the session.
         let mut controller = redial_testbed::controller::Controller::connect(shop.pid)?;
         controller.subscribe(Some(CART))?;
         controller.wait_until("all off", |dials| {

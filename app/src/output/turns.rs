@@ -1,6 +1,7 @@
 //! What became of a turn, and what would become of one, in lines for people.
 #![forbid(unsafe_code)]
 
+use super::json::LetGoJson;
 use super::table::{Table, number, printable, text, wide};
 use super::words::{self, grouped};
 use redial_protocol::level::Level;
@@ -82,7 +83,8 @@ pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Optio
 }
 
 /// What became of dials that were held, in numbers of copies.
-pub fn let_go(pid: u32, reverted: u64, stay: u64, remaining: u64) -> String {
+pub fn let_go(gone: &LetGoJson) -> String {
+    let LetGoJson { pid, reverted, stay, remaining } = *gone;
     let mut parts = Vec::new();
     if reverted > 0 {
         let have = if reverted == 1 { "has" } else { "have" };
@@ -243,10 +245,11 @@ pub mod tests {
 
     #[test]
     fn what_was_held_is_told_when_it_ends() {
-        assert_eq!(let_go(9, 0, 0, 0), "off: nothing was held any more");
-        assert_eq!(let_go(9, 1, 0, 0), "off: 1 method has the original IL again");
+        let said = |reverted, stay, remaining| let_go(&LetGoJson { pid: 9, reverted, stay, remaining });
+        assert_eq!(said(0, 0, 0), "off: nothing was held any more");
+        assert_eq!(said(1, 0, 0), "off: 1 method has the original IL again");
         assert_eq!(
-            let_go(9, 12, 1, 2),
+            said(12, 1, 2),
             "off: 12 methods have the original IL again, 1 method stays dialled by other orders, \
              2 methods could not be turned off (see `redial status 9`)"
         );

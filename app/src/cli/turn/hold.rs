@@ -54,17 +54,24 @@ pub fn hold(session: &mut Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) ->
 
 /// Ends what is held, and says what became of it by the agent's numbers; `exit` where all of it is off.
 pub fn let_go(session: &mut Session, json: bool, exit: Exit) -> Result<Exit, Failure> {
-    let Reply::LetGo { reverted, stay, remaining } = session.ask(Command::LetGo, &mut |_| {})? else {
-        return Err(session.wrong_reply().into());
-    };
-    let pid = session.pid();
+    let gone = release(session)?;
     let mut out = Out::new();
     match json {
-        true => out.json(&LetGoJson { pid, reverted, stay, remaining })?,
-        false => out.line(&turns::let_go(pid, reverted, stay, remaining))?,
+        true => out.json(&gone)?,
+        false => out.line(&turns::let_go(&gone))?,
     }
     out.flush()?;
-    Ok(if remaining == 0 { exit } else { Exit::Partly })
+    Ok(if gone.remaining == 0 { exit } else { Exit::Partly })
+}
+
+/// Ends what is held: what became of it.
+pub fn release(session: &mut Session) -> Result<LetGoJson, LinkError> {
+    match session.ask(Command::LetGo, &mut |_| {})? {
+        Reply::LetGo { reverted, stay, remaining } => {
+            Ok(LetGoJson { pid: session.pid(), reverted, stay, remaining })
+        }
+        _ => Err(session.wrong_reply()),
+    }
 }
 
 /// The rows of what is held, to notice when others turn all of it off. Of several orders: all that is dialled, because

@@ -5,6 +5,7 @@ use crate::cli::target::Member;
 use crate::cli::turn::hold;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
+use crate::output::turns;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::{Command, Event};
 use redial_protocol::process;
@@ -25,9 +26,7 @@ impl Fleet<'_> {
     /// Stays; held dials revert when it returns.
     pub fn stay(&self, mut session: Session, member: &Member) -> Stayed {
         let ended = match self.wanted.options.hold {
-            true => {
-                hold::hold(&mut session, self.wanted, &|text| self.tell(News::Said(member.clone(), text)))
-            }
+            true => self.hold(&mut session, member),
             false => listen(&mut session),
         };
         match ended {
@@ -35,6 +34,18 @@ impl Fleet<'_> {
             Err(LinkError::Ended(_) | LinkError::NoProcess(_)) => Stayed::Ended,
             Err(error) => Stayed::Lost(error),
         }
+    }
+}
+
+impl Fleet<'_> {
+    fn hold(&self, session: &mut Session, member: &Member) -> Result<(), LinkError> {
+        let say = |text| self.tell(News::Said(member.clone(), text));
+        hold::hold(session, self.wanted, &say)?;
+        // The end of the session does it, too, should the agent not answer.
+        if let Ok(gone) = hold::release(session) {
+            say(turns::let_go(&gone));
+        }
+        Ok(())
     }
 }
 
