@@ -93,7 +93,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
-        with(|_| compiling::end(function))
+        with(|agent| agent.inlining.compiled(function))
     }
 
     /// Precompiled code is always welcome: ReJIT replaces it where a dial asks for it.
@@ -228,7 +228,7 @@ impl ICorProfilerCallback4_Impl for Callback_Impl {
         _safe_to_block: BOOL,
     ) -> Result<()> {
         with(|agent| {
-            compiling::end(function);
+            agent.inlining.compiled(function);
             agent.rejit_finished(function, rejit, status);
         })
     }
@@ -279,7 +279,7 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
         _status: HRESULT,
         _safe_to_block: BOOL,
     ) -> Result<()> {
-        with(|_| compiling::end(function))
+        with(|agent| agent.inlining.compiled(function))
     }
 }
 

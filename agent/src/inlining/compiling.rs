@@ -4,6 +4,7 @@
 
 use super::Method;
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Compilations begun on one thread within one another, of which the innermost are kept. (A compilation may run code of
 /// the host, a resolver for example, which is compiled meanwhile.)
@@ -17,22 +18,27 @@ struct Compilation {
     function: usize,
     /// Its method, once somebody asked; none of a dynamic method.
     method: Option<Option<Method>>,
+    /// Its number, once an inlining was allowed in it; else 0.
+    number: u64,
 }
+
+/// Numbers of compilations given so far.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static DEPTH_NOW: Cell<usize> = const { Cell::new(0) };
     static COMPILATIONS: RefCell<[Compilation; DEPTH]> =
-        const { RefCell::new([Compilation { function: 0, method: None }; DEPTH]) };
+        const { RefCell::new([Compilation { function: 0, method: None, number: 0 }; DEPTH]) };
 }
 
 /// `JITCompilationStarted` and `ReJITCompilationStarted`.
 pub fn begin(function: usize) {
-    enter(Compilation { function, method: None });
+    enter(Compilation { function, method: None, number: 0 });
 }
 
 /// `DynamicMethodJITCompilationStarted`.
 pub fn begin_dynamic(function: usize) {
-    enter(Compilation { function, method: Some(None) });
+    enter(Compilation { function, method: Some(None), number: 0 });
 }
 
 fn enter(compilation: Compilation) {
@@ -48,9 +54,33 @@ fn enter(compilation: Compilation) {
     });
 }
 
-/// The compilation has ended. Any begun within it and never finished end with it.
-pub fn end(function: usize) {
-    with(|all, depth| all.iter().take(depth).rposition(|one| one.function == function).unwrap_or(depth));
+/// The compilation has ended. Any begun within it and never finished end with it. `ended` is told the numbers of those
+/// that were given one.
+pub fn end(function: usize, mut ended: impl FnMut(u64)) {
+    let mut numbers = [0; DEPTH];
+    with(|all, depth| {
+        let left = all.iter().take(depth).rposition(|one| one.function == function).unwrap_or(depth);
+        for (number, one) in numbers.iter_mut().zip(all.iter().take(depth).skip(left)) {
+            *number = one.number;
+        }
+        left
+    });
+    numbers.into_iter().filter(|number| *number != 0).for_each(&mut ended);
+}
+
+/// The number of the compilation under way, in which an inlining was allowed. None between compilations.
+pub fn number() -> Option<u64> {
+    let mut given = None;
+    with(|all, depth| {
+        if let Some(one) = depth.checked_sub(1).and_then(|at| all.get_mut(at)) {
+            if one.number == 0 {
+                one.number = NUMBERS.fetch_add(1, Ordering::Relaxed) + 1;
+            }
+            given = Some(one.number);
+        }
+        depth
+    });
+    given
 }
 
 /// The method compiled now, asking `method_of` for it once; it may have no token. None between compilations.
@@ -87,6 +117,12 @@ fn read<T>(look: impl FnOnce(&Compilation) -> T) -> Option<T> {
 mod tests {
     use super::*;
 
+    fn end(function: usize) -> Vec<u64> {
+        let mut ended = Vec::new();
+        super::end(function, |number| ended.push(number));
+        ended
+    }
+
     fn now() -> Option<Method> {
         current(|function| Some((1, function as u32)))?
     }
@@ -106,6 +142,22 @@ mod tests {
         assert_eq!(now(), Some((1, 10)));
         end(10);
         assert_eq!(now(), None);
+    }
+
+    #[test]
+    fn only_who_allowed_something_has_a_number_and_its_end_is_told() {
+        assert_eq!(number(), None);
+        begin(10);
+        begin(20);
+        let of = number().expect("one is under way");
+        assert_eq!(number(), Some(of));
+        begin(30);
+        assert_eq!(end(30), [0u64; 0]);
+        begin(40);
+        let lost = number().expect("one is under way");
+        assert!(lost != of);
+        assert_eq!(end(20), [of, lost], "what was never finished ends with its outer one");
+        assert_eq!(end(10), [0u64; 0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 pub mod compiling;
 mod record;
+mod underway;
 
 pub use record::Holders;
 
@@ -11,6 +12,7 @@ use crate::sync::lock;
 use record::Pairs;
 use std::collections::HashSet;
 use std::sync::{Mutex, RwLock};
+use underway::Underway;
 
 /// A copy as callbacks name it: ModuleID and MethodDef token.
 pub type Method = (usize, u32);
@@ -50,6 +52,7 @@ pub struct Inlining {
     vetoed: RwLock<HashSet<Method>>,
     /// Compiled with the callee in them, or about to be: the JIT asks before it decides.
     held: Mutex<Pairs>,
+    underway: Underway,
 }
 
 impl Inlining {
@@ -62,7 +65,30 @@ impl Inlining {
         }
         // `vetoed` stays locked: a veto that comes now must find what was allowed just before it.
         lock(&self.held).note(callee, inliner);
+        if let Some(compilation) = compiling::number() {
+            self.underway.allow(compilation, callee);
+        }
         true
+    }
+
+    /// A compilation has ended on this thread.
+    pub fn compiled(&self, function: usize) {
+        compiling::end(function, |compilation| self.underway.end(compilation));
+    }
+
+    /// Carries out a request for these methods while none of them is being inlined anywhere: waits for compilations that
+    /// may do so, and lets none begin to.
+    pub fn apart<T>(&self, methods: &[Method], request: impl FnOnce() -> T) -> T {
+        let mut added = Vec::new();
+        {
+            let mut vetoed = self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            added.extend(methods.iter().copied().filter(|method| vetoed.insert(*method)));
+        }
+        self.underway.settle(methods.iter().copied());
+        let answer = request();
+        // Of what runs a body of ours the runtime itself refuses it from now on.
+        self.allow(added);
+        answer
     }
 
     /// Forbids inlining of callees from now on; answers for each which compiled methods may hold it already.
@@ -116,6 +142,23 @@ mod tests {
         ] {
             assert_eq!(may_be_inlined(major, flags, size), expected, "{major}: {flags:#x}, {size} bytes");
         }
+    }
+
+    #[test]
+    fn nothing_is_inlined_while_it_is_asked_for() {
+        let inlining = Inlining::default();
+        let other = (1, 3);
+        inlining.veto([CALLEE].into_iter());
+        compiling::begin(10);
+        assert!(inlining.may_inline(other, Some(CALLER)));
+        std::thread::scope(|scope| {
+            let asking =
+                scope.spawn(|| inlining.apart(&[CALLEE, other], || inlining.may_inline(other, None)));
+            inlining.compiled(10);
+            assert!(!asking.join().expect("it asked"), "not while it is asked for");
+        });
+        assert!(inlining.may_inline(other, None), "it was forbidden for that long only");
+        assert!(!inlining.may_inline(CALLEE, None), "the veto of a dial stays");
     }
 
     #[test]

@@ -117,10 +117,11 @@ fn ask(agent: &Agent, items: &[Item], inliners: Inliners) {
         modules.extend(modules.first().copied());
         tokens.push(NO_SUCH_METHOD);
     }
-    let answer = match inliners {
+    let methods: Vec<Method> = items.iter().map(|item| item.method).collect();
+    let answer = agent.inlining.apart(&methods, || match inliners {
         Inliners::FoundByUs => agent.info.request_rejit(&modules, &tokens),
         Inliners::FoundByRuntime => agent.info.request_rejit_with_inliners(&modules, &tokens),
-    };
+    });
     match answer {
         Ok(()) => accepted(agent, items),
         Err(_) if items.len() == 1 && inliners == Inliners::FoundByRuntime => {

@@ -88,8 +88,8 @@ fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, anew: Vec<Method>) {
     if methods.is_empty() {
         return;
     }
-    let (modules, tokens): (Vec<usize>, Vec<u32>) = methods.into_iter().unzip();
-    if agent.info.request_rejit(&modules, &tokens).is_ok() {
+    let (modules, tokens): (Vec<usize>, Vec<u32>) = methods.iter().copied().unzip();
+    if agent.inlining.apart(&methods, || agent.info.request_rejit(&modules, &tokens)).is_ok() {
         agent.ledger.change(|book, now| {
             for (id, _) in stay {
                 if let Some(row) = book.row_mut(id).filter(|row| row.state != State::Lost) {
