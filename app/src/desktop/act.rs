@@ -79,7 +79,6 @@ impl App {
             Command::Launch => self.launch = true,
             Command::StartLaunch => match views::launch::plan(&self.settings.launch) {
                 Ok(plan) => {
-                    self.settings.launched();
                     self.start(plan);
                     self.asked = self.launching;
                 }
@@ -121,7 +120,11 @@ impl App {
                 let hold = connection.list.hold();
                 connection.list.set_hold(!hold);
             }),
-            Command::SelectAll => self.change(Connection::select_all),
+            Command::SelectAll => {
+                self.change(Connection::select_all);
+                // Space is to turn what is selected now, not to write into the filter.
+                context.memory_mut(|memory| memory.surrender_focus(views::methods::filter_id()));
+            }
             Command::Copy(form) => self.copy(context, form),
             Command::Log => self.settings.log_open = !self.settings.log_open,
             Command::Theme(theme) => self.look(context, |settings| settings.theme = theme),
@@ -278,6 +281,9 @@ impl App {
         let Some(launched) = self.asked.and_then(|ticket| self.model.launched.get(&ticket)) else { return };
         if launched.pid.is_some() {
             self.launch = false;
+            // What could not be started is not offered again.
+            self.settings.launched();
+            self.save_settings();
         } else if let Some(why) = &launched.ended {
             self.launch_trouble = Some((self.settings.launch.clone(), why.clone()));
         } else {

@@ -34,7 +34,7 @@ fn row(connection: &Connection, method: MethodIx) -> [String; 6] {
     let (mut calls, mut rate, mut note) = (String::new(), String::new(), String::new());
     if let Some(row) = dial.row {
         calls = row.calls.to_string();
-        rate = row.rate.map(|rate| format!("{rate:.1}")).unwrap_or_default();
+        rate = row.counted_rate().map(|rate| format!("{rate:.1}")).unwrap_or_default();
         note = row.note.as_deref().unwrap_or_default().to_owned();
     }
     let state = match dial.row {

@@ -8,6 +8,8 @@ use eframe::egui::{self, ViewportBuilder, ViewportCommand, ViewportInfo, pos2, v
 const FIRST: [f32; 2] = [1280.0, 800.0];
 /// Below this nothing can be read, points of the desktop.
 const LEAST: [f32; 2] = [720.0, 420.0];
+/// What a window's frame and a desktop's bars take of a screen, points of the desktop.
+const FRAME: [f32; 2] = [8.0, 72.0];
 /// So much of the bar at its top must lie on a screen, or nobody could take hold of the window, physical pixels.
 const HOLD: (i32, i32) = (80, 10);
 
@@ -49,9 +51,18 @@ pub fn restored(settings: &Settings) -> ViewportBuilder {
     builder
 }
 
-/// Brings a window back that stands where there is no screen any more.
+/// Brings a window back that stands where there is no screen any more, and makes one smaller that is larger than its
+/// screen.
 pub fn onto_a_screen(creation: &eframe::CreationContext<'_>) {
     let Some(window) = creation.winit_window() else { return };
+    if let Some(screen) = window.current_monitor().filter(|_| !window.is_maximized()) {
+        let scale = screen.scale_factor();
+        let (has, room) =
+            (window.inner_size().to_logical::<f32>(scale), screen.size().to_logical::<f32>(scale));
+        if let Some([width, height]) = fitting([has.width, has.height], [room.width, room.height]) {
+            creation.egui_ctx.send_viewport_cmd(ViewportCommand::InnerSize(vec2(width, height)));
+        }
+    }
     let Ok(at) = window.outer_position() else { return };
     let width = i32::try_from(window.outer_size().width).unwrap_or(i32::MAX);
     let mut screens = window.available_monitors().peekable();
@@ -68,6 +79,14 @@ pub fn onto_a_screen(creation: &eframe::CreationContext<'_>) {
     if !seen {
         creation.egui_ctx.send_viewport_cmd(ViewportCommand::OuterPosition(pos2(40.0, 40.0)));
     }
+}
+
+/// What of a window's size fits a screen with its bar and those of the desktop; None: it fits as it is. Points of the
+/// desktop.
+fn fitting(window: [f32; 2], screen: [f32; 2]) -> Option<[f32; 2]> {
+    let room = [(screen[0] - FRAME[0]).max(LEAST[0]), (screen[1] - FRAME[1]).max(LEAST[1])];
+    let fits = [window[0].min(room[0]), window[1].min(room[1])];
+    (fits != window).then_some(fits)
 }
 
 /// Whether enough of the upper edge of a window (left, top, width) lies on a screen (left, top, width, height).
@@ -108,6 +127,14 @@ mod tests {
         note(&mut settings, &gone, 1.0);
         assert_eq!(settings, before);
         assert_eq!(restored(&settings).maximized, Some(true));
+    }
+
+    #[test]
+    fn a_window_is_no_larger_than_its_screen() {
+        assert_eq!(fitting(FIRST, [1920.0, 1080.0]), None);
+        assert_eq!(fitting(FIRST, [1280.0, 800.0]), Some([1272.0, 728.0]));
+        assert_eq!(fitting([1000.0, 1400.0], [2560.0, 1440.0]), Some([1000.0, 1368.0]));
+        assert_eq!(fitting(FIRST, [640.0, 400.0]), Some(LEAST), "nothing could be read");
     }
 
     #[test]

@@ -54,6 +54,14 @@ pub struct LiveRow {
     fold: u64,
 }
 
+impl LiveRow {
+    /// Calls a second, while it counts: of what is off nobody knows how often it is called.
+    pub fn counted_rate(&self) -> Option<f32> {
+        let counts = matches!(self.state, State::Asked | State::Live | State::Reverting);
+        self.rate.filter(|_| counts)
+    }
+}
+
 /// All rows of one agent.
 #[derive(Debug, Default)]
 pub struct Live {

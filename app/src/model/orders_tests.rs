@@ -206,3 +206,22 @@ fn a_domain_is_one_order_where_all_of_it_is_meant() {
         ]
     );
 }
+
+#[test]
+fn tokens_are_told_by_the_names_of_their_methods() {
+    let catalogue = small();
+    for (order, said) in [
+        ("Shop!0x06000002 = off", "Shop!Shop.Cart.Add(int) = off"),
+        ("undo of Shop!0x06000002 = off (and 1 more)", "undo of Shop!Shop.Cart.Add(int) = off (and 1 more)"),
+        ("Shop!0x06000002 = off domain=A!0x1 é", "Shop!Shop.Cart.Add(int) = off domain=A!0x1 é"),
+        ("Shop!0x06000099 = count", "Shop!0x06000099 = count"),
+        ("Gone!0x06000002 = count", "Gone!0x06000002 = count"),
+        ("Shop!0x0600 = count", "Shop!0x0600 = count"),
+        ("Shop!0x", "Shop!0x"),
+        ("Shop!0xéééééééé", "Shop!0xéééééééé"),
+        ("Shop.Cart.* = count", "Shop.Cart.* = count"),
+        ("all off", "all off"),
+    ] {
+        assert_eq!(readable(&catalogue, order), said);
+    }
+}

@@ -8,14 +8,15 @@ pub const LENGTH: usize = 60;
 pub struct Series {
     /// By tick modulo the length.
     ring: Box<[f32; LENGTH]>,
-    /// The tick of the newest sample.
+    /// The ticks of the first sample and of the newest.
+    first: u64,
     last: u64,
 }
 
 impl Series {
     /// A series whose first sample is `rate` at `tick`.
     pub fn new(tick: u64, rate: f32) -> Series {
-        let mut series = Series { ring: Box::new([0.0; LENGTH]), last: tick };
+        let mut series = Series { ring: Box::new([0.0; LENGTH]), first: tick, last: tick };
         series.put(tick, rate);
         series
     }
@@ -42,10 +43,12 @@ impl Series {
         }
     }
 
-    /// The rates of the [`LENGTH`] ticks that end with `now`, oldest first.
+    /// The rates of the [`LENGTH`] ticks that end with `now`, oldest first; not a number before the first sample: nobody
+    /// counted then.
     pub fn at(&self, now: u64) -> impl ExactSizeIterator<Item = f32> + '_ {
         (0..LENGTH).map(move |index| {
-            let Some(tick) = (now + 1 + index as u64).checked_sub(LENGTH as u64) else { return 0.0 };
+            let tick = (now + 1 + index as u64).checked_sub(LENGTH as u64);
+            let Some(tick) = tick.filter(|tick| *tick >= self.first) else { return f32::NAN };
             let known = tick <= self.last && tick + LENGTH as u64 > self.last;
             if known { self.ring.get((tick % LENGTH as u64) as usize).copied().unwrap_or(0.0) } else { 0.0 }
         })
@@ -58,7 +61,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn shown(series: &Series, now: u64) -> Vec<f32> {
-        series.at(now).collect()
+        series.at(now).map(|rate| if rate.is_nan() { -1.0 } else { rate }).collect()
     }
 
     #[test]
@@ -85,7 +88,8 @@ mod tests {
                 for now in [tick, tick + 1, tick + 30] {
                     let expected: Vec<f32> = (0..LENGTH as u64)
                         .map(|back| now.checked_sub(LENGTH as u64 - 1 - back))
-                        .map(|at| at.and_then(|at| samples.get(&at)).copied().unwrap_or(0.0))
+                        .map(|at| at.filter(|at| *at >= 7))
+                        .map(|at| at.map_or(-1.0, |at| samples.get(&at).copied().unwrap_or(0.0)))
                         .collect();
                     assert_eq!(shown(&series, now), expected, "gap {gap}, now {now}");
                 }
@@ -97,7 +101,7 @@ mod tests {
     fn early_ticks_and_late_samples_are_harmless() {
         let mut series = Series::new(2, 3.0);
         series.put(1, 9.0);
-        assert_eq!(shown(&series, 2)[LENGTH - 3..], [0.0, 0.0, 3.0]);
+        assert_eq!(shown(&series, 2)[LENGTH - 3..], [-1.0, -1.0, 3.0]);
         series.put(2, 4.0);
         assert_eq!(shown(&series, 2)[LENGTH - 1], 4.0);
     }

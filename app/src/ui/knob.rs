@@ -9,6 +9,8 @@ use redial_protocol::state::State;
 
 /// Points of drag from one detent to the next.
 const DRAG_STEP: f32 = 18.0;
+/// From this size on a knob explains itself at length, points.
+const LARGE: f32 = 60.0;
 /// Points of wheel from one detent to the next.
 const WHEEL_STEP: f32 = 40.0;
 
@@ -251,6 +253,12 @@ impl<'a> Knob<'a> {
 
     fn explain(&self, ui: &mut Ui) {
         ui.strong(self.in_words(self.face.wanted));
+        if self.size < LARGE {
+            // In a list a long one would hide the rows below at every stop of the pointer.
+            let wheel = if self.wheel { ", wheel" } else { "" };
+            ui.weak(format!("Click, drag{wheel} or Space turns it; right-click lists the levels."));
+            return;
+        }
         for level in Level::ALL {
             let (offered, word) = (self.face.offered.contains(&level), level.word());
             if offered {
@@ -263,9 +271,6 @@ impl<'a> Knob<'a> {
         ui.weak(format!(
             "Click or Space toggles. Drag{wheel}, arrows, Home, End and 0–3 turn it. Right-click lists levels."
         ));
-        if !self.wheel {
-            ui.weak("The wheel turns the dial of the row that was picked last.");
-        }
     }
 }
 

@@ -13,6 +13,8 @@ use redial_protocol::level::Level;
 /// Room beside a large knob for the names, points.
 pub const ROOM: f32 = 46.0;
 const SIZE: f32 = 13.0;
+/// Width of the menu, points.
+const MENU: f32 = 300.0;
 /// Where in the menu the meanings begin, points.
 const MEANINGS: f32 = 52.0;
 
@@ -92,7 +94,7 @@ pub fn menu(response: &Response, face: &Face<'_>) -> Option<Level> {
 pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
     let palette = Palette::of(ui);
     let mut picked = None;
-    ui.set_min_width(290.0);
+    ui.set_width(MENU);
     for level in Level::ALL {
         let offered = face.offered.contains(&level);
         let button = Button::new(described(ui, level, offered))

@@ -3,10 +3,11 @@
 use super::theme::Palette;
 use eframe::egui::{Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2};
 
-/// Draws `values` (oldest first) into `rect`, filled to the bottom; the highest touches the top. A row that was
-/// never measured gets no line; one that stood still gets one at the bottom.
+/// Draws `values` (oldest first) into `rect`, filled to the bottom; the highest touches the top. Where a row was not
+/// measured yet (what is not a number, at the beginning) there is no line; where it stood still there is one at the
+/// bottom.
 pub fn paint(painter: &Painter, rect: Rect, values: impl Iterator<Item = f32>, palette: &Palette) {
-    let values: Vec<f32> = values.map(|value| if value.is_finite() { value.max(0.0) } else { 0.0 }).collect();
+    let values: Vec<f32> = values.collect();
     let points = points(rect, &values);
     if points.len() < 2 {
         return;
@@ -28,13 +29,15 @@ pub fn paint(painter: &Painter, rect: Rect, values: impl Iterator<Item = f32>, p
 
 /// The curve's points: the last value at the right edge.
 fn points(rect: Rect, values: &[f32]) -> Vec<Pos2> {
-    let top = values.iter().copied().fold(0.0_f32, f32::max);
+    let finite = values.iter().copied().filter(|value| value.is_finite());
+    let top = finite.fold(0.0_f32, f32::max);
     let step = rect.width() / (values.len().max(2) - 1) as f32;
     values
         .iter()
         .enumerate()
+        .skip_while(|(_, value)| value.is_nan())
         .map(|(index, value)| {
-            let share = if top > 0.0 { value / top } else { 0.0 };
+            let share = if top > 0.0 && value.is_finite() { (value / top).clamp(0.0, 1.0) } else { 0.0 };
             pos2(rect.left() + step * index as f32, rect.bottom() - share * rect.height())
         })
         .collect()
@@ -50,6 +53,8 @@ mod tests {
         let rect = Rect::from_min_size(pos2(10.0, 20.0), vec2(100.0, 16.0));
         let points = points(rect, &[0.0, 4.0, 2.0]);
         assert_eq!(points, [pos2(10.0, 36.0), pos2(60.0, 20.0), pos2(110.0, 28.0)]);
+        let young = super::points(rect, &[f32::NAN, 4.0, f32::INFINITY]);
+        assert_eq!(young, [pos2(60.0, 20.0), pos2(110.0, 36.0)], "nothing before it was measured");
     }
 
     #[test]

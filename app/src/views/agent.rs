@@ -1,7 +1,9 @@
 //! Who has control, which orders stand and for how long, and who turned what: what the agent says of all its users.
 
 use crate::commands::{Command, Situation};
+use crate::model::catalogue::Catalogue;
 use crate::model::connection::{Connection, Orders};
+use crate::model::orders::readable;
 use crate::model::update::Now;
 use crate::output::words;
 use crate::ui::theme::Palette;
@@ -59,13 +61,13 @@ fn inside(
     match &connection.orders {
         None => drop(ui.weak("The agent has not said yet.")),
         Some(orders) if orders.standing.is_empty() => drop(ui.weak("None.")),
-        Some(orders) => standing(ui, orders, now),
+        Some(orders) => standing(ui, orders, &connection.catalogue, now),
     }
     ui.separator();
     heading(ui, "Who turned what", "the newest first; the agent keeps the last few hundred");
     match connection.agent.as_deref().filter(|agent| !agent.audit.is_empty()) {
         None => drop(ui.weak("Nobody has turned anything.")),
-        Some(agent) => audit(ui, agent),
+        Some(agent) => audit(ui, agent, &connection.catalogue),
     }
     ui.add_space(6.0);
     ui.horizontal_wrapped(|ui| {
@@ -103,7 +105,7 @@ fn control(holder: Option<&Holder>) -> String {
     }
 }
 
-fn standing(ui: &mut Ui, orders: &Orders, now: Now) {
+fn standing(ui: &mut Ui, orders: &Orders, catalogue: &Catalogue, now: Now) {
     let passed = now.mono.saturating_sub(orders.at.mono);
     let limited = orders.standing.iter().any(|one| matches!(one.stand, Stand::KeptFor { .. }));
     if limited {
@@ -111,7 +113,7 @@ fn standing(ui: &mut Ui, orders: &Orders, now: Now) {
     }
     Grid::new("orders").num_columns(3).striped(true).spacing(vec2(18.0, 4.0)).show(ui, |ui| {
         for one in orders.standing.iter().rev().take(SHOWN) {
-            ui.label(RichText::new(print_order(&one.order)).monospace());
+            order_label(ui, catalogue, &print_order(&one.order));
             ui.label(stands(one.stand, passed));
             ui.label(who(one));
             ui.end_row();
@@ -132,6 +134,15 @@ fn stands(stand: Stand, passed: Duration) -> String {
     }
 }
 
+/// An order with the names of its methods; by tokens, as the agent has it, under the pointer.
+fn order_label(ui: &mut Ui, catalogue: &Catalogue, order: &str) {
+    let said = readable(catalogue, order);
+    let label = ui.label(RichText::new(&said).monospace());
+    if said != order {
+        label.on_hover_text(order);
+    }
+}
+
 fn who(one: &StandingOrder) -> String {
     let program = words::one_line(&one.by.program);
     match one.user.as_str() {
@@ -140,14 +151,14 @@ fn who(one: &StandingOrder) -> String {
     }
 }
 
-fn audit(ui: &mut Ui, agent: &AgentStatus) {
+fn audit(ui: &mut Ui, agent: &AgentStatus, catalogue: &Catalogue) {
     let palette = Palette::of(ui);
     Grid::new("audit").num_columns(3).striped(true).spacing(vec2(18.0, 4.0)).show(ui, |ui| {
         for entry in agent.audit.iter().rev().take(SHOWN) {
             ui.label(RichText::new(words::utc(entry.t_unix_ms)).monospace().color(palette.weak));
             let user = if entry.user.is_empty() { "the launcher" } else { &entry.user };
             ui.label(format!("{}, {}", words::one_line(user), words::one_line(&entry.program)));
-            ui.label(RichText::new(words::one_line(&entry.order)).monospace());
+            order_label(ui, catalogue, &words::one_line(&entry.order));
             ui.end_row();
         }
     });

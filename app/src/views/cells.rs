@@ -3,6 +3,7 @@
 use super::columns::Columns;
 use super::face::Face;
 use crate::model::catalogue::FullName;
+use crate::model::catalogue::builder::namespace_length;
 use crate::model::connection::{Connection, Shape};
 use crate::model::live::LiveRow;
 use crate::model::query::within;
@@ -30,7 +31,10 @@ pub struct Paint<'a> {
 pub struct Name<'a> {
     text: &'a str,
     highlights: Vec<Range<usize>>,
-    job: LayoutJob,
+    parts: Vec<(Range<usize>, Color32)>,
+    /// What may lose its beginning where there is little room.
+    head: Range<usize>,
+    remarks: Vec<(String, Color32)>,
     palette: &'static Palette,
 }
 
@@ -38,14 +42,15 @@ impl<'a> Name<'a> {
     /// Nothing of `text` yet; what the filter found in it will be marked.
     pub fn new(text: &'a str, connection: &Connection, palette: &'static Palette) -> Name<'a> {
         let highlights = connection.list.query().highlights(text);
-        Name { text, highlights, job: LayoutJob::default(), palette }
+        Name { text, highlights, parts: Vec::new(), head: 0..0, remarks: Vec::new(), palette }
     }
 
     /// A method's name: of a list with its type, of a tree without.
     pub fn of_method(full: &'a FullName, connection: &Connection, palette: &'static Palette) -> Name<'a> {
         let mut name = Name::new(&full.text, connection, palette);
         if connection.shape == Shape::List {
-            name.part(full.type_name.start..full.method.start, palette.weak);
+            name.head = full.type_name.start..full.method.start;
+            name.part(name.head.clone(), palette.weak);
         }
         name.part(full.method.clone(), palette.text);
         name.part(full.signature.clone(), palette.weak);
@@ -54,31 +59,113 @@ impl<'a> Name<'a> {
 
     /// Appends a part of the text.
     pub fn part(&mut self, range: Range<usize>, colour: Color32) {
-        let Some(part) = self.text.get(range.clone()) else { return };
-        let plain = TextFormat::simple(FontId::proportional(NAME), colour);
-        let marked =
-            TextFormat { background: self.palette.mark, color: self.palette.marked, ..plain.clone() };
-        let mut at = 0;
-        for hit in within(&self.highlights, range) {
-            self.job.append(part.get(at..hit.start).unwrap_or_default(), 0.0, plain.clone());
-            self.job.append(part.get(hit.clone()).unwrap_or_default(), 0.0, marked.clone());
-            at = hit.end;
-        }
-        self.job.append(part.get(at..).unwrap_or_default(), 0.0, plain);
+        self.parts.push((range, colour));
     }
 
     /// Appends a remark in small letters.
     pub fn remark(&mut self, text: &str, colour: Color32) {
-        self.job.append(text, 0.0, TextFormat::simple(FontId::proportional(12.0), colour));
+        self.remarks.push((text.to_owned(), colour));
+    }
+
+    /// All of it, without the first `less` bytes of its head.
+    fn job(&self, less: usize) -> LayoutJob {
+        let mut job = LayoutJob::default();
+        for (range, colour) in &self.parts {
+            let plain = TextFormat::simple(FontId::proportional(NAME), *colour);
+            let range = match *range == self.head && less > 0 {
+                true => {
+                    job.append("…", 0.0, plain.clone());
+                    (range.start + less).min(range.end)..range.end
+                }
+                false => range.clone(),
+            };
+            self.append(&mut job, range, plain);
+        }
+        self.append_remarks(&mut job);
+        job
+    }
+
+    /// What follows the method's name: its parameters, and the remarks.
+    fn tail(&self) -> LayoutJob {
+        let mut job = LayoutJob::default();
+        if let Some((range, _)) = self.parts.last() {
+            self.append(
+                &mut job,
+                range.clone(),
+                TextFormat::simple(FontId::proportional(NAME), Color32::WHITE),
+            );
+        }
+        self.append_remarks(&mut job);
+        job
+    }
+
+    fn append_remarks(&self, job: &mut LayoutJob) {
+        for (text, colour) in &self.remarks {
+            job.append(text, 0.0, TextFormat::simple(FontId::proportional(12.0), *colour));
+        }
+    }
+
+    fn append(&self, job: &mut LayoutJob, range: Range<usize>, plain: TextFormat) {
+        let Some(part) = self.text.get(range.clone()) else { return };
+        let marked =
+            TextFormat { background: self.palette.mark, color: self.palette.marked, ..plain.clone() };
+        let mut at = 0;
+        for hit in within(&self.highlights, range) {
+            job.append(part.get(at..hit.start).unwrap_or_default(), 0.0, plain.clone());
+            job.append(part.get(hit.clone()).unwrap_or_default(), 0.0, marked.clone());
+            at = hit.end;
+        }
+        job.append(part.get(at..).unwrap_or_default(), 0.0, plain);
+    }
+
+    /// Bytes of the head that have to go so that what matters fits, given how much too wide all of it is, how wide what
+    /// follows the method's name is, and how wide letters are. Namespaces go first, then the parameters at the other end,
+    /// and of the type only what must.
+    fn less(&self, excess: f32, tail: f32, mut width: impl FnMut(char) -> f32) -> usize {
+        let head = self.text.get(self.head.clone()).unwrap_or_default();
+        // The sign that something is left out takes room itself, at either end.
+        let sign = width('…');
+        let namespaces = match namespace_length(head.trim_end_matches('.')) {
+            0 => 0,
+            length => length + 1,
+        };
+        let (mut gone, mut at) = (0.0, 0);
+        for (dot, letter) in head.char_indices().take_while(|(at, _)| *at < namespaces) {
+            gone += width(letter);
+            if letter == '.' {
+                at = dot + 1;
+                if gone >= excess + sign {
+                    return at;
+                }
+            }
+        }
+        for (at, letter) in head.char_indices().skip_while(move |(letter, _)| *letter < at) {
+            if gone >= excess + 2.0 * sign - tail {
+                return at;
+            }
+            gone += width(letter);
+        }
+        head.len()
     }
 }
 
 impl Paint<'_> {
     /// A name, from `left` to the end of its column, elided.
-    pub fn name(&self, rect: Rect, left: f32, name: Name<'_>) {
-        let mut job = name.job;
-        let room = Rangef::new(left, self.columns.name.max - 8.0).span();
-        job.wrap = TextWrapping::truncate_at_width(room.max(10.0));
+    pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>) {
+        let room = Rangef::new(left, self.columns.name.max - 8.0).span().max(10.0);
+        let mut job = name.job(0);
+        if !name.head.is_empty() {
+            let whole = self.painter.layout_job(job.clone());
+            if whole.size().x > room {
+                let (excess, tail) = (whole.size().x - room, name.tail());
+                let tail = self.painter.layout_job(tail).size().x;
+                let font = FontId::proportional(NAME);
+                job = self.painter.ctx().fonts_mut(|fonts| {
+                    name.job(name.less(excess, tail, |letter| fonts.glyph_width(&font, letter)))
+                });
+            }
+        }
+        job.wrap = TextWrapping::truncate_at_width(room);
         let galley = self.painter.layout_job(job);
         let at = pos2(left, rect.center().y - galley.size().y / 2.0);
         self.painter.galley(at, galley, Color32::PLACEHOLDER);
@@ -116,5 +203,46 @@ impl Paint<'_> {
             let place = Rect::from_x_y_ranges(self.columns.spark, rect.y_range()).shrink2(vec2(8.0, 4.0));
             sparkline::paint(self.painter, place, series.at(tick), self.palette);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::theme::DARK;
+
+    /// What is left of `head` and the method when all of it is so much too wide and the parameters so wide.
+    fn less(head: &str, excess: f32, tail: f32) -> String {
+        let text = format!("{head}Dispose(…)");
+        let name = Name {
+            text: &text,
+            highlights: Vec::new(),
+            parts: Vec::new(),
+            head: 0..head.len(),
+            remarks: Vec::new(),
+            palette: &DARK,
+        };
+        let less = name.less(excess, tail, |_| 1.0);
+        text.get(less..).and_then(|left| left.strip_suffix("(…)")).unwrap_or("not at a letter").to_owned()
+    }
+
+    #[test]
+    fn of_a_long_name_the_namespaces_go_first_and_the_type_last() {
+        let head = "System.Linq.Enumerable+<Cast>d__6.";
+        for (excess, tail, left) in [
+            (0.5, 3.0, "Linq.Enumerable+<Cast>d__6.Dispose"),
+            (6.0, 3.0, "Linq.Enumerable+<Cast>d__6.Dispose"),
+            (7.0, 3.0, "Enumerable+<Cast>d__6.Dispose"),
+            (11.0, 3.0, "Enumerable+<Cast>d__6.Dispose"),
+            (13.0, 3.0, "Enumerable+<Cast>d__6.Dispose"),
+            (100.0, 90.0, "Enumerable+<Cast>d__6.Dispose"),
+            (102.0, 90.0, "umerable+<Cast>d__6.Dispose"),
+            (500.0, 3.0, "Dispose"),
+        ] {
+            assert_eq!(less(head, excess, tail), left, "{excess} {tail}");
+        }
+        assert_eq!(less("Größe.", 9.0, 9.0), "öße.Dispose");
+        assert_eq!(less("Größe.", 1.0, 9.0), "Größe.Dispose", "the parameters are cut");
+        assert_eq!(less("", 5.0, 5.0), "Dispose");
     }
 }

@@ -53,14 +53,14 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         ui.add(eframe::egui::Label::new(RichText::new(params).small().color(palette.weak)).wrap());
     }
     knob(ui, connection, &face, connection.reaching(&MethodSet::one(method)), commands);
+    let numbers = group.is_some() || dial.row.is_some();
     if let Some(group) = group {
         figure(ui, "calls", &words::grouped(group.sums.calls));
-        figure(ui, "now", &numbers::rate(group.sums.rate));
+        figure(ui, "now", &rate(group.counted_rate().filter(|_| connected)));
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         figure(ui, "calls", &format!("{least}{}", words::grouped(row.calls)));
-        let rate = row.rate.filter(|_| connected).map_or("–".to_owned(), |rate| numbers::rate(rate.into()));
-        figure(ui, "now", &rate);
+        figure(ui, "now", &rate(row.counted_rate().filter(|_| connected).map(f64::from)));
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
@@ -86,12 +86,17 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             ui.add_space(4.0);
             ui.colored_label(colour, note.as_ref());
         }
-        if row.instances.len() > 1 {
-            pair(ui, "compiled", &words::count(row.instances.len() as u64, "instance", "instances"));
+        // Those of earlier versions are of no interest.
+        let live = row.instances.iter().filter(|instance| instance.state == State::Live).count();
+        if live > 1 {
+            pair(ui, "compiled", &words::count(live as u64, "instance", "instances"));
         }
     }
     super::copies::show(ui, connection, method, commands);
-    ui.separator();
+    // Below the knob there is one already.
+    if numbers || connection.catalogue.copies(method).len() > 1 {
+        ui.separator();
+    }
     home(ui, connection, method);
 }
 
@@ -126,7 +131,7 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     knob(ui, connection, &face, targets, commands);
     if sums.known > 0 {
         figure(ui, "calls", &words::grouped(sums.calls));
-        figure(ui, "now", &numbers::rate(sums.rate));
+        figure(ui, "now", &rate(group.counted_rate().filter(|_| connection.obstacle().is_none())));
     }
     for level in Level::ALL {
         // Those that cannot be on are told of by themselves.
@@ -166,11 +171,17 @@ fn knob(ui: &mut Ui, connection: &Connection, face: &Face, targets: Targets, com
         ui.label(RichText::new(wanted).size(16.0).strong());
         let original =
             face.says.is_empty() || face.state == Some(State::Off) && face.wanted == Some(Level::Off);
+        let original = original && connection.obstacle().is_none();
         let says = face.unable.unwrap_or(if original { "the original code runs" } else { &face.says });
         ui.label(RichText::new(says).color(face.colour(palette)));
     });
     ui.add_space(4.0);
     ui.separator();
+}
+
+/// A rate, or that there is none to be known.
+fn rate(rate: Option<f64>) -> String {
+    rate.map_or("–".to_owned(), numbers::rate)
 }
 
 /// A number that one looks for first.

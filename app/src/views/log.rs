@@ -37,16 +37,19 @@ struct Follow {
     /// Lines there ever were when it was shown last.
     newest: u64,
     count: usize,
+    /// Its height then.
+    room: f32,
 }
 
 impl Follow {
     fn show(&mut self, ui: &mut Ui, name: &str, count: usize, newest: u64) -> Window {
         let at_end = self.count == 0 || self.scroll.shows(self.count - 1, ROW);
-        if newest != self.newest && at_end {
+        let room = ui.available_height().max(0.0);
+        // What was at the end stays there, though the panel gets lower.
+        if (newest != self.newest || room < self.room) && at_end {
             self.scroll.bring_into_view(count.saturating_sub(1));
         }
-        (self.newest, self.count) = (newest, count);
-        let room = ui.available_height().max(0.0);
+        (self.newest, self.count, self.room) = (newest, count, room);
         if count as f32 * ROW > room {
             // Whole lines only, or the first would be cut in half.
             ui.add_space(room % ROW);

@@ -135,11 +135,11 @@ impl Row<'_> {
         if let Some(place) = place.filter(|_| connection.shape == Shape::List) {
             name.remark(&format!("   {place}"), palette.weak);
         }
-        paint.name(*rect, self.left, name);
+        paint.name(*rect, self.left, &name);
         paint.state(*rect, &face);
         if let Some(row) = dial.row {
             let least = if misses_calls(row) { "≥ " } else { "" };
-            paint.counted(*rect, least, row.calls, row.rate.filter(|_| connected).map(f64::from));
+            paint.counted(*rect, least, row.calls, row.counted_rate().filter(|_| connected).map(f64::from));
             paint.curve(*rect, row, connection.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
@@ -198,10 +198,15 @@ impl Row<'_> {
         let palette = paint.palette;
         let mut name = Name::of_method(&full, connection, palette);
         name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak);
-        paint.name(*rect, self.left, name);
+        paint.name(*rect, self.left, &name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            paint.counted(*rect, "", group.sums.calls, Some(group.sums.rate));
+            paint.counted(
+                *rect,
+                "",
+                group.sums.calls,
+                group.counted_rate().filter(|_| connection.obstacle().is_none()),
+            );
         }
         (face, full.text)
     }
@@ -263,10 +268,15 @@ impl Row<'_> {
             ui.ctx().accesskit_node_builder(self.response.id, |node| node.set_value(hidden.clone()));
             name.remark(&format!(", {hidden}"), paint.palette.accent);
         }
-        paint.name(*rect, self.left + 18.0, name);
+        paint.name(*rect, self.left + 18.0, &name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            paint.counted(*rect, "", group.sums.calls, Some(group.sums.rate));
+            paint.counted(
+                *rect,
+                "",
+                group.sums.calls,
+                group.counted_rate().filter(|_| connection.obstacle().is_none()),
+            );
         }
         (face, said)
     }

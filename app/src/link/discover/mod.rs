@@ -25,6 +25,15 @@ use redial_protocol::ids::ProcessKey;
 use runtime::Runtime;
 use std::fmt;
 
+/// What a user is called whom an agent told by a number; other words stay as they are.
+pub fn user_name(word: &str) -> String {
+    #[cfg(unix)]
+    if let Ok(uid) = word.parse() {
+        return users::name(uid);
+    }
+    word.to_owned()
+}
+
 /// A process as `ps` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {

@@ -1,8 +1,10 @@
 //! Refusals in the window's words.
 
+use crate::link::discover::user_name;
 use crate::link::error::LinkError;
 use crate::model::update::Refused;
-use redial_protocol::message::Refusal;
+use redial_protocol::message::{AgentStatus, Refusal};
+use redial_protocol::order::StandingOrder;
 
 /// Why a turn was refused, for a window: its buttons, not the command line's options.
 pub fn refused(error: &LinkError) -> Refused {
@@ -16,6 +18,18 @@ pub fn refused(error: &LinkError) -> Refused {
         },
         error => Refused { why: error.to_string(), holder: None },
     }
+}
+
+/// The agent's account, its users by their names.
+pub fn account(mut status: AgentStatus) -> AgentStatus {
+    status.audit.iter_mut().for_each(|entry| entry.user = user_name(&entry.user));
+    status
+}
+
+/// Orders, their users by their names.
+pub fn orders(mut orders: Vec<StandingOrder>) -> Vec<StandingOrder> {
+    orders.iter_mut().for_each(|one| one.user = user_name(&one.user));
+    orders
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 use super::describe;
 use super::turning::Turnings;
 use crate::link::connect;
+use crate::link::discover::user_name;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::{Told, Undone};
-use redial_protocol::message::{AgentStatus, Command, Event, Reply};
+use redial_protocol::message::{AgentStatus, AuditEntry, Command, Event, Reply};
 use redial_protocol::order::{Order, Stand};
 use std::time::{Duration, Instant};
 
@@ -175,9 +176,12 @@ impl Talk {
         Ok(match (asked, reply) {
             (Asked::Plan(ticket), Reply::Plan(plan)) => Told::Plan(ticket, Ok(Box::new(plan))),
             (Asked::Undo(ticket), Reply::Undone { what, report }) => {
+                let what = AuditEntry { user: user_name(&what.user), ..what };
                 Told::Undone(ticket, Ok(Box::new(Undone { what, report })))
             }
-            (Asked::Orders, Reply::Orders { orders, undoable }) => Told::Orders(orders, undoable),
+            (Asked::Orders, Reply::Orders { orders, undoable }) => {
+                Told::Orders(describe::orders(orders), undoable)
+            }
             (asked, Reply::Refused(refusal)) => {
                 let refused = describe::refused(&LinkError::Refused(refusal));
                 match asked {
@@ -231,7 +235,7 @@ impl Talk {
                 if status.held == 0 && self.turns.is_empty() && std::mem::take(&mut self.turned) {
                     session.send(Command::ReleaseControl)?;
                 }
-                let news = self.account.status(status);
+                let news = self.account.status(describe::account(status));
                 if news.is_some() && !self.asked.iter().any(|(_, asked)| *asked == Asked::Orders) {
                     self.asked.push((session.send(Command::Orders)?, Asked::Orders));
                 }

@@ -196,7 +196,7 @@ impl Type {
 
 /// Bytes of the namespace in a type's full name in C# form; the dots of nested types' and type arguments' names are
 /// not its.
-fn namespace_length(name: &str) -> usize {
+pub fn namespace_length(name: &str) -> usize {
     let end = name
         .char_indices()
         // A `<` at the start of a name is part of it, as in `<Module>`.

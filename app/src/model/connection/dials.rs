@@ -46,6 +46,13 @@ pub struct GroupDial {
 }
 
 impl GroupDial {
+    /// Calls a second of all, while some count.
+    pub fn counted_rate(&self) -> Option<f64> {
+        let counting = [State::Asked, State::Live, State::Reverting];
+        let count = |state: State| self.sums.states.get(state as usize).copied().unwrap_or(0);
+        counting.into_iter().any(|state| count(state) > 0).then_some(self.sums.rate)
+    }
+
     /// Whether there is nothing in it to be turned on, because nothing has a body.
     pub fn is_bodyless(&self) -> bool {
         self.methods > 0 && self.bodyless == self.methods

@@ -7,7 +7,7 @@ use crate::model::log::{Kind, Log};
 use crate::model::update::{CataloguePart, Now, Retry, Told, Undone};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
-use redial_protocol::message::Event;
+use redial_protocol::message::{Event, Holder};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, SharedModule};
 use redial_protocol::state::State;
@@ -181,14 +181,21 @@ impl Connection {
             }
             Event::Counters { delta, dropped } => self.live.take_counters(&delta, dropped),
             Event::Control(holder) => {
-                let text = match &holder {
-                    Some(holder) => format!("{} (pid {}) has control", holder.program, holder.pid),
+                let before = std::mem::replace(&mut self.holder, holder);
+                // This window takes and gives control with every turn: that is no news.
+                let others = |holder: &Option<Holder>| {
+                    holder.as_ref().is_some_and(|holder| holder.pid != std::process::id())
+                };
+                let text = match &self.holder {
+                    Some(holder) if !others(&self.holder) => {
+                        format!("this window has control, no longer {}", named(before.as_ref(), holder))
+                    }
+                    Some(holder) => format!("{} has control", named(Some(holder), holder)),
                     None => "control is free".to_owned(),
                 };
-                if self.holder != holder {
+                if before != self.holder && (others(&before) || others(&self.holder)) {
                     log.add(now, Some(self.id), Kind::Connection, text);
                 }
-                self.holder = holder;
             }
             Event::Goodbye { .. } => {
                 self.live.end();
@@ -275,6 +282,12 @@ impl Connection {
             self.arrivals.pop_front();
         }
     }
+}
+
+/// A controller in words; `otherwise` where there was none.
+fn named(holder: Option<&Holder>, otherwise: &Holder) -> String {
+    let Holder { pid, program } = holder.unwrap_or(otherwise);
+    format!("{program} (pid {pid})")
 }
 
 /// Why methods of shared modules were refused: who would see their dials.
