@@ -131,6 +131,7 @@ impl Worker {
             }
             Err(refusal) => {
                 self.orders.replace_by(before);
+                self.tell_orders();
                 Err(refusal)
             }
         };
@@ -152,7 +153,7 @@ impl Worker {
         let added = self.orders.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
         let AddedTogether { seqs, replacing, replaced } = added;
         // Not tidied yet: an `off` that takes the place of its forerunner masks nothing, but must still find its rows.
-        self.agent.publish_patterns(&self.orders);
+        self.tell_orders();
         let found = self.scan_all(&seqs);
         let mut unmatched = Vec::new();
         if !later {
@@ -190,7 +191,7 @@ impl Worker {
         let seqs = self.orders.not_in(present);
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
-        self.agent.publish_patterns(&self.orders);
+        self.tell_orders();
         let back = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
         let found = self.review(&back.chain(&replaced).cloned().collect::<Vec<_>>());
         let lines = vec![format!("undo of {}", change.what.order)];
@@ -292,6 +293,7 @@ impl Worker {
         }
         lease.keeps = held;
         drop(lease);
+        self.tell_orders();
         self.agent.ledger.wake();
         answer.give(Ok(match change {
             Recorded::Made(ChangeId(change)) => Reply::Dialled(DialReport { change, ..report }),
@@ -329,6 +331,7 @@ impl Worker {
         self.apply(&found.rows, &Progress::silent());
         self.agent.server.audit.note_text(&by.user, &by.program, format!("cancelled: {}", summary(&lines)));
         drop(lease);
+        self.tell_orders();
         self.agent.ledger.wake();
         answer.give(Err(if progress.is_cancelled() { Refusal::Cancelled } else { outdated() }));
     }

@@ -9,13 +9,13 @@ use crate::agent::HANGS;
 use crate::planner::SessionId;
 use crate::probes::{blocks, stacks};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
-use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS};
+use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
 use redial_protocol::order::Stand;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Shortest interval between folds.
 const MIN_INTERVAL_MS: u32 = 10;
@@ -47,7 +47,7 @@ impl Session {
             Command::Undo { take } => return self.turn(id, Wish::Undo, take),
             Command::TakeBack { change, take } => return self.turn(id, Wish::TakeBack(change), take),
             Command::Plan { orders, stand } => return self.plan(id, orders, stand),
-            Command::Orders => return self.list_orders(id),
+            Command::Orders => self.orders(),
             Command::Cancel { request } => {
                 self.turns.cancel(request);
                 Reply::Done
@@ -116,6 +116,15 @@ impl Session {
             self.send(Event::Rows { id: Some(id), rows: page.rows })
         });
         Reply::Status { rows }
+    }
+
+    fn orders(&self) -> Reply {
+        let (now, published) = (Instant::now(), self.agent.published());
+        let orders = published.orders.iter().take(MAX_STANDING_ORDERS);
+        Reply::Orders {
+            orders: orders.map(|standing| standing.told(now)).collect(),
+            undoable: published.undoable as u32,
+        }
     }
 
     fn agent_status(&self) -> AgentStatus {
