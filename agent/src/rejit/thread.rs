@@ -12,6 +12,7 @@ use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
+use crate::known_bad::Known;
 use crate::planner::history::History;
 use crate::planner::{OrderSeq, Orders, Owner, SessionId, Standing};
 use redial_protocol::dialset::print_order;
@@ -86,7 +87,7 @@ impl Worker {
             ended: Vec::new(),
             withdrawn: BTreeSet::new(),
             served: Served::default(),
-            pace_ns: usual_pace_ns(agent.runtime.suspends_to_rejit()),
+            pace_ns: usual_pace_ns(agent.runtime.does(Known::StopsForRequests)),
             looked_after: Instant::now(),
         }
     }

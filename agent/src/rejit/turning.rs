@@ -8,6 +8,7 @@ use super::request::Applied;
 use super::row::Row;
 use super::scan::Scan;
 use super::thread::Worker;
+use crate::known_bad::Known;
 use crate::planner::history::{Change, ChangeId};
 use crate::planner::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, SetBy, Standing};
 use crate::server::audit;
@@ -352,7 +353,7 @@ impl Worker {
         plan.unmatched = indices(&added.seqs, |seq| !matched.contains(seq) && !added.replacing.contains(seq));
         let nothing = chosen(&orders, &plan.unmatched);
         plan.warnings = unmatched_named(nothing.iter().map(|order| matches_nothing(order)));
-        if self.agent.runtime.suspends_to_rejit() && plan.to_request + plan.to_revert > 0 {
+        if self.agent.runtime.does(Known::StopsForRequests) && plan.to_request + plan.to_revert > 0 {
             plan.warnings.push("this runtime stops the program while it takes a request".into());
         }
         let turned = plan.to_request + plan.to_revert;

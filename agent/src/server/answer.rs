@@ -6,6 +6,7 @@ use super::subscription::{Stop, Subscription};
 use super::turns::{off, reply_frame};
 use super::{pages, rows};
 use crate::agent::HANGS;
+use crate::known_bad;
 use crate::planner::SessionId;
 use crate::probes::{blocks, stacks};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
@@ -145,6 +146,9 @@ impl Session {
                 "the runtime has not answered our request for {} s; dials do not turn meanwhile",
                 agent.worker_busy_for().as_secs()
             ));
+        }
+        if kept + held > 0 {
+            remains.extend(known_bad::warnings(agent.runtime.major).map(str::to_owned));
         }
         let passengers = book.passengers.count();
         if passengers > 0 {
