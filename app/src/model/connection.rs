@@ -2,11 +2,13 @@
 
 mod dials;
 mod feed;
+mod grouped;
 mod transitions;
 mod turning;
 
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
+use grouped::Grouped;
 use transitions::Untold;
 pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
@@ -138,6 +140,7 @@ pub struct Connection {
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
     unable: Unable,
+    grouped: Grouped,
     untold: Untold,
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
@@ -169,6 +172,7 @@ impl Connection {
             turns: Turns::default(),
             arrivals: VecDeque::new(),
             unable: Unable::default(),
+            grouped: Grouped::default(),
             untold: Untold::default(),
             tickets: 0,
             refused: None,
