@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use workers::Workers;
 
 /// Time in which messages are taken in before a frame is drawn.
-const BUDGET: Duration = Duration::from_millis(4);
+const BUDGET: Duration = Duration::from_millis(3);
 /// How long a refusal stays in sight; that all is off, half as long.
 const TOAST: Duration = Duration::from_secs(8);
 

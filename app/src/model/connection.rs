@@ -184,8 +184,10 @@ impl Connection {
         self.turns.settle(now);
         self.forget_arrivals(now);
         self.unable.settle(&self.catalogue, &self.live);
-        self.list.settle(&self.catalogue, &self.live);
-        if self.shape == Shape::Tree {
+        if self.shape == Shape::List {
+            self.list.settle(&self.catalogue, &self.live);
+        } else {
+            self.list.settle_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
             let order = (self.list.sort(), self.list.is_held());
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);

@@ -76,6 +76,8 @@ pub struct Live {
     known: Bits,
     by_level: [Bits; Level::ALL.len()],
     by_state: [Bits; STATES],
+    /// Methods in each state, which every frame asks for.
+    in_state: [usize; STATES],
     /// Agent time up to which the counters are folded.
     folded_to: Option<u64>,
     folds: u64,
@@ -136,7 +138,7 @@ impl Live {
         self.busy.retain(|id| self.rows.get(*id).is_some());
         self.by_method.clear();
         self.known = Bits::default();
-        (self.by_level, self.by_state) = Default::default();
+        (self.by_level, self.by_state, self.in_state) = Default::default();
         self.unplaced = self.rows.iter().map(|row| row.id).collect();
         for id in self.unplaced.clone() {
             if let Some(row) = self.row_mut(id) {
@@ -188,8 +190,10 @@ impl Live {
         for (level, bits) in self.by_level.iter_mut().enumerate() {
             bits.set(method, on && level == wanted as usize);
         }
-        for (index, bits) in self.by_state.iter_mut().enumerate() {
+        for (index, (bits, count)) in self.by_state.iter_mut().zip(&mut self.in_state).enumerate() {
+            let before = bits.get(method);
             bits.set(method, on && index == state as usize);
+            *count = *count + usize::from(bits.get(method)) - usize::from(before);
         }
         self.states_edition += 1;
     }
@@ -333,7 +337,7 @@ impl Live {
 
     /// Rows by state, of all methods.
     pub fn count(&self, state: State) -> usize {
-        self.by_state.get(state as usize).map_or(0, Bits::count)
+        self.in_state.get(state as usize).copied().unwrap_or(0)
     }
 
     /// What methods amount to: those of `ranges` that are in `of`, or all of them.
