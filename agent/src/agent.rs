@@ -13,6 +13,7 @@ use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
 use crate::il::{self, Prologue};
 use crate::inlining::{Inlining, compiling};
+use crate::known_bad::Known;
 use crate::launched::Launched;
 use crate::planner::{Orders, Published};
 use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
@@ -318,7 +319,7 @@ impl Agent {
         let Ok(callee) = self.info.function_info(callee) else { return true };
         let method_of = |function| self.info.function_info(function).ok();
         let inliner = compiling::current(method_of).unwrap_or_else(|| method_of(caller));
-        self.inlining.may_inline(callee, inliner)
+        self.inlining.may_inline(callee, inliner, self.runtime.does(Known::InlinedMeanwhile))
     }
 
     /// `GetReJITParameters`: hands the CLR our body. False declines.
@@ -415,6 +416,11 @@ impl Agent {
         }
         self.modules.close();
         self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the process ends: nobody may call the CLR any more.
+    pub fn ends(&self) -> bool {
+        self.ledger.book().stopping()
     }
 
     /// Makes the orders known to other threads: to [`Agent::module_loaded`], and to sessions that list them.

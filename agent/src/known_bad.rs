@@ -13,7 +13,8 @@ pub enum Known {
     RuntimeAsync,
     /// Asked for precompiled inliners it follows a null pointer where a callee or an inliner is not loaded.
     InlinersNotLoaded,
-    /// It follows a null pointer where the JIT reports that it inlined a method for which a request came meanwhile.
+    /// Where the JIT reports that it inlined a method for which a request came meanwhile, it asks for the inliner by a
+    /// pointer that is none.
     InlinedMeanwhile,
     /// It stops all managed threads while it takes a request.
     StopsForRequests,
@@ -33,7 +34,7 @@ struct Range {
     warning: Option<&'static str>,
 }
 
-const TABLE: [Range; 7] = [
+const TABLE: [Range; 8] = [
     Range {
         known: Known::HelpersByAddress,
         majors: (5, 8),
@@ -53,10 +54,17 @@ const TABLE: [Range; 7] = [
         issue: "88924, fixed in 7.0 by 69634",
         warning: None,
     },
+    // .NET Framework, whose major is 4, and Core 2.1 do not ask for the inliner themselves.
     Range {
         known: Known::InlinedMeanwhile,
-        majors: (0, 7),
-        issue: "95653, fixed in 8.0; web.rs, everything_dialled_under_load",
+        majors: (3, 3),
+        issue: "95653; web.rs, everything_dialled_under_load",
+        warning: None,
+    },
+    Range {
+        known: Known::InlinedMeanwhile,
+        majors: (5, 8),
+        issue: "95653, fixed in 9.0 by 95659; and a deadlock there, 97771, fixed by 98400",
         warning: None,
     },
     Range { known: Known::StopsForRequests, majors: (0, 4), issue: "13442", warning: None },
@@ -108,6 +116,8 @@ mod tests {
                 && Known::FragileHelpers.is_of(9)
                 && !Known::FragileHelpers.is_of(10)
         );
+        let meanwhile = |major| Known::InlinedMeanwhile.is_of(major);
+        assert!(!meanwhile(2) && meanwhile(3) && !meanwhile(4) && meanwhile(8) && !meanwhile(9));
         assert!(Known::InlinersNotLoaded.is_of(6) && !Known::InlinersNotLoaded.is_of(7));
         assert_eq!((warnings(3).count(), warnings(8).count()), (1, 0));
     }

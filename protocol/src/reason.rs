@@ -36,11 +36,14 @@ pub enum Reason {
     Unloaded,
     /// One copy of its module serves AppDomains that the order does not name.
     Shared,
+    /// A compilation that may be inlining it has not ended, and the runtime would crash if it were asked now; it is asked
+    /// as soon as that is over.
+    BeingCompiled,
 }
 
 impl Reason {
     /// The whole closed set, for tables and tests.
-    pub const ALL: [Reason; 15] = [
+    pub const ALL: [Reason; 16] = [
         Reason::NoBody,
         Reason::PInvoke,
         Reason::RuntimeImplemented,
@@ -56,6 +59,7 @@ impl Reason {
         Reason::Hresult,
         Reason::Unloaded,
         Reason::Shared,
+        Reason::BeingCompiled,
     ];
 
     /// Whether there is no IL to put a probe into: known from the metadata alone, for as long as the module lives. A
@@ -93,6 +97,10 @@ impl Reason {
             }
             Reason::Hresult => "the runtime refused the request",
             Reason::Unloaded => "its module was unloaded",
+            Reason::BeingCompiled => {
+                "it waits for a compilation to end that may be inlining it, because this runtime would crash if it were \
+                 asked meanwhile; it is turned by itself then"
+            }
             Reason::Shared => {
                 "one copy of its module serves other AppDomains too, and they would be dialled along; accept all of \
                  them (--all-domains) to dial it"

@@ -351,7 +351,7 @@ impl ProfilerInfo {
 
     /// `ICorProfilerInfo10::RequestReJITWithInliners`: as [`ProfilerInfo::request_rejit`], and every method that the runtime
     /// knows to be compiled with one of these in it is recompiled, too; `GetReJITParameters` comes for each. See
-    /// `Runtime::finds_inliners_by_token` for what older runtimes cannot bear.
+    /// `Known::InlinersNotLoaded` for what older runtimes cannot bear.
     pub fn request_rejit_with_inliners(&self, modules: &[usize], tokens: &[u32]) -> Result<(), ClrError> {
         const CALL: &str = "RequestReJITWithInliners";
         let newer = self.newer.as_ref().ok_or(ClrError { call: CALL, hresult: E_NOTIMPL })?;

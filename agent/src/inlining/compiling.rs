@@ -25,6 +25,9 @@ struct Compilation {
     stack: usize,
 }
 
+/// Callbacks differ in the depth at which they look at the stack; a compilation within another is far deeper than that.
+const SLACK: usize = 1024;
+
 /// Numbers of compilations given so far.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
@@ -55,7 +58,11 @@ fn stack_now() -> usize {
 fn enter(compilation: Compilation, ended: impl FnMut(u64)) {
     let mut numbers = [0; DEPTH];
     with(|all, depth| {
-        let over = all.iter().take(depth).position(|one| one.stack <= compilation.stack).unwrap_or(depth);
+        let over = all
+            .iter()
+            .take(depth)
+            .position(|one| one.stack <= compilation.stack.saturating_add(SLACK))
+            .unwrap_or(depth);
         note_numbers(&mut numbers, all, over, depth);
         let depth = over;
         if depth == DEPTH {
@@ -138,11 +145,11 @@ fn read<T>(look: impl FnOnce(&Compilation) -> T) -> Option<T> {
 mod tests {
     use super::*;
 
-    thread_local!(static STACK: Cell<usize> = const { Cell::new(1_000_000) });
+    thread_local!(static STACK: Cell<usize> = const { Cell::new(1 << 30) });
 
     /// Deeper in the stack than all before.
     fn nested(function: usize, method: Option<Option<Method>>) {
-        STACK.set(STACK.get() - 100);
+        STACK.set(STACK.get() - 2 * SLACK);
         enter(Compilation { function, method, number: 0, stack: STACK.get() }, |_| panic!("nothing is over"));
     }
 
@@ -222,9 +229,10 @@ mod tests {
         });
         assert_eq!(over, [failed]);
         assert_eq!(now(), Some((1, 30)));
-        enter(Compilation { function: 40, stack: STACK.get() + 500, ..Compilation::default() }, |one| {
-            over.push(one)
-        });
+        enter(
+            Compilation { function: 40, stack: STACK.get() + 2 * SLACK, ..Compilation::default() },
+            |one| over.push(one),
+        );
         assert_eq!(over, [failed, outer]);
     }
 

@@ -10,10 +10,10 @@ pub use record::Holders;
 
 use crate::sync::lock;
 use record::Pairs;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, RwLock};
-use std::time::Duration;
-use underway::Underway;
+use std::time::{Duration, Instant};
+use underway::{Underway, Wanted};
 
 /// A copy as callbacks name it: ModuleID and MethodDef token.
 pub type Method = (usize, u32);
@@ -27,11 +27,23 @@ const AGGRESSIVE_INLINING: u32 = 0x0100;
 const MOST_INLINED: u32 = 100;
 const MOST_INLINED_FROM_6: u32 = 1024;
 
-/// Longest wait for a compilation to end, where the runtime crashes if it is asked before. On a busy machine one may take a
-/// second; and it may run code of the host, a resolver for example, that takes as long as it likes.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The same where it does not: then calls may be missed until the inliner is compiled anew.
-const SHORT_PATIENCE: Duration = Duration::from_millis(250);
+/// Longest wait for a compilation to end. On a busy machine one may take a second; and it may run code of the host, a
+/// resolver for example, that takes as long as it likes. Where the runtime crashes if it is asked before, it is asked later.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long what was asked for without a body of ours may not be inlined yet: the runtime looks at its versions before it
+/// calls `JITInlining`, so a thread may be past that look.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Who may be inlined where while a request is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// The runtime copes with what was inlined meanwhile; a call may be missed until the inliner is compiled anew.
+    Little,
+    /// It crashes, so nothing is asked that may be inlined at the time.
+    Methods,
+    /// The same, and it may ask for inliners that only it knows.
+    Everything,
+}
 
 /// Whether compiled callers hold a copy's code from before it was dialled, and are not recompiled without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,10 +65,27 @@ pub fn may_be_inlined(runtime_major: u16, impl_flags: u32, code_size: u32) -> bo
     !forbidden && (code_size <= most || impl_flags & AGGRESSIVE_INLINING != 0)
 }
 
+/// What must not be inlined.
+#[derive(Default)]
+struct Vetoed {
+    /// Copies that are dialled.
+    dialled: HashSet<Method>,
+    /// Copies that were asked for otherwise, and until when they may not be inlined; None while they are asked for.
+    asked: HashMap<Method, Option<Instant>>,
+    /// Nothing may be inlined.
+    everything: bool,
+}
+
+impl Vetoed {
+    fn contains(&self, callee: Method) -> bool {
+        self.everything || self.dialled.contains(&callee) || self.asked.contains_key(&callee)
+    }
+}
+
 /// Inlinings seen and forbidden.
 #[derive(Default)]
 pub struct Inlining {
-    vetoed: RwLock<HashSet<Method>>,
+    vetoed: RwLock<Vetoed>,
     /// Compiled with the callee in them, or about to be: the JIT asks before it decides.
     held: Mutex<Pairs>,
     underway: Underway,
@@ -65,15 +94,15 @@ pub struct Inlining {
 impl Inlining {
     /// `JITInlining`: whether the callee may be inlined into what `inliner` names (None where it has no token). If so,
     /// remembers it. (From .NET Core 3.0 on nobody asks about a callee that is dialled: the runtime itself refuses.)
-    pub fn may_inline(&self, callee: Method, inliner: Option<Method>) -> bool {
+    /// `crashes`: the runtime would, were the callee asked for meanwhile; so what cannot be remembered is not inlined.
+    pub fn may_inline(&self, callee: Method, inliner: Option<Method>, crashes: bool) -> bool {
         let vetoed = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if vetoed.contains(&callee) {
+        if vetoed.contains(callee) {
             return false;
         }
         // `vetoed` stays locked: a veto that comes now must find what was allowed just before it.
-        if let Some(compilation) = compiling::number()
-            && !self.underway.allow(compilation, callee)
-        {
+        let noted = compiling::number().is_some_and(|compilation| self.underway.allow(compilation, callee));
+        if crashes && !noted {
             return false;
         }
         lock(&self.held).note(callee, inliner);
@@ -95,29 +124,49 @@ impl Inlining {
         compiling::end(function, |compilation| self.underway.end(compilation));
     }
 
-    /// Carries out a request for these methods while none of them is being inlined anywhere: waits for compilations that
-    /// may do so, and lets none begin to. `crashes`: the runtime would, so after a long wait it is not asked; else it is
-    /// asked after a short one.
+    /// Carries out a request for these methods, with care that none of them is being inlined anywhere: lets no inlining
+    /// begin, and waits for compilations that may hold them, until `stop` at most.
     ///
     /// # Errors
-    /// Those of the methods that a compilation may still inline; then nothing was asked for.
+    /// Those of the methods that a compilation may still inline, or may have until a moment ago; then nothing was asked for.
     pub fn apart<T>(
         &self,
         methods: &[Method],
-        crashes: bool,
+        care: Care,
+        stop: impl Fn() -> bool,
         request: impl FnOnce() -> T,
     ) -> Result<T, HashSet<Method>> {
-        let mut added = Vec::new();
-        {
-            let mut vetoed = self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-            added.extend(methods.iter().copied().filter(|method| vetoed.insert(*method)));
-        }
-        let longest = if crashes { PATIENCE } else { SHORT_PATIENCE };
-        let held = self.underway.settle(methods.iter().copied(), longest);
-        let answer = if held.is_empty() || !crashes { Ok(request()) } else { Err(held) };
-        // Of what runs a body of ours the runtime itself refuses it from now on.
-        self.allow(added);
+        let all: HashSet<Method> = methods.iter().copied().collect();
+        self.change(|vetoed| {
+            vetoed.everything = care == Care::Everything;
+            vetoed.asked.extend(all.iter().map(|method| (*method, None)));
+        });
+        let wanted = if care == Care::Everything { Wanted::Any } else { Wanted::Some(all.clone()) };
+        let settled = self.underway.settle(&wanted, PATIENCE, &stop);
+        let answer = match care {
+            _ if stop() => Err(all.clone()),
+            _ if settled || care == Care::Little => Ok(request()),
+            Care::Everything => Err(all.clone()),
+            // Who held one when time was up may have ended since.
+            _ => Err(self.underway.held(&all)),
+        };
+        let until = Instant::now() + GRACE;
+        self.change(|vetoed| {
+            vetoed.everything = false;
+            vetoed.asked.retain(|_, until| until.is_none_or(|until| until > Instant::now()));
+            vetoed.asked.extend(all.into_iter().map(|method| (method, Some(until))));
+        });
         answer
+    }
+
+    /// Lets those be inlined again that were asked for long enough ago.
+    pub fn lapse(&self) {
+        let now = Instant::now();
+        self.change(|vetoed| vetoed.asked.retain(|_, until| until.is_none_or(|until| until > now)));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vetoed)) {
+        change(&mut self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner()));
     }
 
     /// How long a request has waited for compilations to end; zero when none does.
@@ -127,7 +176,7 @@ impl Inlining {
 
     /// Forbids inlining of callees from now on; answers for each which compiled methods may hold it already.
     pub fn veto(&self, callees: impl Iterator<Item = Method> + Clone) -> Vec<Holders> {
-        self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(callees.clone());
+        self.change(|vetoed| vetoed.dialled.extend(callees.clone()));
         // Looked up after the veto stands, so that no inlining falls between the two.
         let held = lock(&self.held);
         callees.map(|callee| held.holders(callee)).collect()
@@ -135,23 +184,29 @@ impl Inlining {
 
     /// Allows them again.
     pub fn allow(&self, callees: impl IntoIterator<Item = Method>) {
-        let mut vetoed = self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        for callee in callees {
-            vetoed.remove(&callee);
-        }
+        self.change(|vetoed| {
+            for callee in callees {
+                vetoed.dialled.remove(&callee);
+            }
+        });
     }
 
     /// Forgets an unloaded module.
     pub fn forget(&self, module: usize) {
-        self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner()).retain(|(m, _)| *m != module);
+        self.change(|vetoed| {
+            vetoed.dialled.retain(|(of, _)| *of != module);
+            vetoed.asked.retain(|(of, _), _| *of != module);
+        });
         lock(&self.held).forget(module);
     }
 
     /// Bytes used, an estimate.
     pub fn bytes(&self) -> usize {
-        let vetoed = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner()).capacity();
-        // An entry has 16 bytes and one of control; one in eight stays empty.
-        vetoed * 17 * 8 / 7 + lock(&self.held).bytes()
+        let vetoed = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // An entry has 16 bytes, or 32, and one of control; one in eight stays empty.
+        (vetoed.dialled.capacity() * 17 + vetoed.asked.capacity() * 33) * 8 / 7
+            + lock(&self.held).bytes()
+            + self.underway.bytes()
     }
 }
 
@@ -184,26 +239,47 @@ mod tests {
         let other = (1, 3);
         inlining.veto([CALLEE].into_iter());
         inlining.compiling(10);
-        assert!(inlining.may_inline(other, Some(CALLER)));
+        assert!(inlining.may_inline(other, Some(CALLER), true));
         std::thread::scope(|scope| {
-            let asking =
-                scope.spawn(|| inlining.apart(&[CALLEE, other], true, || inlining.may_inline(other, None)));
+            let asking = scope.spawn(|| {
+                let ask = || inlining.may_inline(other, None, false);
+                inlining.apart(&[CALLEE, other], Care::Methods, || false, ask)
+            });
             inlining.compiled(10);
             assert_eq!(asking.join().expect("it asked"), Ok(false), "not while it is asked for");
         });
-        assert!(inlining.may_inline(other, None), "it was forbidden for that long only");
-        assert!(!inlining.may_inline(CALLEE, None), "the veto of a dial stays");
+        assert!(!inlining.may_inline(other, None, false), "nor a moment later");
+        inlining.change(|vetoed| vetoed.asked.values_mut().for_each(|until| *until = Some(Instant::now())));
+        inlining.lapse();
+        assert!(inlining.may_inline(other, None, false), "it was forbidden for that long only");
+        assert!(!inlining.may_inline(other, None, true), "nobody knows what is compiled");
+        assert!(!inlining.may_inline(CALLEE, None, false), "the veto of a dial stays");
+    }
+
+    #[test]
+    fn what_stays_under_way_is_asked_for_where_the_runtime_copes_only() {
+        let inlining = Inlining::default();
+        inlining.compiling(10);
+        assert!(inlining.may_inline(CALLEE, Some(CALLER), true));
+        let ask = |care| inlining.apart(&[CALLEE, CALLER], care, || false, || ());
+        assert_eq!(ask(Care::Little), Ok(()));
+        assert_eq!(ask(Care::Methods), Err(HashSet::from([CALLEE])));
+        assert_eq!(ask(Care::Everything), Err(HashSet::from([CALLEE, CALLER])));
+        assert_eq!(inlining.apart(&[CALLER], Care::Methods, || false, || ()), Ok(()), "nobody holds it");
+        assert_eq!(inlining.apart(&[CALLER], Care::Methods, || true, || ()), Err(HashSet::from([CALLER])));
+        inlining.compiled(10);
+        assert_eq!(ask(Care::Everything), Ok(()));
     }
 
     #[test]
     fn a_veto_finds_who_holds_the_callee() {
         let inlining = Inlining::default();
-        assert!(inlining.may_inline(CALLEE, Some(CALLER)));
+        assert!(inlining.may_inline(CALLEE, Some(CALLER), false));
         let held = inlining.veto([CALLEE].into_iter());
         assert_eq!(held, [Holders { inliners: vec![CALLER], incomplete: false }]);
-        assert!(!inlining.may_inline(CALLEE, Some((1, 3))));
+        assert!(!inlining.may_inline(CALLEE, Some((1, 3)), false));
         inlining.allow([CALLEE]);
-        assert!(inlining.may_inline(CALLEE, None));
+        assert!(inlining.may_inline(CALLEE, None, false));
         assert!(inlining.veto([CALLEE].into_iter()).iter().all(|holders| holders.incomplete));
     }
 }

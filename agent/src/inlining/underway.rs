@@ -1,6 +1,6 @@
 //! Inlinings that were allowed, in compilations that have not ended. Until then the JIT may still report one to the
-//! runtime, and runtimes before 8.0 crash where the callee was asked to be recompiled meanwhile (dotnet/runtime 95653):
-//! so a request waits for those that its methods are in.
+//! runtime, and some runtimes crash where the callee was asked to be recompiled meanwhile (`Known::InlinedMeanwhile`): so
+//! a request waits for those that its methods are in.
 #![forbid(unsafe_code)]
 
 use super::Method;
@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 const MAX_CALLEES: usize = 1024;
 /// Compilations remembered. There is one a thread, and those that failed.
 const MAX_COMPILATIONS: usize = 4096;
-/// What has not ended by then failed, of which nobody is told.
-const FAILED: Duration = Duration::from_secs(60);
+/// What has not ended by then failed, of which nobody is told. (Or a resolver of the host has kept it as long as that.)
+const FAILED: Duration = Duration::from_secs(120);
+/// How often one that waits looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Allowed inlinings by the number of their compilation.
 #[derive(Default)]
@@ -28,13 +30,18 @@ pub struct Underway {
 /// A compilation in which inlinings were allowed.
 struct Compilation {
     since: Instant,
-    callees: Vec<Method>,
+    callees: HashSet<Method>,
 }
 
 impl Compilation {
-    fn may_hold(&self, methods: &HashSet<Method>) -> bool {
-        let many = self.callees.len() >= MAX_CALLEES;
-        !self.has_failed() && (many || self.callees.iter().any(|callee| methods.contains(callee)))
+    fn may_hold(&self, wanted: &Wanted) -> bool {
+        !self.has_failed()
+            && match wanted {
+                Wanted::Some(methods) => {
+                    self.callees.len() >= MAX_CALLEES || !self.callees.is_disjoint(methods)
+                }
+                Wanted::Any => true,
+            }
     }
 
     fn has_failed(&self) -> bool {
@@ -52,10 +59,10 @@ impl Underway {
                 return false;
             }
         }
-        let begun = || Compilation { since: Instant::now(), callees: Vec::new() };
+        let begun = || Compilation { since: Instant::now(), callees: HashSet::new() };
         let callees = &mut allowed.entry(compilation).or_insert_with(begun).callees;
         if callees.len() < MAX_CALLEES {
-            callees.push(callee);
+            callees.insert(callee);
         }
         true
     }
@@ -67,37 +74,55 @@ impl Underway {
         }
     }
 
-    /// Waits until no compilation is under way that may inline any of these, `longest` at most. Answers those that may be
-    /// inlined all the same. Further inlining of them must be forbidden by now.
-    pub fn settle(&self, methods: impl Iterator<Item = Method>, longest: Duration) -> HashSet<Method> {
+    /// Waits until no compilation is under way that may inline what is wanted, `longest` at most, or until `stop`. Whether
+    /// there is none. Further inlining must be forbidden by now.
+    pub fn settle(&self, wanted: &Wanted, longest: Duration, stop: impl Fn() -> bool) -> bool {
         let mut allowed = lock(&self.allowed);
+        allowed.retain(|_, one| !one.has_failed());
         if allowed.is_empty() {
-            return HashSet::new();
+            return true;
         }
-        let methods: HashSet<Method> = methods.collect();
         let deadline = Instant::now() + longest;
         let _waiting = Waiting::begin(&self.waits_since);
-        while allowed.values().any(|one| one.may_hold(&methods)) {
+        while allowed.values().any(|one| one.may_hold(wanted)) {
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let holding: Vec<&Compilation> =
-                    allowed.values().filter(|one| one.may_hold(&methods)).collect();
-                if holding.iter().any(|one| one.callees.len() >= MAX_CALLEES) {
-                    return methods;
-                }
-                let held: HashSet<Method> =
-                    holding.iter().flat_map(|one| one.callees.iter().copied()).collect();
-                return held.intersection(&methods).copied().collect();
+            if left.is_zero() || stop() {
+                return false;
             }
-            allowed = self.ended.wait_timeout(allowed, left).unwrap_or_else(PoisonError::into_inner).0;
+            let next = left.min(LOOK);
+            allowed = self.ended.wait_timeout(allowed, next).unwrap_or_else(PoisonError::into_inner).0;
         }
-        HashSet::new()
+        true
+    }
+
+    /// Which of these methods compilations under way may inline.
+    pub fn held(&self, methods: &HashSet<Method>) -> HashSet<Method> {
+        let allowed = lock(&self.allowed);
+        let under_way = || allowed.values().filter(|one| !one.has_failed());
+        if under_way().any(|one| one.callees.len() >= MAX_CALLEES) {
+            return methods.clone();
+        }
+        under_way().flat_map(|one| one.callees.intersection(methods).copied()).collect()
+    }
+
+    /// Bytes used, an estimate.
+    pub fn bytes(&self) -> usize {
+        // An entry has 16 bytes and one of control; one in eight stays empty.
+        lock(&self.allowed).values().map(|one| one.callees.capacity() * 17 * 8 / 7).sum()
     }
 
     /// How long a request has waited for compilations to end; zero when none does.
     pub fn waits_for(&self) -> Duration {
         lock(&self.waits_since).map_or(Duration::ZERO, |since| since.elapsed())
     }
+}
+
+/// Which compilations a request must wait for.
+pub enum Wanted {
+    /// Those that may inline one of these.
+    Some(HashSet<Method>),
+    /// All in which anything was inlined.
+    Any,
 }
 
 /// A request that waits.
@@ -124,23 +149,32 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
     const SHORT: Duration = Duration::from_millis(20);
 
+    fn wanted<const N: usize>(methods: [Method; N]) -> Wanted {
+        Wanted::Some(HashSet::from(methods))
+    }
+
     #[test]
     fn a_request_waits_for_compilations_that_hold_its_methods() {
         let underway = Underway::default();
-        assert!(underway.settle([CALLEE].into_iter(), LONG).is_empty());
+        let never = || false;
+        assert!(underway.settle(&wanted([CALLEE]), LONG, never));
         assert!(underway.allow(7, CALLEE) && underway.allow(8, (1, 2)));
         let began = Instant::now();
-        assert!(underway.settle([(1, 3)].into_iter(), LONG).is_empty());
+        assert!(underway.settle(&wanted([(1, 3)]), LONG, never));
         assert!(began.elapsed() < LONG, "others are none of its business");
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| underway.settle([CALLEE, (9, 9)].into_iter(), LONG));
-            while underway.waits_for().is_zero() {
-                std::thread::yield_now();
-            }
-            underway.end(8);
-            underway.end(7);
-            assert!(waiting.join().expect("it waited").is_empty());
-        });
+        for waits_for in [wanted([CALLEE, (9, 9)]), Wanted::Any] {
+            underway.allow(7, CALLEE);
+            underway.allow(8, (1, 2));
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| underway.settle(&waits_for, LONG, never));
+                while underway.waits_for().is_zero() {
+                    std::thread::yield_now();
+                }
+                underway.end(8);
+                underway.end(7);
+                assert!(waiting.join().expect("it waited"));
+            });
+        }
         assert!(underway.waits_for().is_zero());
         assert!(lock(&underway.allowed).is_empty());
     }
@@ -151,10 +185,13 @@ mod tests {
         underway.allow(7, CALLEE);
         underway.allow(7, (1, 4));
         let began = Instant::now();
-        assert_eq!(underway.settle([CALLEE, (1, 5)].into_iter(), SHORT), HashSet::from([CALLEE]));
+        assert!(!underway.settle(&wanted([CALLEE, (1, 5)]), SHORT, || false));
         assert!(began.elapsed() >= SHORT);
+        assert!(!underway.settle(&wanted([CALLEE]), LONG, || true), "told to stop");
+        assert!(began.elapsed() < LONG);
+        assert_eq!(underway.held(&HashSet::from([CALLEE, (1, 5)])), HashSet::from([CALLEE]));
         lock(&underway.allowed).values_mut().for_each(|one| one.since -= FAILED);
-        assert!(underway.settle([CALLEE].into_iter(), LONG).is_empty(), "it failed long ago");
+        assert!(underway.settle(&wanted([CALLEE]), LONG, || false), "it failed long ago");
     }
 
     #[test]
@@ -162,9 +199,11 @@ mod tests {
         let underway = Underway::default();
         for token in 0..MAX_CALLEES as u32 + 10 {
             underway.allow(7, (2, token));
+            underway.allow(7, (2, 0));
         }
         assert_eq!(lock(&underway.allowed)[&7].callees.len(), MAX_CALLEES);
-        assert_eq!(underway.settle([CALLEE].into_iter(), SHORT), HashSet::from([CALLEE]));
+        assert!(!underway.settle(&wanted([CALLEE]), SHORT, || false));
+        assert_eq!(underway.held(&HashSet::from([CALLEE])), HashSet::from([CALLEE]));
     }
 
     #[test]

@@ -131,6 +131,7 @@ impl History {
         for change in &mut self.changes {
             change.before.end_session(session);
         }
+        self.count_from(0);
     }
 
     /// Changes that can be undone.

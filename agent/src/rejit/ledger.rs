@@ -6,6 +6,7 @@
 use super::passengers::Passengers;
 use super::row::{Identity, Moment, Open, Row, ThreadMark};
 use super::table::Table;
+use crate::inlining::Method;
 use crate::planner::Owner;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
@@ -14,7 +15,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::Transition;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use windows_core::HRESULT;
@@ -47,7 +48,25 @@ pub struct Book {
     compilations: u64,
     /// Copies recompiled for the sake of what was inlined into them.
     pub passengers: Passengers,
+    /// What is to be asked for and could not be, because it was being inlined.
+    pub put_off: PutOff,
     stopping: bool,
+}
+
+/// What a request left out.
+#[derive(Default)]
+pub struct PutOff {
+    /// Rows.
+    pub rows: BTreeSet<RowId>,
+    /// Passengers, and rows that become some.
+    pub passengers: HashSet<Method>,
+}
+
+impl PutOff {
+    /// Whether nothing is.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.passengers.is_empty()
+    }
 }
 
 /// A row's counters.

@@ -3,6 +3,7 @@
 //! (`ReJITError` arrives inside them).
 #![forbid(unsafe_code)]
 
+mod apart;
 mod domains;
 pub mod foresee;
 pub mod inbox;

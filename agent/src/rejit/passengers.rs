@@ -63,6 +63,11 @@ impl Passengers {
         self.0.remove(&method)
     }
 
+    /// Whether this is one.
+    pub fn has(&self, method: Method) -> bool {
+        self.0.contains_key(&method)
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()

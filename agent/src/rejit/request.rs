@@ -1,16 +1,17 @@
 //! Brings rows whose actual differs from what is wanted in line: `RequestReJIT` here, `RequestRevert` in `revert`.
 #![forbid(unsafe_code)]
 
+use super::apart::apart;
 use super::inbox::Progress;
 use super::inliners;
+use super::ledger::PutOff;
 use super::passengers::{self, Found};
 use super::revert::revert;
 use super::row::{Identity, Row};
 use crate::agent::Agent;
 use crate::catalogue::Module;
-use crate::clr::hresult::{BEING_COMPILED, CORPROF_E_REJIT_NOT_ENABLED};
+use crate::clr::hresult::CORPROF_E_REJIT_NOT_ENABLED;
 use crate::inlining::{Inlined, Method};
-use crate::known_bad::Known;
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::{stacks, tokens};
@@ -53,6 +54,9 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             if matches!(row.state, State::Refused | State::Failed) && wanted == Level::Off && !quarantined {
                 // It answered a wish that no longer stands; a new one may fare better.
                 row.state = State::Off;
+                row.reason = None;
+            }
+            if wanted == Level::Off && row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled) {
                 row.reason = None;
             }
             let changed = std::mem::replace(&mut row.wanted, wanted) != wanted;
@@ -124,8 +128,7 @@ fn ask(agent: &Agent, items: &[Item], inliners: Inliners) {
         }
     }
     let methods: Vec<Method> = items.iter().map(|item| item.method).collect();
-    let crashes = agent.runtime.does(Known::InlinedMeanwhile);
-    let answer = agent.inlining.apart(&methods, crashes, || match inliners {
+    let answer = apart(agent, &methods, inliners == Inliners::FoundByRuntime, || match inliners {
         Inliners::FoundByUs => agent.info.request_rejit(&modules, &tokens),
         Inliners::FoundByRuntime => agent.info.request_rejit_with_inliners(&modules, &tokens),
     });
@@ -134,8 +137,9 @@ fn ask(agent: &Agent, items: &[Item], inliners: Inliners) {
         Err(held) => {
             let (busy, free): (Vec<Item>, Vec<Item>) =
                 items.iter().copied().partition(|item| held.contains(&item.method));
-            busy.iter().for_each(|item| unable(agent, item, BEING_COMPILED.0 as u32));
-            return ask(agent, &free, inliners);
+            put_off(agent, &busy);
+            // Where none is named, all may go the next time.
+            return if busy.is_empty() { put_off(agent, items) } else { ask(agent, &free, inliners) };
         }
     };
     match answer {
@@ -164,6 +168,35 @@ fn give_up_inliners(agent: &Agent, items: &[Item]) {
             row.inlined = Inlined::Perhaps;
         }
     }
+}
+
+/// These cannot be asked for now: they are as soon as the thread looks after them.
+fn put_off(agent: &Agent, items: &[Item]) {
+    agent.ledger.change(|book, now| {
+        for item in items {
+            let Some(id) = item.row else {
+                book.put_off.passengers.insert(item.method);
+                continue;
+            };
+            let Some(row) = book.row_mut(id) else { continue };
+            row.requesting = false;
+            row.reason = Some((Reason::BeingCompiled, 0));
+            book.put_off.rows.insert(id);
+            book.announce(id, now);
+        }
+    });
+}
+
+/// What could not be asked for before.
+pub fn ask_again(agent: &Agent, orders: &Orders) {
+    let PutOff { rows, passengers } = std::mem::take(&mut agent.ledger.book().put_off);
+    let again: Vec<Item> = {
+        let book = agent.ledger.book();
+        let still = passengers.into_iter().filter(|method| book.passengers.has(*method));
+        still.map(|method| Item { method, row: None }).collect()
+    };
+    ask(agent, &again, Inliners::FoundByUs);
+    apply(agent, orders, &rows, &Progress::silent());
 }
 
 /// The CLR did not take this.

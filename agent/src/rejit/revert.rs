@@ -2,15 +2,16 @@
 //! them.
 #![forbid(unsafe_code)]
 
+use super::apart::apart;
 use super::passengers::{self, Found, Leaving};
 use super::row::Row;
 use crate::agent::Agent;
 use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
 use crate::inlining::Method;
-use crate::known_bad::Known;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
+use std::collections::HashSet;
 use std::time::Instant;
 use windows_core::HRESULT;
 
@@ -41,7 +42,7 @@ fn turn_off(agent: &Agent, rows: &[RowId], dismissed: &[Method]) {
         rows.iter().filter_map(|id| book.row(*id)).map(Row::method).collect()
     };
     methods.extend(dismissed.iter().filter(|(module, _)| agent.modules.get(*module).is_some()));
-    if methods.is_empty() {
+    if methods.is_empty() || agent.ends() {
         return;
     }
     let (modules, tokens): (Vec<usize>, Vec<u32>) = methods.iter().copied().unzip();
@@ -90,11 +91,8 @@ fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, anew: Vec<Method>) {
         return;
     }
     let (modules, tokens): (Vec<usize>, Vec<u32>) = methods.iter().copied().unzip();
-    let crashes = agent.runtime.does(Known::InlinedMeanwhile);
-    if let Ok(Ok(())) =
-        agent.inlining.apart(&methods, crashes, || agent.info.request_rejit(&modules, &tokens))
-    {
-        agent.ledger.change(|book, now| {
+    match apart(agent, &methods, false, || agent.info.request_rejit(&modules, &tokens)) {
+        Ok(Ok(())) => agent.ledger.change(|book, now| {
             for (id, _) in stay {
                 if let Some(row) = book.row_mut(id).filter(|row| row.state != State::Lost) {
                     row.turned = Some(Instant::now());
@@ -102,14 +100,23 @@ fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, anew: Vec<Method>) {
                     book.announce(id, now);
                 }
             }
-        });
-    } else {
-        // Better off, and a call less counted where it is inlined, than on.
-        let (rows, methods): (Vec<RowId>, Vec<Method>) = stay.into_iter().unzip();
-        turn_off(agent, &rows, &[]);
-        let mut book = agent.ledger.book();
-        for method in methods {
-            book.passengers.remove(method);
+        }),
+        // They keep what they run, and are turned a moment later.
+        Err(_) => {
+            let mut book = agent.ledger.book();
+            book.put_off.rows.extend(stay.iter().map(|(id, _)| *id));
+            let rows: HashSet<Method> = stay.iter().map(|(_, method)| *method).collect();
+            book.put_off.passengers.extend(methods.iter().filter(|method| !rows.contains(method)));
+            for method in rows {
+                book.passengers.remove(method);
+            }
+        }
+        Ok(Err(_)) => {
+            // Better off, and a call less counted where it is inlined, than on.
+            let (rows, methods): (Vec<RowId>, Vec<Method>) = stay.into_iter().unzip();
+            turn_off(agent, &rows, &[]);
+            let mut book = agent.ledger.book();
+            passengers::cannot_ride(&mut book, &methods.iter().copied().collect());
         }
     }
 }

@@ -122,6 +122,8 @@ pub struct Row {
     pub live_version: Option<u32>,
     /// Compiled instances.
     pub instances: Vec<Compiled>,
+    /// The largest ReJITID of a body that was turned off: they grow, so what is compiled of it later is known to be old.
+    retired: u64,
     /// Why refused or failed, with the HRESULT or 0.
     pub reason: Option<(Reason, u32)>,
     /// Its counters; none before the first turn and after unload.
@@ -161,6 +163,7 @@ impl Row {
             early: false,
             live_version: None,
             instances: Vec::new(),
+            retired: 0,
             reason: None,
             slot: None,
             slot_start: 0,
@@ -234,7 +237,8 @@ impl Row {
         if self.instances.len() >= MAX_INSTANCES {
             return None;
         }
-        self.instances.push(Compiled { id, version: self.bodies, state: State::Asked, open: Vec::new() });
+        let version = if id.rejit_id > self.retired { self.bodies } else { 0 };
+        self.instances.push(Compiled { id, version, state: State::Asked, open: Vec::new() });
         self.instances.last_mut()
     }
 
@@ -252,6 +256,7 @@ impl Row {
     /// Marks every instance of ours as no longer called.
     pub fn retire_instances(&mut self) {
         for compiled in &mut self.instances {
+            self.retired = self.retired.max(compiled.id.rejit_id);
             compiled.open = Vec::new();
             if compiled.state != State::Failed {
                 compiled.state = State::Off;

@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 
 /// How often the thread looks after open compilations when nothing else happens.
 const WATCH: Duration = Duration::from_secs(1);
+/// How soon what could not be asked for is tried again.
+const AGAIN: Duration = Duration::from_millis(100);
 /// A compilation that a thread began anew while it had it open, and that has no code after this long, failed.
 const RESTARTED: Duration = Duration::from_millis(500);
 /// The same of one begun once.
@@ -73,6 +75,7 @@ pub struct Worker {
     /// Nanoseconds a copy takes from a turn's beginning to acceptance, as last seen.
     pub(super) pace_ns: u64,
     looked_after: Instant,
+    asked_again: Instant,
 }
 
 impl Worker {
@@ -89,6 +92,7 @@ impl Worker {
             served: Served::default(),
             pace_ns: usual_pace_ns(agent.runtime.does(Known::StopsForRequests)),
             looked_after: Instant::now(),
+            asked_again: Instant::now(),
         }
     }
 
@@ -115,7 +119,9 @@ impl Worker {
     fn next_due(&self) -> Option<Instant> {
         let deferred = self.deferred.iter().map(|deferred| deferred.due);
         let waiting = self.waiting.iter().map(|waiting| waiting.until);
-        deferred.chain(waiting).chain(self.orders.next_expiry()).min()
+        let put_off = !self.agent.ledger.book().put_off.is_empty();
+        let again = put_off.then(|| self.asked_again + AGAIN);
+        deferred.chain(waiting).chain(self.orders.next_expiry()).chain(again).min()
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
@@ -135,7 +141,12 @@ impl Worker {
                 self.ended.clear();
                 self.withdrawn.clear();
             }
+            if self.asked_again.elapsed() >= AGAIN {
+                request::ask_again(self.agent, &self.orders);
+                self.asked_again = Instant::now();
+            }
             if self.looked_after.elapsed() >= WATCH {
+                self.agent.inlining.lapse();
                 self.look_after_open_compilations();
                 self.look_after_shared_copies();
                 self.looked_after = Instant::now();
@@ -242,6 +253,7 @@ impl Worker {
         let expired = self.orders.expire(Instant::now());
         if !expired.is_empty() {
             self.note_ended(&expired, "its time has passed");
+            self.tell_orders();
             let rows = self.review(&expired).rows;
             self.apply(&rows, &Progress::silent());
         }
@@ -265,6 +277,7 @@ impl Worker {
         self.ended.push(session);
         let ended = self.orders.end_session(session);
         self.note_ended(&ended, why);
+        self.tell_orders();
         self.review(&ended).rows
     }
 
@@ -276,7 +289,6 @@ impl Worker {
             book.rows().iter().filter(is_held).map(|row| row.id).collect()
         };
         let affected = self.end_held(session, "its controller let it go");
-        self.tell_orders();
         self.apply(&affected, &Progress::silent());
         let book = self.agent.ledger.book();
         let (mut reverted, mut stay, mut remaining) = (0, 0, 0);

@@ -141,7 +141,10 @@ impl Session {
                 if compilations == 1 { "" } else { "s" },
             ));
         }
-        if agent.worker_busy_for() >= HANGS {
+        if agent.inlining.waits_for() >= HANGS {
+            remains
+                .push("a turn waits for a compilation to end that may be inlining what it asks for".into());
+        } else if agent.worker_busy_for() >= HANGS {
             remains.push(format!(
                 "the runtime has not answered our request for {} s; dials do not turn meanwhile",
                 agent.worker_busy_for().as_secs()
