@@ -1,10 +1,12 @@
 //! One agent and everything known of its process: catalogue, rows, table, tree, selection, turns.
 
+mod delegated;
 mod dials;
 mod feed;
 mod transitions;
 mod turning;
 
+pub use delegated::Outcome;
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
 use transitions::Untold;
@@ -12,7 +14,8 @@ pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
-use super::ids::{ConnectionId, Node, Ticket};
+use super::fleet::Untaken;
+use super::ids::{ConnectionId, FLEET, Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::Live;
 use super::methodset::MethodSet;
@@ -29,7 +32,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, Holder};
 use redial_protocol::order::StandingOrder;
 use redial_protocol::report::PlanReport;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -133,6 +136,8 @@ pub struct Connection {
     pub selection: Selection,
     /// Turns under way, and undo.
     pub turns: Turns,
+    /// Of several processes merged, what some of them were not turned in.
+    pub untaken: Vec<Untaken>,
     /// Grows when methods are renumbered, so that numbers held elsewhere are void.
     pub numbering: u64,
     /// When updates arrived of late.
@@ -141,6 +146,10 @@ pub struct Connection {
     untold: Untold,
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
+    /// Turns that are parts of one for several processes.
+    parts: BTreeMap<Ticket, Outcome>,
+    /// Whether it is looked at together with others: what it tells of single methods would be told many times.
+    pub is_one_of_many: bool,
 }
 
 impl Connection {
@@ -164,6 +173,7 @@ impl Connection {
             shape: Shape::default(),
             orders: None,
             plan: None,
+            untaken: Vec::new(),
             numbering: 0,
             selection: Selection::default(),
             turns: Turns::default(),
@@ -172,14 +182,14 @@ impl Connection {
             untold: Untold::default(),
             tickets: 0,
             refused: None,
+            parts: BTreeMap::new(),
+            is_one_of_many: false,
         }
     }
 
     /// Brings table, tree and turns up to date; to be called once a frame, after the last `apply`.
     pub fn settle(&mut self, now: Now) {
-        self.turns.settle(now);
-        self.forget_arrivals(now);
-        self.unable.settle(&self.catalogue, &self.live);
+        self.settle_dials(now);
         self.list.settle(&self.catalogue, &self.live);
         if self.shape == Shape::Tree {
             let (visible, edition) = (self.list.visible(), self.list.edition());
@@ -189,10 +199,25 @@ impl Connection {
         }
     }
 
+    /// As much of [`Connection::settle`] as turns need: enough where nothing of it is shown.
+    pub fn settle_dials(&mut self, now: Now) {
+        self.turns.settle(now);
+        self.forget_arrivals(now);
+        self.unable.settle(&self.catalogue, &self.live);
+    }
+
     /// Messages a second that arrived of late.
     pub fn update_rate(&self) -> f32 {
         let all: u64 = self.arrivals.iter().map(|(_, updates)| updates).sum();
         all as f32 / feed::RATE_WINDOW.as_secs_f32()
+    }
+
+    /// What it is called: `Shop.dll (4242)`.
+    pub fn title(&self) -> String {
+        if self.id == FLEET {
+            return self.name.clone();
+        }
+        format!("{} ({})", self.name, self.process.pid)
     }
 
     /// Sets the filter.
@@ -337,6 +362,11 @@ impl Connection {
     /// The last turn that was refused as a whole; a view that offers to take control looks here.
     pub fn last_refused(&self) -> Option<&(Ticket, Refused)> {
         self.refused.as_ref()
+    }
+
+    /// Notes a turn that was refused because somebody else has control.
+    pub(in crate::model) fn set_refused(&mut self, ticket: Ticket, refused: Refused) {
+        self.refused = Some((ticket, refused));
     }
 
     /// Methods in a few words.

@@ -105,6 +105,10 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
     let palette = Palette::of(ui);
     let Some(module) = connection.catalogue.module(connection.catalogue.module_of(method)) else { return };
     pair(ui, "module", &module.name);
+    if connection.catalogue.spans_processes() {
+        pair(ui, "token", &format!("{:#010x}", connection.catalogue.token(method).0));
+        return;
+    }
     if let Some(domain) = connection.catalogue.domains().get(module.domain as usize) {
         let title = connection.catalogue.domain_title(Node::Domain(module.domain));
         let row = ui.scope(|ui| pair(ui, "AppDomain", &title));

@@ -9,5 +9,6 @@ mod keys;
 mod order;
 mod reach;
 mod settings;
+mod several;
 mod snapshots;
 mod tree;

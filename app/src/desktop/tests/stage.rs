@@ -203,6 +203,50 @@ fn loaded(domains: Vec<DomainRow>, modules: &[ModuleRow]) -> Vec<Told> {
     told
 }
 
+/// The processes of three Shops, the last of which runs without the agent.
+pub fn shops() -> ProcessChanges {
+    let row = |pid, agent| ProcessRow {
+        key: ProcessKey { pid, start: SHOP.start },
+        name: "dotnet".into(),
+        user: Some("www".into()),
+        group: None,
+        command: Some("/usr/bin/dotnet /opt/shop/Shop.dll".into()),
+        runtime: Some(RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true }),
+        agent,
+    };
+    let loaded = || AgentState::Loaded(Box::new(facts()));
+    let changed = vec![
+        row(SHOP.pid, loaded()),
+        row(4243, loaded()),
+        row(4244, loaded()),
+        row(977, AgentState::Attachable),
+    ];
+    ProcessChanges { changed, gone: Vec::new(), trouble: None }
+}
+
+/// A process of [`shops`].
+pub fn shop(pid: u32) -> ProcessKey {
+    ProcessKey { pid, start: SHOP.start }
+}
+
+/// Lets a window look at the three Shops that have the agent, merged.
+pub fn look_at_shops(mut harness: Harness<'static, App>) -> Harness<'static, App> {
+    feed(&mut harness, vec![Update::Processes(shops())]);
+    act(&mut harness, crate::commands::Command::Select(SHOP));
+    for pid in [4243, 4244] {
+        let toggle = crate::model::selection::Mode::Toggle;
+        act(&mut harness, crate::commands::Command::Choose(shop(pid), toggle));
+    }
+    for id in 1..=3 {
+        feed(
+            &mut harness,
+            vec![Update::Connection(ConnectionId(id), vec![Told::Connected(Box::new(facts()))])],
+        );
+        feed(&mut harness, vec![Update::Connection(ConnectionId(id), catalogue())]);
+    }
+    harness
+}
+
 /// The agent's account.
 pub fn status() -> AgentStatus {
     AgentStatus {

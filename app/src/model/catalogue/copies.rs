@@ -250,7 +250,7 @@ impl Catalogue {
 
 impl Module {
     /// Whether it is the same build of the same assembly, read to the same end.
-    fn is_copy_of(&self, other: &Module) -> bool {
+    pub(super) fn is_copy_of(&self, other: &Module) -> bool {
         self.mvid == other.mvid && self.methods.len() == other.methods.len()
     }
 }

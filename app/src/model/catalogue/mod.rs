@@ -11,6 +11,7 @@ pub mod forget;
 pub mod framework;
 pub mod search;
 pub mod synthetic;
+pub mod union;
 
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use crate::output::words;
@@ -98,6 +99,10 @@ pub struct Catalogue {
     places: Vec<u32>,
     expected: u64,
     complete: bool,
+    /// Whether its domains are whole processes.
+    spans: bool,
+    /// Of domains that cannot be turned, by their ids: why.
+    beyond: HashMap<u64, String>,
     /// Grows with every change.
     edition: u64,
 }
@@ -353,6 +358,7 @@ impl Catalogue {
     /// What a row of the tree is called below its parent; a method, its name.
     pub fn label(&self, node: Node) -> &str {
         match node {
+            Node::Domain(copies::EVERY_DOMAIN) if self.spans => "all processes",
             Node::Domain(copies::EVERY_DOMAIN) => "all AppDomains",
             Node::Domain(domain) => self.domains.get(domain as usize).map_or("", |one| &one.name),
             Node::Module(module) => self.module(module).map_or("", |one| &one.name),

@@ -1,8 +1,8 @@
 //! What knobs show: of a method, of the copies behind a row, of a group.
 
 use super::Connection;
-use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::bits::Bits;
+use crate::model::catalogue::{Catalogue, Module};
 use crate::model::ids::{MethodIx, Node};
 use crate::model::live::{Live, LiveRow, Sums};
 use crate::model::methodset::MethodSet;
@@ -79,7 +79,9 @@ impl Unable {
         self.at = now;
         self.bodyless.clone_from(catalogue.bodyless());
         self.all.clone_from(catalogue.bodyless());
-        for module in catalogue.modules().iter().filter(|module| module.dynamic || module.unloaded) {
+        let cannot =
+            |module: &&Module| module.dynamic || module.unloaded || catalogue.beyond(module).is_some();
+        for module in catalogue.modules().iter().filter(cannot) {
             self.all.set_range(module.methods.clone(), true);
         }
         // A refused one that nobody wants any more still is refused.
@@ -101,7 +103,7 @@ impl Connection {
     }
 
     /// Methods that are off and have no body.
-    pub(super) fn off_for_want_of_a_body(&self) -> &Bits {
+    pub(in crate::model) fn off_for_want_of_a_body(&self) -> &Bits {
         &self.unable.bodyless
     }
 
