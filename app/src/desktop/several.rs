@@ -59,8 +59,18 @@ impl App {
     /// Makes what is looked at what was chosen.
     pub(super) fn look_at_chosen(&mut self) {
         let (before, now) = (self.model.current, self.now());
+        // Several that are looked at in turn, or besides, are filtered and sorted alike.
+        let several = self.model.fleet().is_some();
+        let looks = self.model.current().filter(|_| several);
+        let looks = looks.map(|connection| (connection.list.filter().clone(), connection.list.sort()));
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
+        if let Some((filter, sort)) = looks.filter(|_| self.model.fleet().is_some()) {
+            self.change_shown(|connection| {
+                connection.set_filter(filter.clone());
+                connection.set_sort(sort);
+            });
+        }
         if before != self.model.current {
             self.looks_elsewhere();
         }
