@@ -6,7 +6,7 @@ mod window_driver;
 
 use anyhow::{Result, ensure};
 use eframe::egui::Key;
-use egui_kittest::kittest::{NodeT, Queryable};
+use egui_kittest::kittest::Queryable;
 use redial_testbed::fleet::Program;
 use redial_testbed::shop::LiveShop;
 use redial_testbed::soak;
@@ -28,13 +28,6 @@ fn looking_at(program: &Program, shops: &[LiveShop]) -> Result<Window> {
     window.0.get_by_label("find a process").type_text(&program.name);
     window.0.run_steps(2);
     let number = shops.len();
-    for shop in shops {
-        let agent = format!(" {}, ", shop.pid);
-        window.until("the process", |window| {
-            let mut rows = window.0.query_all_by_label_contains(&agent);
-            rows.any(|node| node.accesskit_node().label().is_some_and(|label| label.ends_with("agent loaded")))
-        })?;
-    }
     window.choose(shops[0].pid, "loaded")?;
     let all = format!("Choose all {number} named {}.dll", program.name);
     window.until("the others", |window| window.0.query_by_label(&all).is_some())?;
@@ -73,9 +66,8 @@ fn rounds(shops: &mut [LiveShop], method: &str) -> Result<u64> {
 
 fn all_live(window: &mut Window, method: &str, number: usize, calls: u64) -> Result<()> {
     let text = format!("{number} of {number} live, ");
-    window.until(&text, |window| {
-        window.value(method).starts_with(&text) && window.calls(method) == Some(calls)
-    })
+    window
+        .until(&text, |window| window.value(method).starts_with(&text) && window.calls(method) == Some(calls))
 }
 
 #[test]
@@ -95,7 +87,9 @@ fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
     window.until("the box", |window| window.says("load the agent into them"))?;
     let mut later = program.start(2, 2)?;
     connected(&mut window, number + 2)?;
-    window.until("their dials", |window| window.value(ADD).starts_with(&format!("{number} of {} live", number + 2)))?;
+    window.until("their dials", |window| {
+        window.value(ADD).starts_with(&format!("{number} of {} live", number + 2))
+    })?;
     calls += rounds(&mut later, "Shop.Cart.Add(int)")?;
     shops.extend(later);
     all_live(&mut window, ADD, number + 2, calls)?;
@@ -109,13 +103,17 @@ fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
     all_live(&mut window, ADD, number, calls)?;
     turn_on(&mut window, RAISE);
     rounds(&mut shops, "Shop.Cart.Raise(ref int, int)")?;
-    window.until("the second dial", |window| window.value(RAISE).starts_with(&format!("{number} of {number} live")))?;
+    window.until("the second dial", |window| {
+        window.value(RAISE).starts_with(&format!("{number} of {number} live"))
+    })?;
     window.0.get_by_label("Take out what has ended").click_accesskit();
     window.until("their going", |window| window.0.query_by_label("2 ended").is_none())?;
     ensure!(window.value(ADD).starts_with(&format!("{number} of {number} live")), "{}", window.value(ADD));
 
     window.0.key_press(Key::F9);
-    window.until("all off", |window| window.says(&format!("all off in {number} processes: every dial is off")))?;
+    window.until("all off", |window| {
+        window.says(&format!("all off in {number} processes: every dial is off"))
+    })?;
     window.until("off", |window| window.dial(ADD) == "off")?;
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }

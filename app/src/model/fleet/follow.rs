@@ -212,19 +212,22 @@ impl Fleet {
         now: Now,
     ) -> Vec<Turn> {
         let mut turns = Vec::new();
-        for member in self.members.iter_mut().filter(|member| member.is_new) {
+        for member in self.members.iter_mut().filter(|member| member.is_new || !member.owed.is_empty()) {
             let Some(theirs) = connections.get_mut(&member.connection) else { continue };
             if theirs.status != Status::Live {
                 continue;
             }
-            member.is_new = false;
-            let standing = self.follow.standing();
-            let set = match standing.len() {
-                0 => "nothing, for nothing was turned on in all of them".to_owned(),
-                number => format!("{} of all the others", words::count(number as u64, "turn", "turns")),
-            };
-            let text = format!("{} has started and joins; set there: {set}", theirs.title());
-            log.add(now, Some(FLEET), Kind::Connection, text);
+            let (is_new, owed) = (std::mem::take(&mut member.is_new), std::mem::take(&mut member.owed));
+            let mut standing = self.follow.standing();
+            standing.retain(|(ticket, ..)| is_new || owed.contains(ticket));
+            if is_new {
+                let set = match standing.len() {
+                    0 => "nothing, for nothing was turned on in all of them".to_owned(),
+                    number => format!("{} of all the others", words::count(number as u64, "turn", "turns")),
+                };
+                let text = format!("{} has started and joins; set there: {set}", theirs.title());
+                log.add(now, Some(FLEET), Kind::Connection, text);
+            }
             for (ticket, words, orders) in standing {
                 let turn = theirs.turn_later(orders, words, now);
                 self.made.entry(ticket).or_default().push((member.connection, turn.ticket));

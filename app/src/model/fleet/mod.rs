@@ -67,6 +67,8 @@ pub struct Member {
     answers: bool,
     /// It joined by itself, and what was turned before has not been turned there yet.
     is_new: bool,
+    /// Turns that were made after it was chosen and before it answered for the first time.
+    owed: Vec<Ticket>,
     /// Why not all its methods are in the merged list.
     pub left_out: Option<String>,
 }
@@ -242,6 +244,7 @@ impl Member {
             unplaced: Vec::new(),
             answers: false,
             is_new: false,
+            owed: Vec::new(),
             left_out: None,
         }
     }

@@ -2,11 +2,12 @@
 
 use super::hear::Sent;
 use super::{Connections, Fleet};
-use crate::model::connection::{Connection, Step, Targets};
+use crate::model::connection::{Connection, Status, Step, Targets};
 use crate::model::ids::{ConnectionId, FLEET, Ticket};
 use crate::model::log::{Kind, Log};
 use crate::model::methodset::MethodSet;
 use crate::model::orders::{Reach, orders_for_later};
+use crate::model::turns::Turn;
 use crate::model::update::{Now, Refused};
 use crate::output::words;
 use redial_protocol::level::Level;
@@ -49,51 +50,92 @@ impl Fleet {
     ) -> Result<(Ticket, Vec<Errand>), String> {
         let whole = self.part_wanted(all, connections, targets, take);
         let what = format!("{level} on {}", words_of(all, &targets.methods));
+        let wishes = vec![(level, targets.methods.clone())];
+        let everywhere = targets.reach == Reach::Everywhere;
+        let by_name = orders_for_later(&all.catalogue, &wishes, all.off_for_want_of_a_body());
+        let by_name = Some(by_name).filter(|_| everywhere && !take);
+        let unread = match &by_name {
+            Some(Ok(_)) => self.unread(connections, &whole),
+            _ => Vec::new(),
+        };
+        let text = match (whole.as_slice(), unread.len()) {
+            ([(only, _)], 0) => format!("{what} in {}", self.title_of(*only)),
+            (several, more) => format!("{what} in {}", processes(several.len() + more)),
+        };
         let possible = all.possible(&targets.methods, level).and_then(|()| match whole.is_empty() {
             true => Err("no process that has it can be turned".to_owned()),
             false => Ok(()),
         });
-        let text = match whole.as_slice() {
-            [(only, _)] => format!("{what} in {}", self.title_of(*only)),
-            several => format!("{what} in {}", processes(several.len())),
-        };
         if let Err(why) = possible {
             log.add(now, Some(FLEET), Kind::Refusal, format!("{text} refused: {why}"));
             return Err(why);
         }
         let ticket = all.ticket();
         log.add(now, Some(FLEET), Kind::Request, text.clone());
-        let reach = if targets.reach == Reach::Everywhere { Reach::Everywhere } else { Reach::Copies };
-        let (mut errands, mut sent) = (Vec::new(), Sent::new(ticket, text.clone(), targets.methods.clone()));
+        let reach = if everywhere { Reach::Everywhere } else { Reach::Copies };
+        let mut errands = Vec::new();
+        let mut sent = Sent::new(ticket, text.clone(), targets.methods.clone());
+        let mut send = |sent: &mut Sent, turn: Turn| {
+            sent.wait_for(turn.connection, turn.ticket);
+            errands.push(Errand { connection: turn.connection, step: Step::Turn(turn) });
+        };
         for (id, methods) in whole {
             let Some(theirs) = connections.get_mut(&id) else { continue };
-            let part = Targets { methods, reach };
-            match theirs.turn_part(&part, level, take, now) {
-                Ok(turn) => {
-                    sent.wait_for(id, turn.ticket);
-                    errands.push(Errand { connection: id, step: Step::Turn(turn) });
-                }
+            match theirs.turn_part(&Targets { methods, reach }, level, take, now) {
+                Ok(turn) => send(&mut sent, turn),
                 Err(why) => sent.refused(id, Refused { why, holder: None }),
             }
+        }
+        match by_name {
+            Some(Ok(orders)) => {
+                for id in unread {
+                    let Some(theirs) = connections.get_mut(&id) else { continue };
+                    send(&mut sent, theirs.turn_later(orders.clone(), &what, now));
+                }
+                self.owe(connections, ticket);
+                self.follow.note(ticket, &what, orders);
+            }
+            Some(Err(why)) => {
+                let text = format!("{what} will not be set in processes that start later: {why}");
+                log.add(now, Some(FLEET), Kind::Notice, text);
+            }
+            None => {}
         }
         all.untaken.iter_mut().for_each(|untaken| {
             targets.methods.ranges().for_each(|range| untaken.methods.remove(range));
         });
         all.untaken.retain(|untaken| !untaken.methods.is_empty());
-        let wishes = vec![(level, targets.methods.clone())];
-        if reach == Reach::Everywhere {
-            match orders_for_later(&all.catalogue, &wishes, all.off_for_want_of_a_body()) {
-                Ok(orders) => self.follow.note(ticket, &what, orders),
-                Err(why) => {
-                    let text = format!("{what} will not be set in processes that start later: {why}");
-                    log.add(now, Some(FLEET), Kind::Notice, text);
-                }
-            }
-        }
         all.turns.begin((ticket, text), wishes, targets.reach, &all.live, now);
         self.made.insert(ticket, sent.waiting().collect());
         self.sent.push(sent);
         Ok((ticket, errands))
+    }
+
+    /// Processes that may have what is turned though it is not known of them: what they have loaded is still being
+    /// read, or they run the same program as those that have it, and may load it later.
+    fn unread(&self, connections: &Connections, known: &[(ConnectionId, MethodSet)]) -> Vec<ConnectionId> {
+        let has = |id: ConnectionId| known.iter().any(|(one, _)| *one == id);
+        let names: Vec<&str> =
+            known.iter().filter_map(|(id, _)| Some(connections.get(id)?.name.as_str())).collect();
+        let may_have = |id: ConnectionId| {
+            let read =
+                |theirs: &Connection| theirs.catalogue.is_complete() && !names.contains(&&*theirs.name);
+            connections.get(&id).is_some_and(|theirs| !read(theirs))
+        };
+        let members = self.members.iter().filter(|member| member.answers).map(|member| member.connection);
+        members.filter(|id| !has(*id) && may_have(*id)).collect()
+    }
+
+    /// Processes that were chosen and have not answered for the first time yet get the turn when they do.
+    fn owe(&mut self, connections: &Connections, ticket: Ticket) {
+        for member in self.members.iter_mut().filter(|member| !member.answers && !member.is_new) {
+            let never = connections.get(&member.connection).is_some_and(|theirs| {
+                theirs.facts.is_none() && matches!(theirs.status, Status::Connecting | Status::Attaching)
+            });
+            if never {
+                member.owed.push(ticket);
+            }
+        }
     }
 
     /// The processes that a turn concerns, each with its methods.
