@@ -27,7 +27,7 @@ impl Command {
             Command::Select(_) => "Look at a process",
             Command::Choose(..) => "Choose a process",
             Command::ChooseNamed(_) => "Choose every process of a name",
-            Command::ChooseNamesakes => "Choose all of that name",
+            Command::ChooseNamesakes => "Choose all processes of that name",
             Command::Arrange(Arrangement::Merged) => "Several processes merged",
             Command::Arrange(Arrangement::Beside) => "Several processes side by side",
             Command::Focus(_) => "Look at one of several",

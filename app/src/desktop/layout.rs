@@ -59,6 +59,7 @@ impl App {
         self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
         let wide = ui.available_width() > 700.0;
+        let wide = wide && !self.is_beside();
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
             let detail = Sized {
                 panel: Panel::right("detail").frame(frame(colours.panel)),

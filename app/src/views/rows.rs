@@ -5,6 +5,7 @@ use super::columns::Columns;
 use super::face::Face;
 use super::several;
 use crate::commands::{Command, Form};
+use crate::model::catalogue::copies::EVERY_DOMAIN;
 use crate::model::connection::{Connection, Shape, Targets};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::live::LiveRow;
@@ -189,11 +190,8 @@ impl Row<'_> {
     fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (Face, String) {
         let Row { paint, connection, rect, .. } = self;
         let group = connection.group_of_set(copies);
-        let mut face = Face::of_group(&group);
         let refusals = several::refusals(connection, copies);
-        if !refusals.is_empty() {
-            face.refused_in(refusals.len());
-        }
+        let face = several::face(connection, &group, copies, refusals.len());
         let full = connection.catalogue.full_name(method);
         self.tell(ui, &full.text, |node| {
             node.set_value(match group.sums.known {
@@ -243,6 +241,7 @@ impl Row<'_> {
         let mut face = Face::of_group(&group);
         let shared = shared_by(connection, *node);
         let what = match node {
+            Node::Domain(EVERY_DOMAIN) if connection.catalogue.spans_processes() => "merged",
             Node::Domain(_) if connection.catalogue.spans_processes() => "process",
             Node::Domain(_) => "AppDomain",
             Node::Module(_) => "module",

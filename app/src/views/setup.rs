@@ -3,7 +3,7 @@
 use crate::commands::Command;
 use crate::setup::{Means, recipe};
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, RichText, ScrollArea, TextEdit, Ui, vec2};
+use eframe::egui::{self, Align2, Frame, Label, RichText, ScrollArea, TextEdit, Ui, vec2};
 
 /// The means, as `--for` names them; those that end in a colon take a name.
 const MEANS: [(&str, &str); 7] = [
@@ -57,8 +57,8 @@ pub fn show(context: &egui::Context, state: &mut State, commands: &mut Vec<Comma
         .collapsible(false)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
-            ui.set_width((room.x - 60.0).min(760.0));
-            inside(ui, state, (room.y - 220.0).max(80.0), commands);
+            ui.set_width((room.x - 60.0).min(860.0));
+            inside(ui, state, (room.y - 240.0).max(80.0), commands);
         });
     !open
 }
@@ -67,52 +67,60 @@ fn inside(ui: &mut Ui, state: &mut State, height: f32, commands: &mut Vec<Comman
     let palette = Palette::of(ui);
     ui.label("Programs that are started by something else get the agent through their environment.");
     ui.add_space(4.0);
-    ui.horizontal(|ui| {
-        let label = ui.label("Started by");
-        let now = MEANS.get(state.chosen).map_or("", |(_, text)| text);
-        egui::ComboBox::new("means", "")
-            .selected_text(now)
-            .width(220.0)
-            .show_ui(ui, |ui| {
-                for (index, (_, text)) in MEANS.iter().enumerate() {
-                    if ui.selectable_label(index == state.chosen, *text).clicked() {
-                        (state.chosen, state.lines) = (index, None);
-                    }
-                }
-            })
-            .response
-            .labelled_by(label.id);
-        if state.takes_name() {
-            let edit = TextEdit::singleline(&mut state.name).hint_text("its name").desired_width(200.0);
-            if ui.add(edit).accessible_name("name of the pool or service").changed() {
-                state.lines = None;
-            }
-        }
-    });
-    ui.add_space(4.0);
-    let lines = state.lines().clone();
-    match &lines {
-        Ok(lines) => {
-            ScrollArea::both().max_height(height).show(ui, |ui| {
-                let mut shown = lines.as_str();
-                let edit = TextEdit::multiline(&mut shown).code_editor().desired_width(f32::INFINITY);
-                ui.add(edit).accessible_name("the lines");
-            });
-        }
-        Err(why) => drop(ui.colored_label(palette.bad, why)),
-    }
-    ui.add_space(4.0);
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
+        choose(ui, state);
+        let lines = state.lines();
         let copy = ui.add_enabled(lines.is_ok(), egui::Button::new("Copy the lines"));
-        if let Ok(lines) = &lines
+        if let Ok(lines) = lines
             && copy.clicked()
         {
             commands.push(Command::CopyText(lines.clone()));
         }
-        let word = MEANS.get(state.chosen).map_or("", |(word, _)| word);
-        let command =
-            format!("redial env --for {word}{}", if state.takes_name() { state.name.trim() } else { "" });
-        ui.weak("the same as");
-        ui.label(RichText::new(command).monospace());
     });
+    ui.horizontal_wrapped(|ui| {
+        let word = MEANS.get(state.chosen).map_or("", |(word, _)| word);
+        let name = if state.takes_name() { state.name.trim() } else { "" };
+        ui.weak("the same as");
+        ui.label(RichText::new(format!("redial env --for {word}{name}")).monospace());
+    });
+    ui.add_space(4.0);
+    match state.lines() {
+        Ok(lines) => {
+            Frame::new().fill(palette.base).corner_radius(4).inner_margin(8).show(ui, |ui| {
+                ScrollArea::both().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+                    // A line broken in two would be copied wrong by hand.
+                    ui.add(Label::new(RichText::new(lines.trim_end()).monospace()).extend());
+                });
+            });
+        }
+        Err(why) => drop(ui.colored_label(palette.bad, why)),
+    }
+}
+
+fn choose(ui: &mut Ui, state: &mut State) {
+    let label = ui.label("Started by");
+    let now = MEANS.get(state.chosen).map_or("", |(_, text)| text);
+    let chosen = egui::ComboBox::new("means", "").selected_text(now).width(220.0).show_ui(ui, |ui| {
+        for (index, (_, text)) in MEANS.iter().enumerate() {
+            if ui.selectable_label(index == state.chosen, *text).clicked() {
+                (state.chosen, state.lines) = (index, None);
+            }
+        }
+    });
+    chosen.response.labelled_by(label.id);
+    if state.takes_name() {
+        let edit = TextEdit::singleline(&mut state.name).hint_text("its name").desired_width(160.0);
+        if ui.add(edit).accessible_name("name of the pool or service").changed() {
+            state.lines = None;
+        }
+    }
+}
+
+#[cfg(test)]
+impl State {
+    /// What a click on one of the means and typing a name do.
+    pub fn choose(&mut self, means: &str, name: &str) {
+        self.chosen = MEANS.iter().position(|(word, _)| *word == means).expect("one of them");
+        (self.name, self.lines) = (name.to_owned(), None);
+    }
 }

@@ -1,8 +1,9 @@
 //! What stands above the methods of several processes: how they are, how they are shown, who joins them.
 
+use super::face::Face;
 use crate::commands::{Command, Situation};
 use crate::model::Model;
-use crate::model::connection::{Connection, Status};
+use crate::model::connection::{Connection, GroupDial, Status};
 use crate::model::fleet::out_of_reach;
 use crate::model::ids::MethodIx;
 use crate::model::live::LiveRow;
@@ -20,13 +21,16 @@ use std::ops::Range;
 const REASONS: usize = 3;
 const NAMED: usize = 3;
 /// Width that one of several side by side needs, and how many are shown at most.
-const PANE: f32 = 330.0;
+const PANE: f32 = 400.0;
 const PANES: usize = 6;
+/// Below this height only the first line is shown: the rest stands in menus.
+const LOW: f32 = 330.0;
 
 /// Shows it.
 pub fn bar(ui: &mut Ui, model: &Model, now: &Situation, commands: &mut Vec<Command>) {
     let Some(fleet) = model.fleet() else { return };
     let palette = Palette::of(ui);
+    let is_low = ui.available_height() < LOW;
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
@@ -54,6 +58,9 @@ pub fn bar(ui: &mut Ui, model: &Model, now: &Situation, commands: &mut Vec<Comma
                 commands.push(Command::DropEnded);
             }
         });
+        if is_low {
+            return;
+        }
         ui.horizontal_wrapped(|ui| {
             let names: Vec<&str> = names(model);
             let of = match names.as_slice() {
@@ -216,6 +223,26 @@ pub fn head(ui: &mut Ui, connection: &Connection, chosen: bool, commands: &mut V
     }
 }
 
+/// What the knob and the words of a merged row say: of how many of the processes that can be turned it is live.
+pub fn face(connection: &Connection, group: &GroupDial, copies: &MethodSet, refused: usize) -> Face {
+    let mut face = Face::of_group(group);
+    let catalogue = &connection.catalogue;
+    let on: u32 = group.by_level.iter().skip(1).sum();
+    if catalogue.spans_processes() && on > 0 && !group.pending {
+        let reached = |method: &MethodIx| {
+            let module = catalogue.module(catalogue.module_of(*method));
+            module.is_some_and(|module| !module.unloaded && catalogue.beyond(module).is_none())
+        };
+        let live = group.sums.states.get(State::Live as usize).copied().unwrap_or(0);
+        let able = copies.iter().filter(reached).count() as u64;
+        face.says = format!("{} of {} live", words::grouped(live.into()), words::grouped(able));
+    }
+    if refused > 0 {
+        face.refused_in(refused);
+    }
+    face
+}
+
 /// What keeps a dial from being on in some of the processes behind a row: which, and why.
 pub fn refusals(connection: &Connection, copies: &MethodSet) -> Vec<(String, String)> {
     let of_copy = |method: MethodIx| {
@@ -250,8 +277,8 @@ mod tests {
 
     #[test]
     fn as_many_are_shown_as_fit() {
-        assert_eq!(shown_beside(20, 0, 1_000.0), 0..3);
-        assert_eq!(shown_beside(20, 19, 1_000.0), 17..20, "the last ones");
+        assert_eq!(shown_beside(20, 0, 1_210.0), 0..3);
+        assert_eq!(shown_beside(20, 19, 1_210.0), 17..20, "the last ones");
         assert_eq!(shown_beside(2, 0, 5_000.0), 0..2);
         assert_eq!(shown_beside(20, 4, 50.0), 4..5, "one at least");
         assert_eq!(shown_beside(20, 0, 50_000.0), 0..PANES);

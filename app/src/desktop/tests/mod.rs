@@ -11,4 +11,5 @@ mod reach;
 mod settings;
 mod several;
 mod snapshots;
+mod snapshots_several;
 mod tree;

@@ -121,7 +121,7 @@ fn where_one_refuses_row_and_log_say_which_and_why() {
     told(&mut harness, 3, vec![Told::Dialled(sent[2].1, Err(refused))]);
     rows(&mut harness, 1, State::Live, 1);
     rows(&mut harness, 2, State::Live, 1);
-    assert_eq!(value(&harness, ADD), "2 of 2 live, 1 refused, 2 calls");
+    assert_eq!(value(&harness, ADD), "2 of 3 live, 1 refused, 2 calls");
     assert_eq!(logged(&harness, Kind::Refusal), ["refused in Shop.dll (4244): other (pid 7) has control"]);
     let answer = logged(&harness, Kind::Answer);
     assert_eq!(answer, [format!("count on {ADD} in 3 processes: done in 2 of 3, 2 of 2 copies accepted")]);
@@ -201,7 +201,7 @@ fn a_lost_connection_is_shown_and_comes_back() {
     told(&mut harness, 2, vec![Told::Connecting, Told::Connected(Box::new(facts()))]);
     let again = row(0, State::Off, Level::Off, 100, None);
     told(&mut harness, 2, vec![Told::Event(Event::Rows { id: None, rows: vec![again] })]);
-    assert_eq!(value(&harness, ADD), "2 of 2 live, 300 calls");
+    assert_eq!(value(&harness, ADD), "2 of 3 live, 300 calls");
     let all = merged(&harness);
     let wanted = all.group_of_set(&copies_of_add(all)).wanted;
     assert_eq!(wanted, None, "its held dials went: the knob is mixed");
