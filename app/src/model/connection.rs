@@ -3,12 +3,14 @@
 mod delegated;
 mod dials;
 mod feed;
+mod grouped;
 mod transitions;
 mod turning;
 
 pub use delegated::Outcome;
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
+use grouped::{Copies, Grouped};
 use transitions::Untold;
 pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
@@ -143,6 +145,8 @@ pub struct Connection {
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
     unable: Unable,
+    grouped: Grouped,
+    copies: Copies,
     untold: Untold,
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
@@ -179,6 +183,8 @@ impl Connection {
             turns: Turns::default(),
             arrivals: VecDeque::new(),
             unable: Unable::default(),
+            grouped: Grouped::default(),
+            copies: Copies::default(),
             untold: Untold::default(),
             tickets: 0,
             refused: None,
@@ -190,8 +196,10 @@ impl Connection {
     /// Brings table, tree and turns up to date; to be called once a frame, after the last `apply`.
     pub fn settle(&mut self, now: Now) {
         self.settle_dials(now);
-        self.list.settle(&self.catalogue, &self.live);
-        if self.shape == Shape::Tree {
+        if self.shape == Shape::List {
+            self.list.settle(&self.catalogue, &self.live);
+        } else {
+            self.list.settle_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
             let order = (self.list.sort(), self.list.is_held());
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);

@@ -59,30 +59,46 @@ impl Catalogue {
         &self,
         parts: impl Iterator<Item = (&'a Catalogue, &'a HashMap<ModuleKey, ModuleKey>)>,
     ) -> NameOrder {
-        let mut copies: HashMap<ModuleIx, Vec<ModuleIx>> = HashMap::new();
-        for index in (0..self.modules.len() as u32).map(ModuleIx) {
-            copies.entry(self.lead_of_any(index)).or_default().push(index);
+        // Of each module that is the first of its file: itself and its copies.
+        let mut copies: Vec<Vec<u32>> = vec![Vec::new(); self.modules.len()];
+        for (index, module) in (0..).map(ModuleIx).zip(&self.modules) {
+            let same = copies.get_mut(self.lead_of_any(index).0 as usize);
+            same.into_iter().for_each(|same| same.push(module.types.start));
         }
         let mut leads: Vec<u32> = Vec::new();
         for (part, keys) in parts {
+            // Where the types of each of its modules are here, for those that are the first of their files.
+            let ours = |theirs: &Module| {
+                let index = *self.by_key.get(keys.get(&theirs.key)?)? as usize;
+                let is_first = copies.get(index).is_some_and(|same| !same.is_empty());
+                self.modules
+                    .get(index)
+                    .filter(|_| is_first)
+                    .map(|ours| (theirs.types.start, ours.types.start))
+            };
+            let moved: Vec<Option<(u32, u32)>> = part.modules.iter().map(ours).collect();
+            if moved.iter().all(Option::is_none) {
+                continue;
+            }
             let own = part.types_by_name().filter_map(|owner| {
-                let theirs = part.module(part.module_of_type(owner))?;
-                let index = *self.by_key.get(keys.get(&theirs.key)?)?;
-                let ours = self.modules.get(index as usize)?;
-                copies
-                    .contains_key(&ModuleIx(index))
-                    .then_some(owner.0 - theirs.types.start + ours.types.start)
+                let (theirs, ours) = (*moved.get(part.module_of_type(owner).0 as usize)?)?;
+                Some(owner.0 - theirs + ours)
             });
             leads = self.merged_by_name(leads, own.collect());
         }
         let mut types = Vec::with_capacity(self.types.len());
         for owner in leads {
-            let lead = self.module_of_type(TypeIx(owner));
-            let first = self.module(lead).map_or(0, |lead| lead.types.start);
-            let same = copies.get(&lead).into_iter().flatten().filter_map(|copy| self.module(*copy));
-            types.extend(same.map(|copy| owner - first + copy.types.start));
+            let lead = self.module_of_type(TypeIx(owner)).0 as usize;
+            let first = self.modules.get(lead).map_or(0, |lead| lead.types.start);
+            types.extend(copies.get(lead).into_iter().flatten().map(|start| owner - first + start));
         }
         NameOrder { types }
+    }
+
+    /// Whether there is a module of the same file already.
+    pub fn has_file(&self, module: &Module) -> bool {
+        let same = self.by_name.get(&module.name).into_iter().flatten();
+        same.filter_map(|index| self.modules.get(*index as usize)).any(|other| other.is_copy_of(module))
     }
 
     /// The first module of the same file, loaded or not.

@@ -37,6 +37,8 @@ pub struct Fleet {
     last_slot: u64,
     last_module: u64,
     last_row: u32,
+    /// Modules were taken over, and their types have no place among the others yet.
+    unordered: bool,
     /// Where each module of the merged catalogue is from.
     origins: HashMap<ModuleKey, (ConnectionId, ModuleKey)>,
     /// Turns that are not answered everywhere.

@@ -1,6 +1,7 @@
 //! What the processes have, taken over into the merged connection: a bounded part of it each frame.
 
 use super::{Connections, Fleet, MOST_METHODS, Member};
+use crate::model::catalogue::Catalogue;
 use crate::model::connection::Connection;
 use crate::model::ids::{ConnectionId, ModuleIx, Node};
 use crate::model::live::mirror::As;
@@ -11,14 +12,14 @@ use crate::output::words;
 use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
 
 /// Methods and rows taken over in a frame, about; a module is taken as a whole.
-const METHODS: usize = 40_000;
+const METHODS: usize = 10_000;
 const ROWS: usize = 20_000;
 
 impl Fleet {
     /// Takes modules over; whether there are more.
     pub(super) fn take_modules(&mut self, all: &mut Connection, connections: &Connections) -> bool {
         let mut budget = METHODS;
-        let (mut changed, mut more) = (false, false);
+        let (mut changed, mut more, mut first) = (false, false, false);
         let mut gone = Vec::new();
         for member in &mut self.members {
             let Some(theirs) = connections.get(&member.connection) else { continue };
@@ -57,6 +58,7 @@ impl Fleet {
                 (batch.module.key, batch.module.domains, batch.module.shared) =
                     (ours, vec![member.slot], false);
                 let unloaded = module.unloaded;
+                first |= !all.catalogue.has_file(module);
                 if all.catalogue.append(batch) {
                     member.modules.insert(module.key, ours);
                     self.origins.insert(ours, (member.connection, module.key));
@@ -71,18 +73,26 @@ impl Fleet {
             member.changed.extend(std::mem::take(&mut member.unplaced));
         }
         self.forget(all, &gone);
-        if !changed {
-            return false;
+        if changed {
+            all.live.place(&all.catalogue);
+            self.unordered = true;
         }
-        all.live.place(&all.catalogue);
-        let of_members =
-            |member: &'_ Member| connections.get(&member.connection).map(|theirs| &theirs.catalogue);
-        if self.members.iter().filter_map(of_members).any(|theirs| theirs.is_complete()) {
-            let parts = self.members.iter().filter_map(|member| Some((of_members(member)?, &member.modules)));
-            let order = all.catalogue.order_of_parts(parts);
-            all.catalogue.complete(order);
+        // Copies have no rows of their own: their order can wait until no more of them come.
+        if self.unordered && (first || !changed) {
+            self.order(all, connections);
         }
-        more
+        more || self.unordered
+    }
+
+    fn order(&mut self, all: &mut Connection, connections: &Connections) {
+        self.unordered = false;
+        let of_member = |member: &Member| connections.get(&member.connection).map(|theirs| &theirs.catalogue);
+        if !self.members.iter().filter_map(of_member).any(Catalogue::is_complete) {
+            return;
+        }
+        let parts = self.members.iter().filter_map(|member| Some((of_member(member)?, &member.modules)));
+        let order = all.catalogue.order_of_parts(parts);
+        all.catalogue.complete(order);
     }
 
     /// Takes rows over that changed; whether there are more.
