@@ -240,7 +240,7 @@ impl eframe::App for App {
             connection.list.set_still(still);
         }
         let now = self.now();
-        let more = self.settle(now) || more;
+        let more = self.settle(context, now) || more;
         if more {
             context.request_repaint();
         }
@@ -275,7 +275,7 @@ impl eframe::App for App {
             }
             // The answer to a gesture is on screen in the very next frame.
             let now = self.now();
-            self.settle(now);
+            self.settle(ui.ctx(), now);
             ui.ctx().request_repaint();
         }
     }

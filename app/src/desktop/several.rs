@@ -12,6 +12,7 @@ use crate::model::selection::Mode;
 use crate::model::update::{Now, Retry};
 use crate::output::words;
 use crate::views;
+use eframe::egui;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::state::State;
 
@@ -172,8 +173,11 @@ impl App {
     }
 
     /// Brings the model up to date, and sends what comes of it; whether there is more.
-    pub(super) fn settle(&mut self, now: Now) -> bool {
-        let Settled { more, turns } = self.model.settle(now);
+    pub(super) fn settle(&mut self, context: &egui::Context, now: Now) -> bool {
+        let Settled { more, due, turns } = self.model.settle(now);
+        if let Some(due) = due {
+            context.request_repaint_after(due.saturating_sub(now.mono));
+        }
         turns.into_iter().for_each(|turn| self.workers.turn(turn));
         more
     }

@@ -152,6 +152,8 @@ pub struct Connection {
     refused: Option<(Ticket, Refused)>,
     /// Turns that are parts of one for several processes.
     parts: BTreeMap<Ticket, Outcome>,
+    /// Of several processes merged: numbers were taken over in this frame, which has enough to do.
+    pub(super) numbers_are_new: bool,
     /// Whether it is looked at together with others: what it tells of single methods would be told many times.
     pub is_one_of_many: bool,
 }
@@ -189,6 +191,7 @@ impl Connection {
             tickets: 0,
             refused: None,
             parts: BTreeMap::new(),
+            numbers_are_new: false,
             is_one_of_many: false,
         }
     }
@@ -201,7 +204,7 @@ impl Connection {
         } else {
             self.list.settle_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
-            let order = (self.list.sort(), self.list.is_held());
+            let order = (self.list.sort(), self.list.is_held() || self.numbers_are_new);
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
             self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
         }

@@ -90,7 +90,7 @@ pub struct Live {
     late: bool,
     ended: bool,
     /// Rows that changed, while somebody wants to know.
-    changed: Option<Vec<RowId>>,
+    changed: Option<Bits>,
     rows_edition: u64,
     states_edition: u64,
 }
@@ -131,7 +131,7 @@ impl Live {
     /// Everything is forgotten: another process is looked at.
     pub fn clear(&mut self) {
         let (rows, states) = (self.rows_edition + 1, self.states_edition + 1);
-        let changed = self.changed.take().map(|_| Vec::new());
+        let changed = self.changed.take().map(|_| Bits::default());
         *self = Live { rows_edition: rows, states_edition: states, changed, ..Live::default() };
     }
 

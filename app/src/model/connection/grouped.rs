@@ -56,16 +56,19 @@ impl Grouped {
     }
 }
 
+/// Editions of a catalogue and of the methods shown.
+type Editions = (u64, u64);
+
 /// The copies behind merged groups asked for: they depend on what is loaded and shown, not on numbers.
 #[derive(Debug, Default)]
 pub struct Copies {
-    of: RefCell<((u64, u64), HashMap<Node, Rc<MethodSet>>)>,
+    of: RefCell<(Editions, HashMap<Node, Rc<MethodSet>>)>,
 }
 
 impl Copies {
     /// The copies behind a group; `find` is asked where they are not known, or were found from other editions of
     /// catalogue and methods shown.
-    pub fn of(&self, node: Node, from: (u64, u64), find: impl FnOnce() -> MethodSet) -> Rc<MethodSet> {
+    pub fn of(&self, node: Node, from: Editions, find: impl FnOnce() -> MethodSet) -> Rc<MethodSet> {
         let (known_from, known) = &mut *self.of.borrow_mut();
         if *known_from != from {
             *known_from = from;

@@ -37,6 +37,9 @@ pub struct Fleet {
     last_slot: u64,
     last_module: u64,
     last_row: u32,
+    /// There are numbers that sums and orders do not heed yet, and when they heeded some last, on `Now::mono`'s clock.
+    uncounted: bool,
+    counted_at: Option<Duration>,
     /// Modules were taken over, and their types have no place among the others yet.
     unordered: bool,
     /// Where each module of the merged catalogue is from.
@@ -80,6 +83,8 @@ pub struct Member {
 pub struct Settled {
     /// There is more to take over: another frame is wanted.
     pub more: bool,
+    /// When there will be, on `Now::mono`'s clock.
+    pub due: Option<Duration>,
     /// Turns to be sent to processes that joined.
     pub turns: Vec<Turn>,
 }
@@ -148,8 +153,11 @@ impl Fleet {
         }
         self.hear(&mut all, connections, log, now);
         let turns = self.greet(&mut all, connections, log, now);
+        // What is put in order by numbers is, a frame later.
+        let order = all.numbers_are_new;
         connections.insert(FLEET, all);
-        Settled { more: modules || rows, turns }
+        let due = self.sums_due();
+        Settled { more: modules || rows || order, due, turns }
     }
 
     /// How the connections are: the merged one is live while one of them is.

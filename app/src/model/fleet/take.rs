@@ -10,10 +10,13 @@ use crate::model::selection::Mode;
 use crate::model::update::Now;
 use crate::output::words;
 use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
+use std::time::Duration;
 
 /// Methods and rows taken over in a frame, about; a module is taken as a whole.
-const METHODS: usize = 10_000;
+const METHODS: usize = 3_000;
 const ROWS: usize = 20_000;
+/// Sums and orders follow numbers that often: twenty agents say theirs eighty times a second.
+const PACE: Duration = Duration::from_millis(100);
 
 impl Fleet {
     /// Takes modules over; whether there are more.
@@ -103,9 +106,9 @@ impl Fleet {
         now: Now,
     ) -> bool {
         let ms = u64::try_from(now.mono.as_millis()).unwrap_or(u64::MAX);
-        let counted = all.live.tick() != ms / crate::model::live::TICK_MS;
-        all.live.pass(ms, counted);
-        let (mut budget, mut more, mut counted) = (ROWS, false, false);
+        let mut counted = all.live.tick() != ms / crate::model::live::TICK_MS;
+        all.live.pass(ms, false);
+        let (mut budget, mut more) = (ROWS, false);
         for member in &mut self.members {
             let Some(theirs) = connections.get_mut(&member.connection) else { continue };
             member.changed.extend(theirs.live.take_changed());
@@ -135,10 +138,20 @@ impl Fleet {
                 break;
             }
         }
-        if counted {
+        self.uncounted |= counted;
+        let elapsed = self.counted_at.map_or(PACE, |before| now.mono.saturating_sub(before));
+        // (The time of tests stands.)
+        all.numbers_are_new = self.uncounted && (elapsed >= PACE || elapsed.is_zero());
+        if all.numbers_are_new {
+            (self.uncounted, self.counted_at) = (false, Some(now.mono));
             all.live.pass(ms, true);
         }
         more
+    }
+
+    /// When sums of new numbers will be made, on `Now::mono`'s clock; None: there are no new ones.
+    pub(super) fn sums_due(&self) -> Option<Duration> {
+        self.counted_at.filter(|_| self.uncounted).map(|before| before + PACE)
     }
 
     /// What methods of the merged connection are in one of the processes.

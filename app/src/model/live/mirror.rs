@@ -2,6 +2,7 @@
 
 use super::{Live, LiveRow};
 use crate::model::catalogue::Catalogue;
+use crate::model::catalogue::bits::Bits;
 use crate::model::series::{LENGTH, Series};
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
@@ -23,9 +24,11 @@ pub struct As<'a> {
 }
 
 impl Live {
-    /// From now on the numbers of rows that change are kept for [`Live::take_changed`], every row's to begin with.
+    /// From now on it is noted which rows change, for [`Live::take_changed`]: every row to begin with.
     pub fn watch(&mut self) {
-        self.changed = Some(self.rows.iter().map(|row| row.id).collect());
+        self.changed = Some(Bits::default());
+        let rows: Vec<RowId> = self.rows.iter().map(|row| row.id).collect();
+        rows.into_iter().for_each(|id| self.note_changed(id));
     }
 
     /// No longer.
@@ -33,14 +36,19 @@ impl Live {
         self.changed = None;
     }
 
-    /// Rows that changed since this was asked last, some of them twice.
+    /// Rows that changed since this was asked last, each once.
     pub fn take_changed(&mut self) -> Vec<RowId> {
-        self.changed.as_mut().map(std::mem::take).unwrap_or_default()
+        let Some(changed) = &mut self.changed else { return Vec::new() };
+        std::mem::take(changed).iter_in(0..u32::MAX).map(RowId).collect()
     }
 
     pub(super) fn note_changed(&mut self, id: RowId) {
         if let Some(changed) = &mut self.changed {
-            changed.push(id);
+            if changed.len() <= id.0 as usize {
+                // In steps, for rows come one by one.
+                changed.grow((id.0 as usize + 1).next_multiple_of(4096));
+            }
+            changed.set(id.0, true);
         }
     }
 
