@@ -1,3 +1,5 @@
+//! Commands are told apart, and say why they cannot be given.
+
 use super::*;
 use eframe::egui::Key;
 use std::collections::BTreeMap;

@@ -68,7 +68,7 @@ impl Account {
 
     fn latency(&mut self, latency: Duration, now: Instant) -> Option<Told> {
         if let Some((before, at)) = self.latency {
-            let much = NOTABLE.max(before);
+            let much = NOTABLE.max(before / 2);
             let alike = latency.abs_diff(before) < much;
             if alike && now.saturating_duration_since(at) < LATENCY_STAYS {
                 return None;
@@ -348,6 +348,8 @@ mod tests {
         assert!(account.latency(ms(1), began).is_some());
         assert!(account.latency(ms(9), began).is_none());
         assert!(account.latency(ms(90), began).is_some());
+        assert!(account.latency(ms(60), began).is_none());
+        assert!(account.latency(ms(1), began).is_some(), "it was long once");
         assert!(account.latency(ms(8), began).is_none());
         assert!(account.latency(ms(8), began + LATENCY_STAYS).is_some());
         assert!(account.latency(ms(9), began + LATENCY_STAYS).is_none());

@@ -10,6 +10,7 @@ pub mod copies;
 mod dense;
 pub mod forget;
 pub mod framework;
+mod full_name;
 pub mod search;
 pub mod synthetic;
 pub mod union;
@@ -18,6 +19,7 @@ use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use crate::output::words;
 use arena::Arena;
 use builder::{Batch, NameOrder};
+pub use full_name::FullName;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
 use std::collections::{HashMap, HashSet};
@@ -474,29 +476,6 @@ impl Catalogue {
 
 fn batch_type_start(ends: &[u32], index: u32) -> u32 {
     index.checked_sub(1).and_then(|before| ends.get(before as usize)).copied().unwrap_or(0)
-}
-
-/// `Module!Namespace.Type.Method(PARAMS)` as people read it, and where its parts stand in it. [`Catalogue::pattern`] is
-/// the pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FullName {
-    /// The text.
-    pub text: String,
-    /// The module's name.
-    pub module: Range<usize>,
-    /// Namespace and type.
-    pub type_name: Range<usize>,
-    /// The method's own name.
-    pub method: Range<usize>,
-    /// `(PARAMS)`.
-    pub signature: Range<usize>,
-}
-
-impl FullName {
-    /// A part of it.
-    pub fn part(&self, range: &Range<usize>) -> &str {
-        self.text.get(range.clone()).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]
