@@ -1,6 +1,6 @@
 //! Several processes: chosen, merged and side by side, turned together, and what becomes of each.
 
-use super::stage::{SHOP, act, feed, look_at_shops, row, shop, shops, window};
+use super::stage::{SHOP, act, catalogue, choose_shops, feed, look_at_shops, row, shop, shops, window};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::connection::tests::facts;
@@ -308,6 +308,32 @@ fn those_that_start_later_join_and_get_what_was_turned() {
     accept(&mut harness, &[(joined, ticket)]);
     act(&mut harness, Command::Undo);
     assert_eq!(parts(&harness).len(), 4);
+}
+
+/// One has not been read to its end, one has not even answered: the turn is for them, too.
+#[test]
+fn a_turn_reaches_those_that_are_still_being_read() {
+    let mut harness = window(Theme::Dark);
+    choose_shops(&mut harness);
+    for id in 1..=2 {
+        told(&mut harness, id, vec![Told::Connected(Box::new(facts()))]);
+    }
+    told(&mut harness, 1, catalogue());
+    turn_add(&mut harness);
+    let ids = |parts: &[(ConnectionId, Ticket)]| parts.iter().map(|(id, _)| id.0).collect::<Vec<_>>();
+    assert_eq!(ids(&parts(&harness)), [1, 2]);
+    assert_eq!(logged(&harness, Kind::Request), [format!("count on {ADD} in 2 processes")]);
+    told(&mut harness, 3, vec![Told::Connected(Box::new(facts()))]);
+    let pending = harness.state().model.connections[&ConnectionId(3)].turns.pending();
+    assert_eq!(pending.len(), 1, "it was chosen before the turn was made");
+    act(&mut harness, Command::Undo);
+    assert_eq!(ids(&parts(&harness)), [1, 2, 3]);
+    // A connection that is lost and comes back gets nothing by itself.
+    let retry = Retry::After(std::time::Duration::from_secs(2));
+    told(&mut harness, 3, vec![Told::Lost { why: "the connection was reset".into(), retry }]);
+    turn_add(&mut harness);
+    told(&mut harness, 3, vec![Told::Connecting, Told::Connected(Box::new(facts()))]);
+    assert!(harness.state().model.connections[&ConnectionId(3)].turns.pending().is_empty());
 }
 
 #[test]

@@ -177,7 +177,8 @@ pub fn processes() -> ProcessChanges {
     }
 }
 
-fn catalogue() -> Vec<Told> {
+/// What is told of Shop's methods.
+pub fn catalogue() -> Vec<Told> {
     let modules = [
         module(1, "Shop", "/opt/shop/Shop.dll"),
         module(2, "System.Private.CoreLib", "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/x.dll"),
@@ -231,20 +232,23 @@ pub fn shop(pid: u32) -> ProcessKey {
 
 /// Lets a window look at the three Shops that have the agent, merged.
 pub fn look_at_shops(mut harness: Harness<'static, App>) -> Harness<'static, App> {
-    feed(&mut harness, vec![Update::Processes(shops())]);
-    act(&mut harness, crate::commands::Command::Select(SHOP));
-    for pid in [4243, 4244] {
-        let toggle = crate::model::selection::Mode::Toggle;
-        act(&mut harness, crate::commands::Command::Choose(shop(pid), toggle));
-    }
+    choose_shops(&mut harness);
     for id in 1..=3 {
-        feed(
-            &mut harness,
-            vec![Update::Connection(ConnectionId(id), vec![Told::Connected(Box::new(facts()))])],
-        );
+        let told = vec![Told::Connected(Box::new(facts()))];
+        feed(&mut harness, vec![Update::Connection(ConnectionId(id), told)]);
         feed(&mut harness, vec![Update::Connection(ConnectionId(id), catalogue())]);
     }
     harness
+}
+
+/// Chooses the three Shops that have the agent; nothing is told of them.
+pub fn choose_shops(harness: &mut Harness<'static, App>) {
+    feed(harness, vec![Update::Processes(shops())]);
+    act(harness, crate::commands::Command::Select(SHOP));
+    for pid in [4243, 4244] {
+        let toggle = crate::model::selection::Mode::Toggle;
+        act(harness, crate::commands::Command::Choose(shop(pid), toggle));
+    }
 }
 
 /// The agent's account.
