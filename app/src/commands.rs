@@ -2,12 +2,18 @@
 //! it. Here stand names, keys and reasons; what a command does is `desktop`'s.
 #![forbid(unsafe_code)]
 
+mod keys;
+mod possible;
+#[cfg(test)]
+mod tests;
+mod words;
+
 use crate::model::connection::Targets;
-use crate::model::ids::{Node, Ticket};
+use crate::model::ids::{ConnectionId, Node, Ticket};
 use crate::model::list::Sort;
 use crate::model::selection::Mode;
+use crate::model::several::Arrangement;
 use crate::persist::ThemeChoice;
-use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 
@@ -53,6 +59,28 @@ pub enum Command {
     TakeControl,
     /// Looks at a process and connects if there is an agent in it.
     Select(ProcessKey),
+    /// Chooses a process besides others, or no more; or all up to it.
+    Choose(ProcessKey, Mode),
+    /// Chooses every process of a name.
+    ChooseNamed(String),
+    /// Chooses every process that is called like the one looked at.
+    ChooseNamesakes,
+    /// Shows several processes merged, or side by side.
+    Arrange(Arrangement),
+    /// Looks at one of those shown side by side.
+    Focus(ConnectionId),
+    /// Shows those side by side from this place on.
+    BesideFrom(usize),
+    /// Processes of the same names that start later join, or do not.
+    Follow,
+    /// The agent is loaded into those that join without it, or is not.
+    FollowAttach,
+    /// Chosen processes that have ended are taken out.
+    DropEnded,
+    /// How a program is started with the agent by other means.
+    SetUp,
+    /// A text to the clipboard.
+    CopyText(String),
     /// Only processes with this in them.
     FindProcess(String),
     /// Processes without .NET shown or not.
@@ -133,8 +161,10 @@ pub struct Situation {
     pub attachable: bool,
     /// Its agent is connected.
     pub connected: bool,
-    /// It has ended.
+    /// It has ended; of several, all.
     pub ended: bool,
+    /// There is a connection that was lost and can be tried again.
+    pub lost: bool,
     /// Number of selected methods.
     pub selected: usize,
     /// Number of methods shown.
@@ -149,6 +179,14 @@ pub struct Situation {
     pub redo: bool,
     /// Some change of somebody's can be taken back.
     pub undo_of_anyone: bool,
+    /// Processes chosen.
+    pub several: usize,
+    /// Of them, those that have ended.
+    pub several_ended: usize,
+    /// They are looked at merged: there is no single agent to be asked.
+    pub merged: bool,
+    /// Other processes are called like the one looked at.
+    pub namesakes: bool,
     /// The demo program was found.
     pub demo: bool,
     /// What can be switched and is on now.
@@ -168,6 +206,12 @@ pub struct Switches {
     pub merge_copies: bool,
     /// The order is held.
     pub hold_order: bool,
+    /// How several processes are shown.
+    pub arrangement: Arrangement,
+    /// Processes that start later join.
+    pub follow: bool,
+    /// The agent is loaded into them.
+    pub follow_attach: bool,
     /// The log is shown.
     pub log: bool,
     /// The theme.
@@ -211,9 +255,16 @@ pub const MENUS: &[(&str, &[Command])] = &[
         &[
             Command::Launch,
             Command::StartDemo,
+            Command::SetUp,
             Command::Attach,
             Command::Reconnect,
             Command::Disconnect,
+            Command::ChooseNamesakes,
+            Command::Arrange(Arrangement::Merged),
+            Command::Arrange(Arrangement::Beside),
+            Command::Follow,
+            Command::FollowAttach,
+            Command::DropEnded,
             Command::Quit,
         ],
     ),
@@ -236,259 +287,4 @@ pub const MENUS: &[(&str, &[Command])] = &[
 /// Every command that stands in a menu.
 pub fn listed() -> impl Iterator<Item = &'static Command> {
     MENUS.iter().flat_map(|(_, commands)| commands.iter())
-}
-
-impl Command {
-    /// What it is called everywhere.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Command::AllOff => "All dials off",
-            Command::ToggleSelected => "Turn the selected dials on or off",
-            Command::TurnUp => "Turn the selected dials up",
-            Command::TurnDown => "Turn the selected dials down",
-            Command::Turn { .. } => "Turn dials",
-            Command::NotOffered(_) => "Turn to a level that is not offered",
-            Command::ConfirmTurn => "Turn many dials",
-            Command::ShareTurn => "Dial for all of them",
-            Command::LeaveShared => "Leave the shared methods out",
-            Command::CancelTurn(_) => "Stop the turn",
-            Command::UndoOfAnyone => "Undo the last change of anyone",
-            Command::MergeCopies => "Merge copies",
-            Command::Agent => "Control, orders and who turned what…",
-            Command::Undo => "Undo the last turn",
-            Command::Redo => "Redo",
-            Command::TakeControl => "Take control",
-            Command::Select(_) => "Look at a process",
-            Command::FindProcess(_) => "Find a process",
-            Command::AllProcesses(_) => "Show every process",
-            Command::Filter(_) => "Filter by name",
-            Command::Pick(..) => "Select a row",
-            Command::Expand(_) => "Expand or close a group",
-            Command::Sort(_) => "Sort the table",
-            Command::Attach => "Load the agent into the process",
-            Command::Reconnect => "Connect again",
-            Command::Disconnect => "Disconnect",
-            Command::Launch => "Launch a program…",
-            Command::StartLaunch => "Launch",
-            Command::StartDemo => "Start the demo",
-            Command::FocusFilter => "Filter the methods",
-            Command::ClearFilter => "Clear the filter",
-            Command::OnlyDialled => "Only dialled methods",
-            Command::HideFramework => "Hide framework methods",
-            Command::Tree => "Tree instead of table",
-            Command::HoldOrder => "Hold the order",
-            Command::SelectAll => "Select every method shown",
-            Command::Copy(Form::Text) => "Copy as text",
-            Command::Copy(Form::Markdown) => "Copy as Markdown",
-            Command::Copy(Form::Csv) => "Copy as CSV",
-            Command::Log => "Show the log",
-            Command::Theme(ThemeChoice::Dark) => "Dark theme",
-            Command::Theme(ThemeChoice::Light) => "Light theme",
-            Command::Theme(ThemeChoice::System) => "Theme of the desktop",
-            Command::ZoomIn => "Zoom in",
-            Command::ZoomOut => "Zoom out",
-            Command::ZoomReset => "Zoom back to normal",
-            Command::Palette => "Commands…",
-            Command::Keys => "Keys",
-            Command::Escape => "Close or clear",
-            Command::Quit => "Quit",
-        }
-    }
-
-    /// Its key.
-    pub fn shortcut(&self) -> Option<KeyboardShortcut> {
-        let plain = |key| Some(KeyboardShortcut::new(Modifiers::NONE, key));
-        let ctrl = |key| Some(KeyboardShortcut::new(Modifiers::COMMAND, key));
-        let shift = |key| Some(KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key));
-        match self {
-            Command::AllOff => plain(Key::F9),
-            Command::ToggleSelected => plain(Key::Space),
-            Command::TurnUp => plain(Key::ArrowRight),
-            Command::TurnDown => plain(Key::ArrowLeft),
-            Command::Undo => ctrl(Key::Z),
-            Command::Redo => shift(Key::Z),
-            Command::Attach => ctrl(Key::E),
-            Command::Reconnect => plain(Key::F5),
-            Command::Disconnect => ctrl(Key::W),
-            Command::Launch => ctrl(Key::N),
-            Command::FocusFilter => plain(Key::Slash),
-            Command::OnlyDialled => ctrl(Key::D),
-            Command::HideFramework => ctrl(Key::H),
-            Command::Tree => ctrl(Key::T),
-            Command::MergeCopies => ctrl(Key::M),
-            Command::Agent => ctrl(Key::I),
-            Command::HoldOrder => ctrl(Key::O),
-            Command::SelectAll => ctrl(Key::A),
-            Command::Copy(Form::Text) => ctrl(Key::C),
-            Command::Copy(Form::Markdown) => shift(Key::C),
-            Command::Log => ctrl(Key::L),
-            Command::ZoomIn => ctrl(Key::Plus),
-            Command::ZoomOut => ctrl(Key::Minus),
-            Command::ZoomReset => ctrl(Key::Num0),
-            Command::Palette => shift(Key::P),
-            Command::Keys => plain(Key::Questionmark),
-            Command::Escape => plain(Key::Escape),
-            Command::Quit => ctrl(Key::Q),
-            _ => None,
-        }
-    }
-
-    /// Its key as it stands on a keyboard of this system: `Ctrl+Shift+P`, `/`.
-    pub fn keys(&self, context: &Context) -> Option<String> {
-        let shortcut = self.shortcut()?;
-        let mut text = context.format_shortcut(&shortcut);
-        for (name, sign) in [("Slash", "/"), ("Questionmark", "?"), ("Plus", "+"), ("Minus", "-")] {
-            if let Some(before) = text.strip_suffix(name) {
-                text = format!("{before}{sign}");
-            }
-        }
-        Some(text)
-    }
-
-    /// Whether its key writes something in a text field, so that it is the command's only outside of one.
-    pub fn gives_way_to_text(&self) -> bool {
-        matches!(
-            self,
-            Command::ToggleSelected
-                | Command::TurnUp
-                | Command::TurnDown
-                | Command::FocusFilter
-                | Command::Keys
-                | Command::SelectAll
-                | Command::Undo
-                | Command::Redo
-                | Command::Copy(Form::Text)
-        )
-    }
-
-    /// What it does, where its name does not say all of it.
-    pub fn explained(&self) -> Option<&'static str> {
-        match self {
-            Command::Undo => Some(
-                "takes back the last turn made in this window; what others turned stays as it is, unless the same \
-                 methods were turned here",
-            ),
-            Command::Redo => Some("does again what was undone last in this window"),
-            Command::UndoOfAnyone => Some(
-                "takes back the last change of anybody: of this window, of `redial dial`, of another user; the agent's \
-                 list of who turned what names it",
-            ),
-            Command::Attach => Some(
-                "through the diagnostics port of its runtime, .NET Core 3.0 or later; the agent stays until the process \
-                 ends, idle while no dial is on",
-            ),
-            Command::MergeCopies => Some(
-                "on: one row a method; its dial is for all its copies, in every AppDomain and load context, now and \
-                 later. Off: a row a copy; its dial is for that copy or AppDomain alone",
-            ),
-            _ => None,
-        }
-    }
-
-    /// Of a switch, whether it is on.
-    pub fn is_on(&self, now: &Situation) -> Option<bool> {
-        let switches = &now.switches;
-        match self {
-            Command::OnlyDialled => Some(switches.only_dialled),
-            Command::HideFramework => Some(switches.hide_framework),
-            Command::Tree => Some(switches.tree),
-            Command::MergeCopies => Some(switches.merge_copies),
-            Command::HoldOrder => Some(switches.hold_order),
-            Command::Log => Some(switches.log),
-            Command::Theme(theme) => Some(switches.theme == *theme),
-            _ => None,
-        }
-    }
-
-    /// Whether it can be given now, or why not.
-    pub fn enabled(&self, now: &Situation) -> Result<(), &'static str> {
-        let need = |held: bool, why: &'static str| if held { Ok(()) } else { Err(why) };
-        match self {
-            Command::ToggleSelected | Command::TurnUp | Command::TurnDown => {
-                need(now.connected, "no agent is connected")?;
-                need(now.selected > 0, "no method is selected")
-            }
-            Command::Turn { .. } | Command::ConfirmTurn | Command::ShareTurn | Command::LeaveShared => {
-                need(now.connected, "no agent is connected")
-            }
-            Command::Agent => need(now.connected, "no agent is connected"),
-            Command::UndoOfAnyone => {
-                need(now.connected, "no agent is connected")?;
-                need(now.undo_of_anyone, "there is no change to take back")
-            }
-            Command::TakeControl => {
-                need(now.connected, "no agent is connected")?;
-                need(now.control_elsewhere, "no turn was refused for want of control")
-            }
-            Command::Undo => need(now.undo, "there is nothing to undo"),
-            Command::Redo => need(now.redo, "there is nothing to redo"),
-            Command::Attach => {
-                need(now.process, "no process was picked")?;
-                need(now.attachable, "the agent cannot be loaded into the process, or is in it")
-            }
-            Command::Reconnect => {
-                need(now.process, "no process was picked")?;
-                need(!now.connected, "the agent is connected")?;
-                need(!now.ended, "the process has ended")
-            }
-            Command::Disconnect => need(now.connected, "no agent is connected"),
-            Command::ClearFilter => need(now.filtered, "there is no filter"),
-            Command::SelectAll | Command::Copy(_) => need(now.shown > 0, "no method is shown"),
-            Command::StartDemo => {
-                need(now.demo, "the demo program was not found; in a checkout, `cargo xtask demo` builds it")
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn names_and_keys_are_told_apart() {
-        let mut names = BTreeMap::new();
-        let mut keys = BTreeMap::new();
-        for command in listed() {
-            assert!(names.insert(command.name(), ()).is_none(), "two are called {}", command.name());
-            if let Some(shortcut) = command.shortcut() {
-                let key = format!("{shortcut:?}");
-                assert!(keys.insert(key.clone(), ()).is_none(), "{key} is taken twice");
-            }
-        }
-    }
-
-    #[test]
-    fn all_off_is_always_there_and_has_a_key() {
-        assert_eq!(Command::AllOff.enabled(&Situation::default()), Ok(()));
-        assert!(Command::AllOff.shortcut().is_some() && !Command::AllOff.gives_way_to_text());
-    }
-
-    #[test]
-    fn what_cannot_be_done_says_why() {
-        let nothing = Situation::default();
-        for command in listed() {
-            if let Err(why) = command.enabled(&nothing) {
-                assert!(why.len() > 10 && !why.ends_with('.'), "{why}");
-            }
-        }
-        assert_eq!(Command::ToggleSelected.enabled(&nothing), Err("no agent is connected"));
-        let connected = Situation { connected: true, process: true, ..nothing };
-        assert_eq!(Command::TurnUp.enabled(&connected), Err("no method is selected"));
-        assert_eq!(Command::TurnUp.enabled(&Situation { selected: 1, ..connected }), Ok(()));
-    }
-
-    #[test]
-    fn keys_that_write_give_way_to_text() {
-        for command in listed().filter(|command| !command.gives_way_to_text()) {
-            if let Some(shortcut) = command.shortcut() {
-                let function = format!("{:?}", shortcut.logical_key).starts_with('F');
-                let silent =
-                    shortcut.logical_key == Key::Escape || (function && shortcut.logical_key != Key::F);
-                assert!(shortcut.modifiers.command || silent, "{}", command.name());
-            }
-        }
-    }
 }

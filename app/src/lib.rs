@@ -12,6 +12,7 @@ pub mod link;
 pub mod model;
 mod output;
 mod persist;
+mod setup;
 mod signals;
 mod ui;
 mod views;

@@ -9,6 +9,7 @@ pub mod controller;
 pub mod csharp;
 pub mod domains;
 mod fetch;
+pub mod fleet;
 pub mod frida;
 pub mod generate;
 pub mod host;

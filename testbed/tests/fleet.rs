@@ -3,84 +3,17 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use redial_testbed::fleet::Program;
 use redial_testbed::host::{self, Host, Outcome};
-use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, LiveShop};
 use redial_testbed::under_agent::ensure_said;
-use redial_testbed::{cache, programs};
 use serde_json::Value;
 
 const FLEET: usize = 20;
 const CART: &str = "Shop!Shop.Cart.*";
-
-/// Shop's files under another name; removed when dropped.
-struct Program {
-    folder: PathBuf,
-    name: String,
-}
-
-impl Program {
-    fn new(test: &str) -> Result<Program> {
-        let name = format!("{test}-{}", std::process::id());
-        let folder = cache::folder().join("fleet").join(&name);
-        std::fs::create_dir_all(&folder)?;
-        let original = programs::shop()?;
-        for (file, extension) in [("Shop.dll", "dll"), ("Shop.runtimeconfig.json", "runtimeconfig.json")] {
-            std::fs::copy(original.folder().join(file), folder.join(format!("{name}.{extension}")))?;
-        }
-        Ok(Program { folder, name })
-    }
-
-    /// What it is called on Redial's command line.
-    fn target(&self) -> String {
-        format!("name:{}", self.name)
-    }
-
-    /// `process PID (NAME.dll)`.
-    fn title(&self, shop: &LiveShop) -> String {
-        format!("process {} ({}.dll)", shop.pid, self.name)
-    }
-
-    fn command(&self, with_agent: bool) -> Result<Command> {
-        let dll = self.folder.join(format!("{}.dll", self.name));
-        let mut command = Runtime::V8_0.ensure()?.command(&dll);
-        command.args(["--live", "--threads", "1"]);
-        // Small heaps: there are many of them.
-        command.env("DOTNET_GCHeapHardLimit", "0x4000000").env("DOTNET_GCgen0size", "0x100000");
-        if with_agent {
-            host::load_agent(&mut command)?;
-        }
-        Ok(command)
-    }
-
-    /// So many of them, started side by side, those at the front with the agent.
-    fn start(&self, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
-        let hosts: Vec<Host> =
-            (0..number).map(|index| Host::start(self.command(index < with_agent)?)).collect::<Result<_>>()?;
-        hosts.into_iter().map(ready).collect()
-    }
-
-    /// `redial COMMAND name:NAME ARGUMENTS` to its end.
-    fn redial(&self, command: &str, arguments: &[&str]) -> Result<Outcome> {
-        let target = self.target();
-        host::run(host::redial(&[&[command, target.as_str()], arguments].concat())?)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn ready(mut host: Host) -> Result<LiveShop> {
-    let pid = host.wait_for("ready")?.parse()?;
-    Ok(LiveShop { host, pid })
-}
 
 fn pids(rows: &Value) -> Result<BTreeSet<u32>> {
     let rows = rows.as_array().with_context(|| format!("no array: {rows}"))?;

@@ -310,7 +310,7 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
             .get_envs()
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
             .collect(),
-        orders: vec![Order::new("Shop!*", Level::Count)],
+        orders: vec![Order::new("Shop!*", Level::Count), Order::new("Shop!Shop.Cart.Ad", Level::Count)],
         ..LaunchSpec::default()
     };
     let mut window = Window::open()?;
@@ -322,6 +322,11 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     ensure!(launched.pid == Some(key.pid), "{launched:?}");
     let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
     ensure!(ended == "with code 0", "{ended}");
+    // What matched nothing is told, with what it may have meant.
+    let notes = window.model.log.entries().iter().filter(|entry| entry.kind == Kind::Notice);
+    let notes: Vec<&str> = notes.map(|entry| entry.text.as_str()).collect();
+    let expected = "the dial 'Shop!Shop.Cart.Ad = count' matched nothing; did you mean 'Shop!Shop.Cart.Add";
+    ensure!(notes.len() == 1 && notes.iter().all(|note| note.starts_with(expected)), "{notes:?}");
     let output = window.model.output.lines();
     ensure!(!output.is_empty() && output.iter().all(|line| line.pid == key.pid), "what it wrote: {output:?}");
     let missing = LaunchSpec { program: "there-is-no-such-program".into(), ..LaunchSpec::default() };

@@ -18,7 +18,7 @@ use std::sync::mpsc::SyncSender;
 /// The process looked at.
 pub const PROCESS: ProcessKey = ProcessKey { pid: 4242, start: 7 };
 /// The window's first connection.
-const CONNECTION: ConnectionId = ConnectionId(1);
+pub const CONNECTION: ConnectionId = ConnectionId(1);
 
 /// How much there is.
 #[derive(Clone, Copy)]
@@ -31,14 +31,14 @@ pub struct Size {
     pub dialled: usize,
 }
 
-fn told(told: Told) -> Update {
-    Update::Connection(CONNECTION, vec![told])
+fn told(connection: ConnectionId, told: Told) -> Update {
+    Update::Connection(connection, vec![told])
 }
 
-/// The list of processes, with the one looked at.
-pub fn processes() -> Update {
-    let row = ProcessRow {
-        key: PROCESS,
+/// The list of so many processes, beginning with the one looked at.
+pub fn processes(number: u32) -> Update {
+    let row = |index: u32| ProcessRow {
+        key: ProcessKey { pid: PROCESS.pid + index, ..PROCESS },
         name: "dotnet".into(),
         user: Some("www".into()),
         group: None,
@@ -46,7 +46,8 @@ pub fn processes() -> Update {
         runtime: Some(RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true }),
         agent: AgentState::Loaded(Box::new(facts())),
     };
-    Update::Processes(ProcessChanges { changed: vec![row], gone: Vec::new(), trouble: None })
+    let changed = (0..number).map(row).collect();
+    Update::Processes(ProcessChanges { changed, gone: Vec::new(), trouble: None })
 }
 
 fn facts() -> AgentFacts {
@@ -67,10 +68,10 @@ fn facts() -> AgentFacts {
 
 /// Tells everything there is to tell after connecting, as fast as it is taken; the builder, which stays where the
 /// loading thread keeps its own. To be called on a thread of its own.
-pub fn connect(size: Size, to: &SyncSender<Update>) -> Builder {
+pub fn connect(connection: ConnectionId, size: Size, to: &SyncSender<Update>) -> Builder {
     let tell = |one: Told| {
         // A window that is gone needs nothing more.
-        let _ = to.send(told(one));
+        let _ = to.send(told(connection, one));
     };
     tell(Told::Connected(Box::new(facts())));
     let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };
@@ -125,11 +126,11 @@ fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, 
 }
 
 /// A fold of the counters at `t_ms`: every dialled method was called.
-pub fn fold(dialled: usize, t_ms: u64, chance: &mut Chance) -> Update {
+pub fn fold(connection: ConnectionId, dialled: usize, t_ms: u64, chance: &mut Chance) -> Update {
     let delta = CounterDelta {
         t_ms,
         rows: (0..dialled as u32).map(RowId).collect(),
         calls: (0..dialled).map(|_| chance.below(1_000) as u64).collect(),
     };
-    told(Told::Event(Event::Counters { delta, dropped: 0 }))
+    told(connection, Told::Event(Event::Counters { delta, dropped: 0 }))
 }

@@ -1,10 +1,11 @@
 //! `cargo run --release -p redial-window-bench`: what the window takes of its thread with a million methods in 500
 //! modules, 20,000 of them dialled and called: logic, views and tessellation of every frame, without a screen. One line
-//! a figure; `--tabs` for programs that read them, `--quick` for fewer frames, `--processes` for what finding processes
-//! takes instead.
+//! a figure, followed by those of twenty processes merged; `--tabs` for programs that read them, `--quick` for fewer
+//! frames, `--processes` for what finding processes takes instead, `--fleet` for the merged ones alone.
 
 mod feed;
 mod figures;
+mod fleet;
 mod processes;
 mod stage;
 
@@ -52,8 +53,11 @@ fn main() {
     }
     let size = Size { modules: 500, methods: 1_000_000, dialled: 20_000 };
     let frames = if has("--quick") { 1_000 } else { 4_000 };
-    let mut bench = Bench { size, frames, tabs: has("--tabs"), chance: Chance::new(11), t_ms: 0 };
-    bench.run();
+    if !has("--fleet") {
+        let mut bench = Bench { size, frames, tabs: has("--tabs"), chance: Chance::new(11), t_ms: 0 };
+        bench.run();
+    }
+    fleet::run(has("--tabs"), frames);
 }
 
 struct Bench {
@@ -66,7 +70,7 @@ struct Bench {
 
 impl Bench {
     fn run(&mut self) {
-        let (mut stage, to) = Stage::open();
+        let (mut stage, to) = Stage::open(1);
         let builder = self.load(&mut stage, &to);
         let framework = stage.find("hide framework");
         stage.click(framework);
@@ -103,7 +107,7 @@ impl Bench {
     /// Everything the agent has to tell arrives, as fast as the window takes it.
     fn load(&self, stage: &mut Stage, to: &SyncSender<Update>) -> Builder {
         let (size, to) = (self.size, to.clone());
-        let telling = std::thread::spawn(move || feed::connect(size, &to));
+        let telling = std::thread::spawn(move || feed::connect(feed::CONNECTION, size, &to));
         let mut times = Vec::new();
         while !telling.is_finished() {
             times.push(stage.frame(Vec::new()));
@@ -131,7 +135,7 @@ impl Bench {
 
     fn fold(&mut self) -> Update {
         self.t_ms += 250;
-        feed::fold(self.size.dialled, self.t_ms, &mut self.chance)
+        feed::fold(feed::CONNECTION, self.size.dialled, self.t_ms, &mut self.chance)
     }
 
     /// 20,000 rows change four times a second, while the user scrolls.

@@ -26,8 +26,9 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A window that looks at the process of [`feed`], before it was told anything of it; and where to tell it.
-    pub fn open() -> (Stage, SyncSender<Update>) {
+    /// A window that looks at the first of so many processes of [`feed`], before it was told anything of it; and where
+    /// to tell it.
+    pub fn open(processes: u32) -> (Stage, SyncSender<Update>) {
         let (to, from): (_, Receiver<Update>) = sync_channel(WAITING);
         let context = egui::Context::default();
         let options =
@@ -36,7 +37,7 @@ impl Stage {
         let frame = eframe::Frame::_new_kittest();
         let mut stage = Stage { context, app, frame, seconds: 0.0, triangles: 0 };
         // The channel is empty and has room.
-        to.try_send(feed::processes()).expect("room");
+        to.try_send(feed::processes(processes)).expect("room");
         for _ in 0..5 {
             stage.frame(Vec::new());
         }

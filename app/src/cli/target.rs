@@ -3,7 +3,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::link::discover::{self, Process};
-use crate::model::processes::program_name;
+use crate::model::processes::{program_name, same_program, without_extension};
 use crate::output::table::printable;
 use redial_protocol::ids::ProcessKey;
 
@@ -104,8 +104,8 @@ impl Target {
         able && self.parts.iter().any(|part| match part {
             Part::Pid(_) => false,
             Part::Name(name) => {
-                same(name, &process.name)
-                    || same(name, &program_name(&process.name, process.command.as_deref()))
+                same_program(name, &process.name)
+                    || same_program(name, &program_name(&process.name, process.command.as_deref()))
             }
             Part::Pool(pool) => {
                 let group = process.group.as_deref().and_then(|group| group.strip_prefix("pool:"));
@@ -168,22 +168,6 @@ impl Target {
         members.dedup_by_key(|member| member.key.pid);
         (members, missing)
     }
-}
-
-/// A file name without the extension of a program.
-fn without_extension(name: &str) -> &str {
-    let length = name.len();
-    let is_program = |extension: &str| {
-        length > extension.len()
-            && name.get(length - extension.len()..).is_some_and(|end| end.eq_ignore_ascii_case(extension))
-    };
-    if is_program(".dll") || is_program(".exe") { name.get(..length - 4).unwrap_or(name) } else { name }
-}
-
-/// Whether a file name is the one asked for, which has no extension.
-fn same(wanted: &str, name: &str) -> bool {
-    let name = without_extension(name);
-    if cfg!(windows) { name.eq_ignore_ascii_case(wanted) } else { name == wanted }
 }
 
 #[cfg(test)]

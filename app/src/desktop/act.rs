@@ -1,5 +1,6 @@
 //! What each command does.
 
+use super::several::UNNAMED;
 use super::turning::Move;
 use super::{App, copy};
 use crate::commands::Command;
@@ -7,14 +8,11 @@ use crate::model::connection::{Connection, Shape, Status};
 use crate::model::ids::Node;
 use crate::model::list::{Key, Sort};
 use crate::model::log::Kind;
+use crate::model::update::Retry;
 use crate::output::words;
 use crate::views;
 use crate::views::launch::Plan;
 use eframe::egui;
-use redial_protocol::ids::ProcessKey;
-
-/// What a process is called until it is known.
-const UNNAMED: &str = "process";
 
 impl App {
     /// Carries a command out.
@@ -43,14 +41,29 @@ impl App {
                 }
             }
             Command::CancelTurn(ticket) => {
-                if let Some(id) = self.model.current {
+                if self.model.is_merged() {
+                    let parts = self.model.fleet().map(|fleet| fleet.parts(ticket)).unwrap_or_default();
+                    parts.into_iter().for_each(|(id, part)| self.workers.cancel(id, part));
+                } else if let Some(id) = self.model.current {
                     self.workers.cancel(id, ticket);
                 }
             }
             Command::UndoOfAnyone => self.undo_of_anyone(),
-            Command::MergeCopies => {
-                self.settings.merge_copies = !self.settings.merge_copies;
-                self.follow_settings();
+            Command::MergeCopies => self.split_or_merge(),
+            Command::Choose(..)
+            | Command::ChooseNamed(_)
+            | Command::ChooseNamesakes
+            | Command::Arrange(_)
+            | Command::Focus(_)
+            | Command::BesideFrom(_)
+            | Command::Follow
+            | Command::FollowAttach
+            | Command::DropEnded => self.act_on_several(command),
+            Command::SetUp => self.set_up = Some(views::setup::State::default()),
+            Command::CopyText(text) => {
+                context.copy_text(text);
+                let now = self.now();
+                self.model.log.add(now, None, Kind::Notice, "copied the lines");
             }
             Command::Agent => self.agent = !self.agent,
             Command::NotOffered(level) => {
@@ -70,9 +83,8 @@ impl App {
             Command::FindProcess(text) => self.find_process(&text),
             Command::AllProcesses(all) => self.model.processes.set_show_all(all),
             Command::Attach => {
-                if let Some(id) = self.model.current {
-                    self.workers.attach(id);
-                }
+                let ids = self.meant(|one| self.is_attachable(one));
+                ids.into_iter().for_each(|id| self.workers.attach(id));
             }
             Command::Reconnect => self.reconnect(),
             Command::Disconnect => self.disconnect(),
@@ -90,7 +102,8 @@ impl App {
                 }
             }
             Command::FocusFilter => self.methods.focus_filter = true,
-            Command::Filter(text) => self.change(|connection| {
+            Command::Filter(text) => self.change_shown(|connection| {
+                let text = text.clone();
                 let filter = crate::model::list::Filter { text, ..connection.list.filter().clone() };
                 connection.set_filter(filter);
             }),
@@ -98,12 +111,12 @@ impl App {
             Command::Pick(node, mode) => self.change(|connection| connection.click(node, mode)),
             Command::Expand(node) => self.change(|connection| connection.tree.toggle(node)),
             Command::Sort(sort) => {
-                self.change(|connection| connection.set_sort(sort));
+                self.change_shown(|connection| connection.set_sort(sort));
                 // Who sorts looks at what comes first, save for one row that is looked at already.
                 self.methods.to_top =
                     self.model.current().is_some_and(|connection| connection.selection.len() != 1);
             }
-            Command::OnlyDialled => self.change(|connection| {
+            Command::OnlyDialled => self.change_shown(|connection| {
                 let mut filter = connection.list.filter().clone();
                 filter.only_dialled = !filter.only_dialled;
                 connection.set_filter(filter);
@@ -116,7 +129,7 @@ impl App {
                 self.settings.tree = !self.settings.tree;
                 self.follow_settings();
             }
-            Command::HoldOrder => self.change(|connection| {
+            Command::HoldOrder => self.change_shown(|connection| {
                 let hold = connection.list.hold();
                 connection.list.set_hold(!hold);
             }),
@@ -158,52 +171,26 @@ impl App {
 
     fn all_off(&mut self) {
         let now = self.now();
-        let log = &mut self.model.log;
-        let Some(id) = self.model.current else {
-            log.add(
-                now,
-                None,
-                Kind::Notice,
-                "all dials off: no process is looked at, so this window holds no dial",
-            );
-            return;
-        };
-        if let Some(connection) = self.model.connections.get_mut(&id) {
-            let ticket = connection.all_off(log, now);
-            self.workers.all_off(id, ticket);
+        if self.model.current.is_none() {
+            let text = "all dials off: no process is looked at, so this window holds no dial";
+            self.model.log.add(now, None, Kind::Notice, text);
         }
+        let errands = self.model.all_off(now);
+        self.send(errands);
     }
 
-    /// Looks at a process.
-    fn select(&mut self, process: ProcessKey) {
-        let launched = self.model.launched.values().find(|launched| launched.agent == Some(process));
-        let launched = launched.and_then(|launched| views::processes::program(&launched.what));
-        let known = self.model.processes.get(process).map(views::processes::title);
-        let name = known.or(launched).unwrap_or_else(|| UNNAMED.to_owned());
-        let before = self.model.current;
-        let (id, new) = self.model.open(process, &name);
-        if new {
-            self.workers.connect(id, process);
-        }
-        if before != Some(id) {
-            self.methods = views::methods::State::default();
-            if let Some(connection) = self.model.current() {
-                self.methods.text.clone_from(&connection.list.filter().text);
-            }
-            self.follow_settings();
-        }
-    }
-
-    /// What is remembered of the methods' form, for the process looked at.
-    fn follow_settings(&mut self) {
+    /// What is remembered of the methods' form, for the processes looked at.
+    pub(super) fn follow_settings(&mut self) {
         let (hide_framework, tree) = (self.settings.hide_framework, self.settings.tree);
         let merged = self.settings.merge_copies;
         self.methods.find_again = true;
-        self.change(|connection| {
+        self.change_shown(|connection| {
             let filter = crate::model::list::Filter { hide_framework, ..connection.list.filter().clone() };
             connection.set_filter(filter);
             connection.shape = if tree { Shape::Tree } else { Shape::List };
-            connection.catalogue.set_merged(merged);
+            if !connection.catalogue.spans_processes() {
+                connection.catalogue.set_merged(merged);
+            }
         });
     }
 
@@ -237,12 +224,10 @@ impl App {
     /// Looks at what was asked for on the command line or launched, once it is there.
     pub(super) fn await_processes(&mut self) {
         // A launched program has its agent before the list of processes has it.
-        let unnamed = self.model.current().filter(|connection| connection.name == UNNAMED);
-        let name = unnamed
-            .and_then(|connection| self.model.processes.get(connection.process))
-            .map(views::processes::title);
-        if let Some(name) = name {
-            self.change(|connection| connection.name = name);
+        for connection in self.model.connections.values_mut().filter(|one| one.name == UNNAMED) {
+            if let Some(row) = self.model.processes.get(connection.process) {
+                connection.name = views::processes::title(row);
+            }
         }
         if let Some(pid) = self.awaited
             && self.model.processes.is_scanned()
@@ -261,7 +246,7 @@ impl App {
                 }
             }
         }
-        if let Some(id) = self.model.met_agent() {
+        for id in self.model.met_agent() {
             self.workers.retry(id);
         }
         self.await_start();
@@ -298,18 +283,16 @@ impl App {
     }
 
     fn reconnect(&mut self) {
-        let Some(connection) = self.model.current() else { return };
-        if connection.status == Status::Live {
-            return;
-        }
-        self.workers.retry(connection.id);
+        let lost = self.meant(|one| one.status != Status::Live && one.status.retry() != Some(Retry::Never));
+        lost.into_iter().for_each(|id| self.workers.retry(id));
     }
 
     fn disconnect(&mut self) {
-        if let Some(id) = self.model.current {
+        for id in self.meant(|_| true) {
             self.workers.disconnect(id);
             self.model.close(id);
         }
+        self.look_at_chosen();
     }
 
     fn start(&mut self, plan: Plan) {
@@ -324,7 +307,7 @@ impl App {
     fn clear_filter(&mut self) {
         self.methods.text.clear();
         self.methods.find_again = true;
-        self.change(|connection| {
+        self.change_shown(|connection| {
             let filter = connection.list.filter().clone();
             connection.set_filter(crate::model::list::Filter { text: String::new(), ..filter });
         });
@@ -340,7 +323,8 @@ impl App {
     }
 
     fn escape(&mut self) {
-        if self.confirm.take().is_some() || self.sharing.take().is_some() || self.palette.take().is_some() {
+        let asked = self.confirm.take().is_some() || self.sharing.take().is_some();
+        if asked || self.palette.take().is_some() || self.set_up.take().is_some() {
         } else if self.keys || self.launch || self.agent {
             (self.keys, self.launch, self.agent) = (false, false, false);
         } else {

@@ -11,7 +11,12 @@ impl App {
         let focused = context.memory(|memory| memory.focused());
         let typing = context.text_edit_focused();
         let asked = self.confirm.is_some() || self.sharing.is_some();
-        let overlay = asked || self.agent || self.palette.is_some() || self.keys || self.launch;
+        let overlay = asked
+            || self.set_up.is_some()
+            || self.agent
+            || self.palette.is_some()
+            || self.keys
+            || self.launch;
         let situation = self.situation();
         let menu = Popup::is_any_open(context);
         // Where all of the filter is selected already, the methods are meant.

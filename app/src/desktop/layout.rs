@@ -8,10 +8,11 @@ use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::model::update::Retry;
 use crate::ui::theme::Palette;
+use crate::views;
 use crate::views::empty::Why;
 use crate::views::{
     agent, bar, confirm, detail, empty, ended, keys, launch, log, loss, methods, palette, processes,
-    progress, sharing, strip,
+    progress, several, sharing, strip,
 };
 use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, Rangef, RichText, Ui, vec2};
 use std::time::Instant;
@@ -46,7 +47,6 @@ impl App {
                 log.show(ui, |ui| log::show(ui, &mut self.log, &self.model.log, &self.model.output));
             self.settings.log_height = dragged.or(self.settings.log_height);
         }
-        let picked = self.model.current().map(|connection| connection.process);
         let processes = Sized {
             panel: Panel::left("processes").frame(frame(colours.panel)),
             name: "processes",
@@ -54,11 +54,12 @@ impl App {
             wanted: self.settings.processes_width.unwrap_or(PROCESSES),
             range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
         };
-        let dragged = processes
-            .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model.processes, picked, commands));
+        let dragged =
+            processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, commands));
         self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
         let wide = ui.available_width() > 700.0;
+        let wide = wide && !self.is_beside();
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
             let detail = Sized {
                 panel: Panel::right("detail").frame(frame(colours.panel)),
@@ -83,6 +84,11 @@ impl App {
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        several::bar(ui, &self.model, situation, commands);
+        if self.is_beside() {
+            return self.beside(ui, situation, commands);
+        }
         let mono = self.now().mono;
         let App { model, methods: state, .. } = self;
         let ended = ended::of(model);
@@ -96,7 +102,7 @@ impl App {
             empty::show(ui, &Why::NoProcess { any }, situation, commands);
             return;
         };
-        let process = format!("{} ({})", connection.name, connection.process.pid);
+        let process = connection.title();
         if connection.catalogue.is_empty() {
             let row = model.processes.get(connection.process);
             let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
@@ -178,6 +184,11 @@ impl App {
             self.agent = self.model.current().is_some_and(|connection| {
                 !agent::show(&context, connection, self.now(), situation, commands)
             });
+        }
+        if let Some(state) = &mut self.set_up
+            && views::setup::show(&context, state, commands)
+        {
+            self.set_up = None;
         }
         if let Some(state) = &mut self.palette
             && palette::show(&context, state, situation, commands)

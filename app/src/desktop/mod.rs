@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod act;
+mod beside;
 mod clock;
 mod copy;
 mod demo;
@@ -11,6 +12,7 @@ mod input;
 mod layout;
 mod open;
 mod panels;
+mod several;
 #[cfg(test)]
 mod tests;
 mod turning;
@@ -22,16 +24,15 @@ pub use open::{Options, open};
 use crate::commands::{Situation, Switches};
 use crate::model::Model;
 use crate::model::connection::{Connection, Shape, Status, Targets};
-use crate::model::ids::Ticket;
+use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::log::Kind;
-use crate::model::processes::AgentState;
 use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
 use crate::ui::theme;
 use crate::views;
 use eframe::egui;
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -52,6 +53,9 @@ pub struct App {
     saved: Settings,
     processes: views::processes::State,
     methods: views::methods::State,
+    /// Of several side by side, the tables that are not looked at; and the place of the first shown.
+    panes: BTreeMap<ConnectionId, views::methods::State>,
+    beside_from: usize,
     log: views::log::State,
     palette: Option<views::palette::State>,
     /// A large turn that waits for a yes.
@@ -62,6 +66,8 @@ pub struct App {
     agent: bool,
     keys: bool,
     launch: bool,
+    /// How to start a program with the agent.
+    set_up: Option<views::setup::State>,
     /// The program that the launch dialog waits for, until it runs.
     asked: Option<Ticket>,
     /// Why what the launch dialog was filled with could not be started.
@@ -110,6 +116,8 @@ impl App {
             settings_path,
             processes: views::processes::State::default(),
             methods: views::methods::State::default(),
+            panes: BTreeMap::new(),
+            beside_from: 0,
             log: views::log::State::default(),
             palette: None,
             confirm: None,
@@ -117,6 +125,7 @@ impl App {
             agent: false,
             keys: false,
             launch: false,
+            set_up: None,
             asked: None,
             launch_trouble: None,
             // A window that looks for no process starts none either.
@@ -153,16 +162,13 @@ impl App {
         let live = connection.is_some_and(|connection| connection.status == Status::Live);
         let refused = connection.and_then(|connection| connection.last_refused());
         let mine = self.last_turn.as_ref().map(|(ticket, ..)| *ticket);
-        Situation {
+        let all_ended = self.meant(|one| one.status.retry() != Some(Retry::Never)).is_empty();
+        let mut situation = Situation {
             process: connection.is_some(),
-            attachable: connection.is_some_and(|connection| {
-                let row = self.model.processes.get(connection.process);
-                !live
-                    && connection.status != Status::Attaching
-                    && row.is_some_and(|row| row.agent == AgentState::Attachable)
-            }),
+            attachable: !self.meant(|one| self.is_attachable(one)).is_empty(),
             connected: live,
-            ended: connection.is_some_and(|connection| connection.status.retry() == Some(Retry::Never)),
+            ended: connection.is_some() && all_ended,
+            lost: !self.meant(|one| one.status.retry().is_some_and(|retry| retry != Retry::Never)).is_empty(),
             selected: connection.map_or(0, |connection| connection.selection.len()),
             shown: connection.map_or(0, |connection| connection.row_count()),
             filtered: connection.is_some_and(|connection| !connection.list.filter().text.is_empty()),
@@ -182,18 +188,12 @@ impl App {
                 hold_order: connection.is_some_and(|connection| connection.list.hold()),
                 log: self.settings.log_open,
                 theme: self.settings.theme,
+                ..Switches::default()
             },
-        }
-    }
-
-    /// Dials of the process looked at that are not off.
-    fn dials_on(&self) -> u64 {
-        let live = |connection: &&Connection| connection.status == Status::Live;
-        let Some(connection) = self.model.current().filter(live) else { return 0 };
-        [State::Asked, State::Live, State::Reverting]
-            .map(|state| connection.live.count(state) as u64)
-            .iter()
-            .sum()
+            ..Situation::default()
+        };
+        self.situation_of_several(&mut situation);
+        situation
     }
 
     /// Takes in what the workers told, as far as the budget lasts; whether there was more.
@@ -233,13 +233,14 @@ impl eframe::App for App {
             (self.confirm, self.sharing, self.last_turn) = (None, None, None);
         }
         self.await_processes();
+        self.await_newcomers();
         let more = self.unfold() || more;
         let still = self.methods.is_still(context);
         if let Some(connection) = self.model.current_mut() {
             connection.list.set_still(still);
         }
         let now = self.now();
-        self.model.settle(now);
+        let more = self.settle(context, now) || more;
         if more {
             context.request_repaint();
         }
@@ -250,6 +251,11 @@ impl eframe::App for App {
         }
         let sums = self.model.connections.values().filter_map(Connection::sum_due);
         if let Some(due) = sums.min() {
+            context.request_repaint_after(due.saturating_sub(now.mono));
+        }
+        let tries =
+            self.model.fleet().filter(|fleet| fleet.follow.is_on()).and_then(|fleet| fleet.follow.due());
+        if let Some(due) = tries.filter(|due| *due > now.mono) {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
         if waiting {
@@ -269,7 +275,7 @@ impl eframe::App for App {
             }
             // The answer to a gesture is on screen in the very next frame.
             let now = self.now();
-            self.model.settle(now);
+            self.settle(ui.ctx(), now);
             ui.ctx().request_repaint();
         }
     }

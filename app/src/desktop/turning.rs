@@ -3,7 +3,7 @@
 use super::App;
 use crate::commands::Command;
 use crate::link::worker::fit_one_request;
-use crate::model::connection::{Connection, Shape, Step, Targets};
+use crate::model::connection::{Connection, Shape, Targets};
 use crate::model::ids::Node;
 use crate::model::selection::Mode;
 use crate::views::confirm::{Bulk, Plan};
@@ -94,6 +94,12 @@ impl App {
         }
         // What the agent knows of it comes while the question is read.
         let Some(connection) = self.model.current_mut() else { return };
+        if connection.catalogue.spans_processes() {
+            if let Some(bulk) = &mut self.confirm {
+                bulk.plan = Plan::None("agents are asked of one process at a time".to_owned());
+            }
+            return;
+        }
         let asked = connection.ask_plan(&targets, level);
         let id = connection.id;
         if let Some(bulk) = &mut self.confirm {
@@ -118,11 +124,10 @@ impl App {
     pub(super) fn turn(&mut self, targets: Targets, level: Level, take: bool) {
         let now = self.now();
         let Some(id) = self.model.current else { return };
-        let Some(connection) = self.model.connections.get_mut(&id) else { return };
         // Why not stands in the log already.
-        if let Ok(turn) = connection.turn(&targets, level, take, &mut self.model.log, now) {
-            self.last_turn = Some((turn.ticket, targets, level));
-            self.workers.turn(turn);
+        if let Ok((ticket, errands)) = self.model.turn(id, (&targets, level, take), now) {
+            self.last_turn = Some((ticket, targets, level));
+            self.send(errands);
         }
     }
 
@@ -137,14 +142,7 @@ impl App {
 
     pub(super) fn undo(&mut self, redo: bool) {
         let now = self.now();
-        let Some(id) = self.model.current else { return };
-        let Some(connection) = self.model.connections.get_mut(&id) else { return };
-        match connection.undo(redo, &mut self.model.log, now) {
-            Ok(Step::TakeBack { ticket, of }) => self.workers.take_back(id, ticket, of),
-            Ok(Step::Turn(turn)) => self.workers.turn(turn),
-            Ok(Step::AllOff(ticket)) => self.workers.all_off(id, ticket),
-            // Why not stands in the log already.
-            Err(_) => {}
-        }
+        let errands = self.model.undo(redo, now);
+        self.send(errands);
     }
 }

@@ -12,6 +12,7 @@ pub mod library;
 pub mod look;
 mod reader;
 pub mod session;
+pub mod unmatched;
 mod wire;
 pub mod worker;
 

@@ -1,20 +1,23 @@
 //! One agent and everything known of its process: catalogue, rows, table, tree, selection, turns.
 
+mod delegated;
 mod dials;
 mod feed;
 mod grouped;
 mod transitions;
 mod turning;
 
+pub use delegated::Outcome;
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
-use grouped::Grouped;
+use grouped::{Copies, Grouped};
 use transitions::Untold;
 pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
-use super::ids::{ConnectionId, Node, Ticket};
+use super::fleet::Untaken;
+use super::ids::{ConnectionId, FLEET, Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::Live;
 use super::methodset::MethodSet;
@@ -31,7 +34,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, Holder};
 use redial_protocol::order::StandingOrder;
 use redial_protocol::report::PlanReport;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -135,15 +138,24 @@ pub struct Connection {
     pub selection: Selection,
     /// Turns under way, and undo.
     pub turns: Turns,
+    /// Of several processes merged, what some of them were not turned in.
+    pub untaken: Vec<Untaken>,
     /// Grows when methods are renumbered, so that numbers held elsewhere are void.
     pub numbering: u64,
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
     unable: Unable,
     grouped: Grouped,
+    copies: Copies,
     untold: Untold,
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
+    /// Turns that are parts of one for several processes.
+    parts: BTreeMap<Ticket, Outcome>,
+    /// Of several processes merged: numbers were taken over in this frame, which has enough to do.
+    pub(super) numbers_are_new: bool,
+    /// Whether it is looked at together with others: what it tells of single methods would be told many times.
+    pub is_one_of_many: bool,
 }
 
 impl Connection {
@@ -167,38 +179,56 @@ impl Connection {
             shape: Shape::default(),
             orders: None,
             plan: None,
+            untaken: Vec::new(),
             numbering: 0,
             selection: Selection::default(),
             turns: Turns::default(),
             arrivals: VecDeque::new(),
             unable: Unable::default(),
             grouped: Grouped::default(),
+            copies: Copies::default(),
             untold: Untold::default(),
             tickets: 0,
             refused: None,
+            parts: BTreeMap::new(),
+            numbers_are_new: false,
+            is_one_of_many: false,
         }
     }
 
     /// Brings table, tree and turns up to date; to be called once a frame, after the last `apply`.
     pub fn settle(&mut self, now: Now) {
-        self.turns.settle(now);
-        self.forget_arrivals(now);
-        self.unable.settle(&self.catalogue, &self.live);
+        self.settle_dials(now);
         if self.shape == Shape::List {
             self.list.settle(&self.catalogue, &self.live);
         } else {
             self.list.settle_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
-            let order = (self.list.sort(), self.list.is_held());
+            let order = (self.list.sort(), self.list.is_held() || self.numbers_are_new);
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
             self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
         }
+    }
+
+    /// As much of [`Connection::settle`] as turns need: enough where nothing of it is shown.
+    pub fn settle_dials(&mut self, now: Now) {
+        self.turns.settle(now);
+        self.forget_arrivals(now);
+        self.unable.settle(&self.catalogue, &self.live);
     }
 
     /// Messages a second that arrived of late.
     pub fn update_rate(&self) -> f32 {
         let all: u64 = self.arrivals.iter().map(|(_, updates)| updates).sum();
         all as f32 / feed::RATE_WINDOW.as_secs_f32()
+    }
+
+    /// What it is called: `Shop.dll (4242)`.
+    pub fn title(&self) -> String {
+        if self.id == FLEET {
+            return self.name.clone();
+        }
+        format!("{} ({})", self.name, self.process.pid)
     }
 
     /// Sets the filter.
@@ -343,6 +373,11 @@ impl Connection {
     /// The last turn that was refused as a whole; a view that offers to take control looks here.
     pub fn last_refused(&self) -> Option<&(Ticket, Refused)> {
         self.refused.as_ref()
+    }
+
+    /// Notes a turn that was refused because somebody else has control.
+    pub(in crate::model) fn set_refused(&mut self, ticket: Ticket, refused: Refused) {
+        self.refused = Some((ticket, refused));
     }
 
     /// Methods in a few words.

@@ -5,6 +5,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u32);
 
+/// What several processes look like merged: no connection of its own, but looked at and turned like one.
+pub const FLEET: ConnectionId = ConnectionId(u32::MAX);
+
 /// A request of the window's, until its answer; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);

@@ -1,6 +1,8 @@
 //! The agent's rows of one process, kept up to date: what is wanted, what the runtime does, calls, rates,
 //! sparklines. Only what the agent said is in here; what the user asked for and is not answered yet is `turns`'s.
 
+pub mod mirror;
+
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::ids::MethodIx;
@@ -87,6 +89,8 @@ pub struct Live {
     dropped: u64,
     late: bool,
     ended: bool,
+    /// Rows that changed, while somebody wants to know.
+    changed: Option<Bits>,
     rows_edition: u64,
     states_edition: u64,
 }
@@ -119,6 +123,7 @@ impl Live {
         for id in std::mem::take(&mut self.busy) {
             if let Some(row) = self.row_mut(id) {
                 row.rate = None;
+                self.note_changed(id);
             }
         }
     }
@@ -126,7 +131,8 @@ impl Live {
     /// Everything is forgotten: another process is looked at.
     pub fn clear(&mut self) {
         let (rows, states) = (self.rows_edition + 1, self.states_edition + 1);
-        *self = Live { rows_edition: rows, states_edition: states, ..Live::default() };
+        let changed = self.changed.take().map(|_| Bits::default());
+        *self = Live { rows_edition: rows, states_edition: states, changed, ..Live::default() };
     }
 
     /// Modules were forgotten, and the methods that are left were renumbered: so are their rows.
@@ -211,6 +217,7 @@ impl Live {
         if id.0 >= FARTHEST || self.rows.len() >= MAX_ROWS && self.row(id).is_none() {
             return;
         }
+        self.note_changed(id);
         let known = self.row(id).is_some_and(|known| known.copy == row.copy);
         if !known {
             self.mark(id, false);
@@ -262,6 +269,7 @@ impl Live {
         row.note = transition.note.map(Into::into);
         row.instances = transition.instances.into();
         self.mark(transition.row, true);
+        self.note_changed(transition.row);
         Some(before)
     }
 
@@ -287,11 +295,13 @@ impl Live {
                 }
             }
             busy.push(*id);
+            self.note_changed(*id);
         }
         for id in std::mem::replace(&mut self.busy, busy) {
             let quiet = self.row_mut(id).filter(|row| row.fold != fold);
             if let Some(row) = quiet {
                 row.rate = elapsed.map(|_| 0.0);
+                self.note_changed(id);
             }
         }
     }

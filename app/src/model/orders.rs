@@ -74,7 +74,7 @@ pub fn orders(
     reach: Reach,
     left_out: &Bits,
 ) -> Result<Vec<Order>, String> {
-    let mut made = Made { catalogue, left_out, orders: Vec::new(), known: HashSet::new() };
+    let mut made = Made { catalogue, left_out, by_name: false, orders: Vec::new(), known: HashSet::new() };
     for (level, set) in wishes {
         match reach {
             Reach::Copies => made.add(*level, set, reach)?,
@@ -84,6 +84,23 @@ pub fn orders(
             },
             Reach::Everywhere => made.add(*level, set, reach)?,
         }
+    }
+    Ok(made.orders)
+}
+
+/// The orders that turn the methods of some wishes in processes that start later, whichever build they run: by their
+/// names.
+///
+/// # Errors
+/// A sentence when that takes more orders than an agent keeps.
+pub fn orders_for_later(
+    catalogue: &Catalogue,
+    wishes: &[Wish],
+    left_out: &Bits,
+) -> Result<Vec<Order>, String> {
+    let mut made = Made { catalogue, left_out, by_name: true, orders: Vec::new(), known: HashSet::new() };
+    for (level, set) in wishes {
+        made.add(*level, set, Reach::Everywhere)?;
     }
     Ok(made.orders)
 }
@@ -103,6 +120,8 @@ struct Made<'a> {
     catalogue: &'a Catalogue,
     /// Methods that no order names alone: without a body there is nothing to turn.
     left_out: &'a Bits,
+    /// Methods are named, whatever is loaded here: by tokens only those of this build are.
+    by_name: bool,
     orders: Vec<Order>,
     /// Copies of one method give the same order.
     known: HashSet<Order>,
@@ -119,7 +138,11 @@ impl Made<'_> {
                 let end = one.methods.end.min(range.end);
                 let scope = Scope::of(catalogue, module, reach);
                 let most = MAX_STANDING_ORDERS + 1;
-                for pattern in cover(catalogue, &(at..end), most, scope.copy.is_some(), self.left_out) {
+                let name = |method| match self.by_name {
+                    true => named(catalogue, method),
+                    false => method_pattern(catalogue, method, scope.copy.is_some()),
+                };
+                for pattern in cover(catalogue, &(at..end), most, name, self.left_out) {
                     self.push(scope.order(pattern, level))?;
                 }
                 at = end;
@@ -142,12 +165,12 @@ impl Made<'_> {
     }
 }
 
-/// The patterns of a part of one module. `one_copy`: other builds are out of reach, so that a token is a name.
+/// The patterns of a part of one module; `name` is that of one method.
 fn cover(
     catalogue: &Catalogue,
     range: &Range<u32>,
     most: usize,
-    one_copy: bool,
+    name: impl Fn(MethodIx) -> String,
     left_out: &Bits,
 ) -> Vec<String> {
     let mut patterns = Vec::new();
@@ -163,8 +186,7 @@ fn cover(
         } else if covers(&of_type) && of_type.len() > 1 && !whole_type(catalogue, owner).is_empty() {
             (Some(whole_type(catalogue, owner)), of_type.end)
         } else {
-            let named = || method_pattern(catalogue, method, one_copy);
-            ((!left_out.get(at)).then(named), at + 1)
+            ((!left_out.get(at)).then(|| name(method)), at + 1)
         };
         patterns.extend(pattern);
         at = next;
@@ -221,18 +243,24 @@ fn named_by_token(catalogue: &Catalogue, assembly: &str, token: MethodToken) -> 
     names.all(|other| other == first).then_some(first)
 }
 
+/// The pattern of a method in one module. `one_copy`: other builds are out of reach, so that a token is a name.
 fn method_pattern(catalogue: &Catalogue, method: MethodIx, one_copy: bool) -> String {
     let index = catalogue.module_of(method);
-    let named = catalogue.pattern(method);
-    let Some(module) = catalogue.module(index) else { return named };
+    let Some(module) = catalogue.module(index) else { return catalogue.pattern(method) };
     let by_token = format!("{}!{:#010x}", module.name, catalogue.token(method).0);
     if (!one_copy && has_other_build(catalogue, index)) || !names_assembly(&by_token, &module.name) {
-        // An assembly whose name no pattern can say is left out: the method's name still is its own.
-        let fits = Pattern::parse(&named).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
-        let without_assembly = module.name.len() + 1;
-        return if fits { named } else { named.get(without_assembly..).unwrap_or_default().to_owned() };
+        return named(catalogue, method);
     }
     by_token
+}
+
+fn named(catalogue: &Catalogue, method: MethodIx) -> String {
+    let named = catalogue.pattern(method);
+    let Some(module) = catalogue.module(catalogue.module_of(method)) else { return named };
+    // An assembly whose name no pattern can say is left out: the method's name still is its own.
+    let fits = Pattern::parse(&named).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
+    let without_assembly = module.name.len() + 1;
+    if fits { named } else { named.get(without_assembly..).unwrap_or_default().to_owned() }
 }
 
 fn has_other_build(catalogue: &Catalogue, index: ModuleIx) -> bool {

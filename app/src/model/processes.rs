@@ -120,6 +120,7 @@ pub struct Processes {
     filter: String,
     show_all: bool,
     shown: Vec<ProcessKey>,
+    edition: u64,
     scanned: bool,
     trouble: Option<String>,
 }
@@ -220,7 +221,18 @@ impl Processes {
         self.trouble.as_deref()
     }
 
+    /// Every process, shown or not.
+    pub fn all(&self) -> impl Iterator<Item = &ProcessRow> {
+        self.rows.values()
+    }
+
+    /// Grows with every change.
+    pub fn edition(&self) -> u64 {
+        self.edition
+    }
+
     fn arrange(&mut self) {
+        self.edition += 1;
         let query = Query::parse(&self.filter);
         let mut shown: Vec<&ProcessRow> = self
             .rows
@@ -237,6 +249,27 @@ impl Processes {
 pub fn program_name(file: &str, command: Option<&str>) -> String {
     let host = matches!(file, "dotnet" | "dotnet.exe");
     command.filter(|_| host).and_then(program).unwrap_or_else(|| file.to_owned())
+}
+
+/// What a process is called: of a program that `dotnet` runs, the program.
+pub fn title(row: &ProcessRow) -> String {
+    program_name(&row.name, row.command.as_deref())
+}
+
+/// A file name without the extension of a program.
+pub fn without_extension(name: &str) -> &str {
+    let length = name.len();
+    let is_program = |extension: &str| {
+        length > extension.len()
+            && name.get(length - extension.len()..).is_some_and(|end| end.eq_ignore_ascii_case(extension))
+    };
+    if is_program(".dll") || is_program(".exe") { name.get(..length - 4).unwrap_or(name) } else { name }
+}
+
+/// Whether two names are of one program: with or without the extension.
+pub fn same_program(one: &str, other: &str) -> bool {
+    let (one, other) = (without_extension(one), without_extension(other));
+    if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
 /// The program that a command line of `dotnet` runs: `Shop.dll`.

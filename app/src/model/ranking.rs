@@ -37,7 +37,8 @@ impl Ranking {
             return;
         }
         if self.named_at != Some(editions) {
-            let place = |method| catalogue.name_place(catalogue.shown_for(method));
+            let leads = catalogue.leads();
+            let place = |method| catalogue.name_place(leads.of(method));
             let row = |row: &LiveRow| row.method.map(|method| (place(method), row.id));
             let mut named: Vec<((u32, u32), RowId)> = live.rows().filter_map(row).collect();
             named.sort_unstable();

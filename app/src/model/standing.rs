@@ -7,7 +7,7 @@ use super::ids::{MethodIx, Node};
 use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
 use super::ranking;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// How long an order lasts at least while numbers change.
@@ -74,12 +74,14 @@ impl Standing {
         let numbered: Vec<(u32, f64)> = match catalogue.is_merged() {
             false => numbered.collect(),
             true => {
-                let mut shown = BTreeMap::new();
+                let (mut shown, leads) = (HashMap::new(), catalogue.leads());
                 for (method, number) in numbered {
-                    let sum = shown.entry(catalogue.shown_for(MethodIx(method)).0).or_insert(0.0);
+                    let sum = shown.entry(leads.of(MethodIx(method)).0).or_insert(0.0);
                     *sum = together(key, *sum, number);
                 }
-                shown.into_iter().collect()
+                let mut shown: Vec<(u32, f64)> = shown.into_iter().collect();
+                shown.sort_unstable_by_key(|(method, _)| *method);
+                shown
             }
         };
         for (method, number) in numbered.into_iter().filter(|(method, _)| visible.get(*method)) {

@@ -1,10 +1,12 @@
 //! The whole of it: processes, connections, log.
 
 use super::connection::{Connection, Status};
+use super::fleet::Settled;
 use super::ids::{ConnectionId, Ticket};
 use super::log::{Kind, Log};
 use super::output::Output;
 use super::processes::Processes;
+use super::several::Several;
 use super::update::{Launch, Now, Retry, Told, Update};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
@@ -29,8 +31,10 @@ pub struct Model {
     pub processes: Processes,
     /// Every connection that was asked for and not closed.
     pub connections: BTreeMap<ConnectionId, Connection>,
-    /// The one that is looked at.
+    /// The one that is looked at: of several merged, what they are merged into.
     pub current: Option<ConnectionId>,
+    /// The processes chosen.
+    pub(super) several: Several,
     /// What happened.
     pub log: Log,
     /// Programs started from here.
@@ -67,13 +71,20 @@ impl Model {
     }
 
     /// Brings everything derived up to date; once a frame, after the last `apply`.
-    pub fn settle(&mut self, now: Now) {
+    pub fn settle(&mut self, now: Now) -> Settled {
+        let settled = self.settle_several(now);
         for connection in self.connections.values_mut() {
             connection.sum_up(&mut self.log, now);
         }
-        if let Some(connection) = self.current_mut() {
-            connection.settle(now);
-        }
+        let beside = !self.is_merged() && self.several.fleet.is_some();
+        let shown = |connection: &&mut Connection| match &self.several.fleet {
+            Some(_) if beside => {
+                self.several.in_sight.contains(&connection.id) || Some(connection.id) == self.current
+            }
+            _ => Some(connection.id) == self.current,
+        };
+        self.connections.values_mut().filter(shown).for_each(|connection| connection.settle(now));
+        settled
     }
 
     /// The connection that is looked at.
@@ -86,17 +97,21 @@ impl Model {
         self.connections.get_mut(&self.current?)
     }
 
-    /// The connection that is looked at, if it waited for an agent in its process and one is there now: it is to be
-    /// tried again, which is noted.
-    pub fn met_agent(&mut self) -> Option<ConnectionId> {
-        let connection = self.connections.get_mut(&self.current?)?;
-        let waits = connection.status.retry() == Some(Retry::WithAgent);
-        let there = self.processes.get(connection.process).is_some_and(|row| row.agent.can_connect());
-        if !waits || !there {
-            return None;
+    /// Connections looked at that waited for an agent in their processes where one is there now: they are to be tried
+    /// again, which is noted.
+    pub fn met_agent(&mut self) -> Vec<ConnectionId> {
+        let looked_at =
+            |connection: &&mut Connection| connection.is_one_of_many || Some(connection.id) == self.current;
+        let mut met = Vec::new();
+        for connection in self.connections.values_mut().filter(looked_at) {
+            let waits = connection.status.retry() == Some(Retry::WithAgent);
+            let there = self.processes.get(connection.process).is_some_and(|row| row.agent.can_connect());
+            if waits && there {
+                connection.status = Status::Connecting;
+                met.push(connection.id);
+            }
         }
-        connection.status = Status::Connecting;
-        Some(connection.id)
+        met
     }
 
     /// The connection to a process, if there is one.
@@ -119,7 +134,10 @@ impl Model {
 
     /// Forgets a connection; the worker must be told too.
     pub fn close(&mut self, id: ConnectionId) {
-        self.connections.remove(&id);
+        let closed = self.connections.remove(&id);
+        self.several
+            .processes
+            .retain(|process| closed.as_ref().is_none_or(|closed| closed.process != *process));
         if self.current == Some(id) {
             self.current = None;
         }

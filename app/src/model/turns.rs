@@ -23,6 +23,8 @@ pub struct Turn {
     pub orders: Vec<Order>,
     /// Take control from whoever has it.
     pub take: bool,
+    /// Set also what matches nothing yet: its module may load later.
+    pub later: bool,
 }
 
 /// Methods and the level they are to have.
@@ -145,7 +147,20 @@ impl Turns {
 
     /// Begins to undo the last change (or to redo the one undone last): the wishes to send.
     pub fn begin_undo(&mut self, ticket: Ticket, redo: bool, now: Now) -> Option<Undo> {
-        let change = if redo { self.redo.pop() } else { self.undo.pop() }?;
+        self.begin_undo_of(self.last_made(redo)?, ticket, redo, now)
+    }
+
+    /// The turn that made what can be undone, or done again, next.
+    pub fn last_made(&self, redo: bool) -> Option<Ticket> {
+        let changes = if redo { &self.redo } else { &self.undo };
+        changes.last().map(|change| change.made)
+    }
+
+    /// The same of the change that a certain turn made, whatever was turned since.
+    pub fn begin_undo_of(&mut self, made: Ticket, ticket: Ticket, redo: bool, now: Now) -> Option<Undo> {
+        let changes = if redo { &mut self.redo } else { &mut self.undo };
+        let at = changes.iter().rposition(|change| change.made == made)?;
+        let change = changes.remove(at);
         let wishes = if redo { change.after.clone() } else { change.before.clone() };
         let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
         let Change { made, all_off, reach, .. } = change;
@@ -156,6 +171,16 @@ impl Turns {
         }
         self.push(ticket, words.clone(), wishes.clone(), Some(Again { redo, change }), now);
         Some(Undo { words, wishes, reach, made, all_off })
+    }
+
+    /// Whether the change that a turn made can be undone.
+    pub fn can_undo(&self, made: Ticket) -> bool {
+        self.undo.iter().any(|change| change.made == made)
+    }
+
+    /// Whether the change that a turn made was undone, and can be made again.
+    pub fn can_redo(&self, made: Ticket) -> bool {
+        self.redo.iter().any(|change| change.made == made)
     }
 
     /// What the methods of some wishes want now: what was asked for last, and of the others what the agent said.

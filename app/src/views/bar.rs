@@ -19,7 +19,7 @@ pub fn show(ui: &mut Ui, now: &Situation, on: u64, commands: &mut Vec<Command>) 
             ui.menu_button("Menu", |ui| menus(ui, now, commands));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            all_off(ui, on, commands);
+            all_off(ui, on, now.several, commands);
             if wide && ui.button("Launch…").on_hover_text("starts a program with the agent in it").clicked()
             {
                 commands.push(Command::Launch);
@@ -38,11 +38,12 @@ fn menus(ui: &mut Ui, now: &Situation, commands: &mut Vec<Command>) {
     }
 }
 
-fn all_off(ui: &mut Ui, on: u64, commands: &mut Vec<Command>) {
+fn all_off(ui: &mut Ui, on: u64, several: usize, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
+    let whose = if several > 1 { format!(" in {several} processes") } else { String::new() };
     let text = match on {
-        0 => Command::AllOff.name().to_owned(),
-        on => format!("{} ({})", Command::AllOff.name(), crate::output::words::grouped(on)),
+        0 => format!("{}{whose}", Command::AllOff.name()),
+        on => format!("{}{whose} ({})", Command::AllOff.name(), crate::output::words::grouped(on)),
     };
     let keys = RichText::new(Command::AllOff.keys(ui.ctx()).unwrap_or_default());
     // Always there; red only while there is something to turn off.
@@ -55,7 +56,7 @@ fn all_off(ui: &mut Ui, on: u64, commands: &mut Vec<Command>) {
     };
     let response = ui.add(button);
     let response = response.on_hover_text(
-        "turns every dial of this process off, whoever set it; the agent confirms when every method runs its original \
+        "turns every dial of every process chosen off, whoever set it; the agent confirms when every method runs its original \
          code again",
     );
     if response.clicked() {

@@ -7,6 +7,7 @@ use crate::model::catalogue::builder::namespace_length;
 use crate::model::connection::{Connection, Shape};
 use crate::model::live::LiveRow;
 use crate::model::query::within;
+use crate::model::series::LENGTH;
 use crate::output::words;
 use crate::ui::theme::{DIGITS, Palette};
 use crate::ui::{numbers, sparkline};
@@ -215,6 +216,14 @@ impl Paint<'_> {
         }
         let at = pos2(column.max - 8.0, rect.center().y);
         self.painter.text(at, Align2::RIGHT_CENTER, text, FontId::monospace(DIGITS), self.palette.text);
+    }
+
+    /// Rates of the last minute, made where there is room for them.
+    pub fn curve_of(&self, rect: Rect, rates: impl FnOnce() -> [f32; LENGTH]) {
+        if self.columns.spark.span() > 20.0 {
+            let place = Rect::from_x_y_ranges(self.columns.spark, rect.y_range()).shrink2(vec2(8.0, 4.0));
+            sparkline::paint(self.painter, place, rates().into_iter(), self.palette);
+        }
     }
 
     /// The last minute.

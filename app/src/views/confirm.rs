@@ -57,7 +57,9 @@ impl Bulk {
         for module in connection.catalogue.modules() {
             let inside: u64 = methods.ranges().map(|range| overlap(&range, &module.methods)).sum();
             if inside > 0 {
-                modules.push(module.name.clone());
+                if !modules.contains(&module.name) {
+                    modules.push(module.name.clone());
+                }
                 unfit += if module.dynamic || module.unloaded { inside } else { 0 };
             }
         }

@@ -10,6 +10,7 @@ use crate::output::words;
 use crate::ui::knob::Knob;
 use crate::ui::theme::Palette;
 use eframe::egui::{Label, RichText, Sense, Ui, vec2};
+use redial_protocol::state::State;
 
 const KNOB: f32 = 28.0;
 /// Copies shown; more would be searched for, not read.
@@ -22,8 +23,13 @@ pub fn show(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &m
         return;
     }
     ui.separator();
-    ui.strong(words::count(copies.len() as u64, "copy", "copies"));
-    ui.weak("a dial here is for one copy alone, whatever is merged");
+    if connection.catalogue.spans_processes() {
+        ui.strong(format!("in {}", words::count(copies.len() as u64, "process", "processes")));
+        ui.weak("a dial here is for one process alone, whatever is merged");
+    } else {
+        ui.strong(words::count(copies.len() as u64, "copy", "copies"));
+        ui.weak("a dial here is for one copy alone, whatever is merged");
+    }
     for copy in copies.iter().take(SHOWN) {
         ui.add_space(4.0);
         one(ui, connection, *copy, commands);
@@ -39,7 +45,8 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
     let catalogue = &connection.catalogue;
     let Some(module) = catalogue.module(catalogue.module_of(copy)) else { return };
     let dial = connection.dial(copy);
-    let face = Face::of(&dial, connection.obstacle().is_none());
+    let beyond = catalogue.beyond(module);
+    let face = Face::of(&dial, connection.obstacle().is_none() && beyond.is_none());
     let domain = crate::model::ids::Node::Domain(module.domain);
     let label = format!(
         "dial of copy #{} in {} of {}",
@@ -48,7 +55,7 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
         catalogue.full_name(copy).text
     );
     ui.horizontal_top(|ui| {
-        let enabled = face.enabled(connection);
+        let enabled = beyond.map_or(face.enabled(connection), Err);
         let (place, _) = ui.allocate_exact_size(vec2(KNOB, KNOB), Sense::hover());
         let knob = Knob::new(face.knob(connection, &label), KNOB).enabled(enabled);
         let turned = knob.show_at(ui, ui.scope_id().with(("dial of a copy", copy)), place);
@@ -61,9 +68,18 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
             ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
             ui.add(Label::new(catalogue.domain_title(domain)).truncate());
             let calls = dial.row.map_or(0, |row| row.calls);
-            let says = if face.says.is_empty() { "off" } else { &face.says };
+            let says = beyond.unwrap_or(if face.says.is_empty() { "off" } else { &face.says });
             let state = RichText::new(format!("{says}, {} calls", words::grouped(calls)));
             ui.add(Label::new(state.color(face.colour(palette))).truncate());
+            let untaken = connection.untaken.iter().find(|one| one.methods.contains(copy));
+            let note = dial.row.filter(|row| matches!(row.state, State::Refused | State::Failed));
+            let note = note.and_then(|row| row.note.as_deref()).or(untaken.map(|one| one.why.as_str()));
+            if let Some(why) = note {
+                ui.add(Label::new(RichText::new(why).small().color(palette.bad)).wrap());
+            }
+            if catalogue.spans_processes() {
+                return;
+            }
             let mvid = module.mvid.get(..8).unwrap_or(&module.mvid);
             let ids = format!("#{} module {:#x}, build {mvid}", module.key.generation, module.key.module_id);
             let ids = ui.add(Label::new(RichText::new(ids).small().color(palette.weak)).truncate());

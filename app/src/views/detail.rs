@@ -45,7 +45,13 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     let dial = connection.dial(method);
     let connected = connection.obstacle().is_none();
     let group = merged.as_ref().map(|copies| connection.group_of_set(copies));
-    let face = group.as_ref().map_or_else(|| Face::of(&dial, connected), Face::of_group);
+    let face = match merged.as_ref().zip(group.as_ref()) {
+        Some((copies, group)) => {
+            let refused = super::several::refusals(connection, copies).len();
+            super::several::face(connection, group, copies, refused)
+        }
+        None => Face::of(&dial, connected),
+    };
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.method)).size(18.0).strong()).truncate());
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.type_name)).color(palette.weak)).wrap());
     let params = full.part(&full.signature);
@@ -105,6 +111,10 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
     let palette = Palette::of(ui);
     let Some(module) = connection.catalogue.module(connection.catalogue.module_of(method)) else { return };
     pair(ui, "module", &module.name);
+    if connection.catalogue.spans_processes() {
+        pair(ui, "token", &format!("{:#010x}", connection.catalogue.token(method).0));
+        return;
+    }
     if let Some(domain) = connection.catalogue.domains().get(module.domain as usize) {
         let title = connection.catalogue.domain_title(Node::Domain(module.domain));
         let row = ui.scope(|ui| pair(ui, "AppDomain", &title));
@@ -126,8 +136,16 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     let group = connection.group_of_set(&targets.methods);
     let (by_level, sums) = (group.by_level, group.sums);
     let face = Face::of_group(&group);
-    ui.label(RichText::new(words::methods(targets.methods.len())).size(18.0).strong());
-    ui.weak("turned together");
+    let merged = connection.catalogue.spans_processes() && connection.catalogue.is_merged();
+    if merged {
+        let (rows, processes) = (connection.targets().len(), connection.catalogue.domains().len());
+        let text = format!("{} in {processes} processes", words::methods(rows));
+        ui.label(RichText::new(text).size(18.0).strong());
+        ui.weak(format!("{} turned together", words::count(targets.methods.len(), "copy", "copies")));
+    } else {
+        ui.label(RichText::new(words::methods(targets.methods.len())).size(18.0).strong());
+        ui.weak("turned together");
+    }
     knob(ui, connection, &face, targets, commands);
     if sums.known > 0 {
         figure(ui, "calls", &words::grouped(sums.calls));

@@ -24,6 +24,8 @@ pub struct Face {
     pub says: String,
     /// Why it cannot be turned whatever the agent, as a sentence: there is no body.
     pub unable: Option<&'static str>,
+    /// Some of the processes it is for refused.
+    pub refused: bool,
 }
 
 /// What stands in the state's column of what has no body.
@@ -53,6 +55,7 @@ impl Face {
                 pending: false,
                 says,
                 unable,
+                refused: false,
             };
         }
         let version = dial.row.and_then(|row| row.version);
@@ -70,6 +73,7 @@ impl Face {
             pending: dial.pending,
             says,
             unable,
+            refused: false,
         }
     }
 
@@ -95,7 +99,16 @@ impl Face {
         };
         let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
         let unable = group.is_bodyless().then_some(NO_BODIES);
-        Face { wanted: group.wanted, state, runs, pending: group.pending, says, unable }
+        Face { wanted: group.wanted, state, runs, pending: group.pending, says, unable, refused: false }
+    }
+
+    /// Says that it was refused in some of the processes it is for.
+    pub fn refused_in(&mut self, number: usize) {
+        self.says = match self.says.as_str() {
+            "" => format!("refused in {number}"),
+            says => format!("{says}, {number} refused"),
+        };
+        self.refused = true;
     }
 
     /// Whether its knob can be turned; else why not.
@@ -119,6 +132,9 @@ impl Face {
 
     /// The colour of the words.
     pub fn colour(&self, palette: &Palette) -> Color32 {
+        if self.refused {
+            return palette.bad;
+        }
         match (self.pending, self.state) {
             (true, _) | (_, Some(State::Asked | State::Reverting)) => palette.asked,
             (_, Some(State::Live)) => palette.live,

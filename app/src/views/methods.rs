@@ -102,12 +102,13 @@ pub fn toolbar(
     });
     ui.horizontal_wrapped(|ui| {
         let filter = connection.list.filter();
+        let merge = if connection.catalogue.spans_processes() { "merge processes" } else { "merge copies" };
         let copies = connection.catalogue.has_copies() || connection.catalogue.has_domains();
         for (there, on, text, command) in [
             (true, filter.only_dialled, "only dialled", Command::OnlyDialled),
             (true, filter.hide_framework, "hide framework", Command::HideFramework),
             (true, connection.shape == Shape::Tree, "tree", Command::Tree),
-            (copies, connection.catalogue.is_merged(), "merge copies", Command::MergeCopies),
+            (copies, connection.catalogue.is_merged(), merge, Command::MergeCopies),
             (true, connection.list.hold(), "hold order", Command::HoldOrder),
         ] {
             if !there {

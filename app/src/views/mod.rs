@@ -21,5 +21,7 @@ pub mod palette;
 pub mod processes;
 pub mod progress;
 pub mod rows;
+pub mod setup;
+pub mod several;
 pub mod sharing;
 pub mod strip;

@@ -1,16 +1,17 @@
 //! The processes on the left: which there are, their runtime, whether the agent is in them, what can be done.
 
-pub use crate::model::processes::program;
+pub use crate::model::processes::{program, title};
 
 use crate::commands::Command;
-use crate::model::processes::{AgentState, ProcessRow, Processes, program_name};
+use crate::model::Model;
+use crate::model::processes::{AgentState, ProcessRow, Processes};
+use crate::model::selection::Mode;
 use crate::ui::list::Scroll;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align2, Color32, CornerRadius, FontId, Rect, Sense, TextEdit, TextFormat, Ui, pos2,
+    self, Align2, Color32, CornerRadius, FontId, Rect, Sense, TextEdit, TextFormat, Ui, pos2, vec2,
 };
-use redial_protocol::ids::ProcessKey;
 
 const ROW: f32 = 46.0;
 
@@ -28,20 +29,11 @@ impl State {
     }
 }
 
-/// What a process is called: of a program that `dotnet` runs, the program.
-pub fn title(row: &ProcessRow) -> String {
-    program_name(&row.name, row.command.as_deref())
-}
-
-/// Shows the panel. `picked` is the process looked at.
-pub fn show(
-    ui: &mut Ui,
-    state: &mut State,
-    processes: &Processes,
-    picked: Option<ProcessKey>,
-    commands: &mut Vec<Command>,
-) {
+/// Shows the panel.
+pub fn show(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Command>) {
+    let processes = &model.processes;
     head(ui, state, processes, commands);
+    several(ui, model, commands);
     let rows: Vec<&ProcessRow> = processes.shown().collect();
     if rows.is_empty() {
         empty(ui, processes, commands);
@@ -50,9 +42,24 @@ pub fn show(
     let window = state.scroll.show(ui, "processes", rows.len(), ROW);
     for index in window.rows.clone() {
         let Some(row) = rows.get(index) else { continue };
-        if one(ui, window.row_rect(index), window.rect, row, picked == Some(row.key)) {
-            commands.push(Command::Select(row.key));
+        let chosen = model.chosen().contains(&row.key);
+        one(ui, window.row_rect(index), window.rect, row, chosen, commands);
+    }
+}
+
+/// What there is to choose besides, once something is.
+fn several(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let Some(first) = model.members().next() else { return };
+    let all = model.named(&first.name).count();
+    let chosen = model.named(&first.name).filter(|key| model.chosen().contains(key)).count();
+    if all > 1 && chosen < all {
+        let text = format!("Choose all {all} named {}", first.name);
+        let keys = Command::ChooseNamesakes.keys(ui.ctx()).unwrap_or_default();
+        let button = ui.add(egui::Button::new(text).truncate());
+        if button.on_hover_text(format!("to look at them together ({keys})")).clicked() {
+            commands.push(Command::ChooseNamesakes);
         }
+        ui.add_space(2.0);
     }
 }
 
@@ -100,8 +107,8 @@ fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<Command>) {
     }
 }
 
-/// One process; whether it was picked.
-fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool) -> bool {
+/// One process.
+fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
     let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), Sense::click());
     let said = format!("{} {}, {}, agent {}", title(row), row.key.pid, runtime(row), row.agent.word());
@@ -141,9 +148,55 @@ fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool) -> b
     let word = format!("{}  ", row.agent.word());
     let second = [(word.as_str(), 12.0, colour), (&runtime(row), 12.0, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
-    let picked = response.clicked();
+    if response.clicked() {
+        commands.push(ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
+            (true, _) => Command::Choose(row.key, Mode::Extend),
+            (false, true) => Command::Choose(row.key, Mode::Toggle),
+            (false, false) => Command::Select(row.key),
+        }));
+    }
+    let box_at = Rect::from_center_size(pos2(rect.left() + 12.0, rect.top() + 33.0), vec2(14.0, 14.0));
+    tick(ui, box_at, clip, row, picked, commands);
+    response.context_menu(|ui| {
+        let name = title(row);
+        for (text, command) in [
+            ("Look at it alone".to_owned(), Command::Select(row.key)),
+            (
+                if picked { "Leave it out" } else { "Choose it besides" }.to_owned(),
+                Command::Choose(row.key, Mode::Toggle),
+            ),
+            (format!("Choose all named {name}"), Command::ChooseNamed(name)),
+        ] {
+            if ui.button(text).clicked() {
+                commands.push(command);
+                ui.close();
+            }
+        }
+    });
     response.on_hover_ui(|ui| explain(ui, row));
-    picked
+}
+
+/// The box that chooses a process besides others.
+fn tick(ui: &Ui, rect: Rect, clip: Rect, row: &ProcessRow, on: bool, commands: &mut Vec<Command>) {
+    let palette = Palette::of(ui);
+    let place = rect.expand(3.0).intersect(clip);
+    let response = ui.interact(place, ui.scope_id().with(("choose", row.key)), Sense::click());
+    let said = format!("choose {} {}", title(row), row.key.pid);
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, on, &said));
+    let painter = ui.painter_at(clip);
+    let lively = response.hovered() || response.has_focus();
+    let colour = if lively { palette.accent } else { palette.weak };
+    painter.rect_stroke(rect, 3.0, egui::Stroke::new(1.2, colour), egui::StrokeKind::Inside);
+    if on {
+        let at = |x: f32, y: f32| pos2(rect.left() + x * rect.width(), rect.top() + y * rect.height());
+        let stroke = egui::Stroke::new(2.0, palette.accent);
+        painter.line(vec![at(0.22, 0.52), at(0.42, 0.72), at(0.80, 0.28)], stroke);
+    }
+    let clicked = response.clicked();
+    response.on_hover_text("chooses it besides others, to look at them together");
+    if clicked {
+        commands.push(Command::Choose(row.key, Mode::Toggle));
+    }
 }
 
 fn line(painter: &egui::Painter, at: egui::Pos2, width: f32, parts: &[(&str, f32, Color32)]) {

@@ -3,7 +3,9 @@
 use super::cells::{Name, Paint};
 use super::columns::Columns;
 use super::face::Face;
+use super::several;
 use crate::commands::{Command, Form};
+use crate::model::catalogue::copies::EVERY_DOMAIN;
 use crate::model::connection::{Connection, Shape, Targets};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::live::LiveRow;
@@ -20,6 +22,8 @@ use redial_protocol::state::State;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
+/// Refusals told in a hint.
+const REFUSALS: usize = 8;
 
 /// A row in view.
 struct Row<'a> {
@@ -186,7 +190,8 @@ impl Row<'_> {
     fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (Face, String) {
         let Row { paint, connection, rect, .. } = self;
         let group = connection.group_of_set(copies);
-        let face = Face::of_group(&group);
+        let refusals = several::refusals(connection, copies);
+        let face = several::face(connection, &group, copies, refusals.len());
         let full = connection.catalogue.full_name(method);
         self.tell(ui, &full.text, |node| {
             node.set_value(match group.sums.known {
@@ -197,7 +202,12 @@ impl Row<'_> {
         });
         let palette = paint.palette;
         let mut name = Name::of_method(&full, connection, palette);
-        name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak);
+        match connection.catalogue.spans_processes().then(|| several::processes_of(connection, copies)) {
+            // That all of them have it goes without saying.
+            Some((some, all)) if some == all => {}
+            Some((some, all)) => name.remark(&format!("   in {some} of {all} processes"), palette.weak),
+            None => name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak),
+        }
         paint.name(*rect, self.left, &name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
@@ -207,6 +217,19 @@ impl Row<'_> {
                 group.sums.calls,
                 group.counted_rate().filter(|_| connection.obstacle().is_none()),
             );
+            paint.curve_of(*rect, || {
+                let rows = copies.iter().filter_map(|copy| connection.live.of_method(copy));
+                connection.live.rates_of(rows)
+            });
+        }
+        if self.response.hovered() && !refusals.is_empty() && !Popup::is_any_open(ui.ctx()) {
+            self.response.clone().on_hover_ui_at_pointer(|ui| {
+                ui.set_max_width(560.0);
+                ui.label(&full.text);
+                for (place, why) in refusals.iter().take(REFUSALS) {
+                    ui.colored_label(palette.bad, format!("refused in {place}: {why}"));
+                }
+            });
         }
         (face, full.text)
     }
@@ -218,6 +241,8 @@ impl Row<'_> {
         let mut face = Face::of_group(&group);
         let shared = shared_by(connection, *node);
         let what = match node {
+            Node::Domain(EVERY_DOMAIN) if connection.catalogue.spans_processes() => "merged",
+            Node::Domain(_) if connection.catalogue.spans_processes() => "process",
             Node::Domain(_) => "AppDomain",
             Node::Module(_) => "module",
             Node::Namespace(_) => "namespace",
@@ -404,7 +429,12 @@ fn remarks(connection: &Connection, node: Node) -> String {
         remarks.push_str(", shared by every AppDomain");
     }
     let copies = catalogue.namesakes(&module.name).count();
-    if catalogue.is_merged() && copies > 1 {
+    if catalogue.is_merged() && catalogue.spans_processes() {
+        let processes = catalogue.domains().len();
+        if copies != processes {
+            remarks.push_str(&format!(", {copies} copies in {processes} processes"));
+        }
+    } else if catalogue.is_merged() && copies > 1 {
         remarks.push_str(&format!(", {copies} copies"));
     } else if !catalogue.is_merged() && !catalogue.alone_in_domain(index) {
         remarks.push_str(&format!(", copy #{}", module.key.generation));

@@ -26,6 +26,9 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
             ui.weak("no process picked");
             return;
         };
+        if connection.catalogue.spans_processes() {
+            return of_several(ui, connection);
+        }
         let (text, colour) = match &connection.status {
             Status::Live => ("connected", palette.live),
             Status::Connecting => ("connecting…", palette.asked),
@@ -49,6 +52,21 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
             Status::Live => show_items(ui, items(connection)),
         }
     });
+}
+
+/// How many of several answer.
+fn of_several(ui: &mut Ui, connection: &Connection) {
+    let palette = Palette::of(ui);
+    let (all, answer) = (connection.catalogue.domains().len(), connection.catalogue.domains_in_reach());
+    let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
+    let colour = if answer == all { palette.live } else { palette.asked };
+    match connection.status {
+        Status::Live => ui.painter().circle_filled(rect.center(), 5.0, colour),
+        _ => ui.painter().circle_stroke(rect.center(), 4.5, Stroke::new(1.5, colour)),
+    };
+    ui.label(RichText::new(format!("{answer} of {all} connected")).color(colour));
+    ui.separator();
+    ui.weak("numbers are sums; pick one process for its control, latency and memory");
 }
 
 /// The process, elided where its name is long.

@@ -2,13 +2,13 @@
 
 mod collect;
 mod report;
-mod unmatched;
 
 use super::arguments;
 use super::whole_file::WholeFile;
 use crate::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
+use crate::link::unmatched::unmatched;
 use crate::output::{sentence, words};
 use crate::signals::Forwarding;
 use collect::{Collected, Collector};
@@ -78,8 +78,8 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
     let text = std::fs::read_to_string(files.mark()).unwrap_or_default();
     let marks = launch::marks(&text);
     drop(files);
-    let unmatched = unmatched::unmatched(&arguments.dials, &marks, &launch::noted(&text));
-    unmatched.iter().for_each(|one| sentence(one.sentence()));
+    let unmatched = unmatched(&arguments.dials, &marks, &launch::noted(&text));
+    unmatched.iter().for_each(|one| sentence(one.sentence("--dial")));
     let reached = processes.iter().flatten().any(Collected::was_reached);
     if let Some(text) = not_loaded(&program.to_string_lossy(), &marks).filter(|_| !reached) {
         sentence(text);

@@ -1,7 +1,7 @@
 //! The report of `run --report`: the final status as JSON.
 
 use super::collect::Collected;
-use super::unmatched::Unmatched;
+use crate::link::unmatched::Unmatched;
 use crate::output::json::DialJson;
 use serde::Serialize;
 use std::ffi::OsString;

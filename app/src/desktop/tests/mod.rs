@@ -10,5 +10,7 @@ mod keys;
 mod order;
 mod reach;
 mod settings;
+mod several;
 mod snapshots;
+mod snapshots_several;
 mod tree;

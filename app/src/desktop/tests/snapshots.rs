@@ -22,7 +22,7 @@ use redial_protocol::state::State;
 /// Drivers differ in the last bit of a colour and at edges; a widget in the wrong place has thousands of pixels.
 const DIFFERENT_PIXELS: usize = 400;
 
-fn both(name: &str, build: impl Fn(Theme) -> Harness<'static, App>) {
+pub(super) fn both(name: &str, build: impl Fn(Theme) -> Harness<'static, App>) {
     let mut results = SnapshotResults::new();
     for (theme, word) in [(Theme::Dark, "dark"), (Theme::Light, "light")] {
         let mut harness = build(theme);
@@ -270,7 +270,7 @@ fn the_agent_can_be_loaded() {
         };
         all.changed.push(mailer);
         feed(&mut harness, vec![Update::Processes(all)]);
-        harness.get_by_label_contains("mailer 1204").click_accesskit();
+        harness.get_by_label_contains("mailer 1204,").click_accesskit();
         harness.run_steps(3);
         let why = "its runtime did not answer within 10 s; it may be stopped";
         tell(&mut harness, vec![Told::Attaching, Told::NotAttached(why.into())]);

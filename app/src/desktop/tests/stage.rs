@@ -177,7 +177,8 @@ pub fn processes() -> ProcessChanges {
     }
 }
 
-fn catalogue() -> Vec<Told> {
+/// What is told of Shop's methods.
+pub fn catalogue() -> Vec<Told> {
     let modules = [
         module(1, "Shop", "/opt/shop/Shop.dll"),
         module(2, "System.Private.CoreLib", "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/x.dll"),
@@ -201,6 +202,53 @@ fn loaded(domains: Vec<DomainRow>, modules: &[ModuleRow]) -> Vec<Told> {
     told.extend(batches.into_iter().map(|batch| Told::Catalogue(CataloguePart::Batch(Box::new(batch)))));
     told.push(Told::Catalogue(CataloguePart::Complete(builder.name_order())));
     told
+}
+
+/// The processes of three Shops, the last of which runs without the agent.
+pub fn shops() -> ProcessChanges {
+    let row = |pid, agent| ProcessRow {
+        key: ProcessKey { pid, start: SHOP.start },
+        name: "dotnet".into(),
+        user: Some("www".into()),
+        group: None,
+        command: Some("/usr/bin/dotnet /opt/shop/Shop.dll".into()),
+        runtime: Some(RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true }),
+        agent,
+    };
+    let loaded = || AgentState::Loaded(Box::new(facts()));
+    let changed = vec![
+        row(SHOP.pid, loaded()),
+        row(4243, loaded()),
+        row(4244, loaded()),
+        row(977, AgentState::Attachable),
+    ];
+    ProcessChanges { changed, gone: Vec::new(), trouble: None }
+}
+
+/// A process of [`shops`].
+pub fn shop(pid: u32) -> ProcessKey {
+    ProcessKey { pid, start: SHOP.start }
+}
+
+/// Lets a window look at the three Shops that have the agent, merged.
+pub fn look_at_shops(mut harness: Harness<'static, App>) -> Harness<'static, App> {
+    choose_shops(&mut harness);
+    for id in 1..=3 {
+        let told = vec![Told::Connected(Box::new(facts()))];
+        feed(&mut harness, vec![Update::Connection(ConnectionId(id), told)]);
+        feed(&mut harness, vec![Update::Connection(ConnectionId(id), catalogue())]);
+    }
+    harness
+}
+
+/// Chooses the three Shops that have the agent; nothing is told of them.
+pub fn choose_shops(harness: &mut Harness<'static, App>) {
+    feed(harness, vec![Update::Processes(shops())]);
+    act(harness, crate::commands::Command::Select(SHOP));
+    for pid in [4243, 4244] {
+        let toggle = crate::model::selection::Mode::Toggle;
+        act(harness, crate::commands::Command::Choose(shop(pid), toggle));
+    }
 }
 
 /// The agent's account.

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 const BYTES: usize = MAX_FRAME / 2;
 
 /// The requests that make up a turn, in the order of its orders. Turning off is kept: were it held like the rest, a kept
-/// dial would come back on when this session ends.
-pub fn requests(orders: Vec<Order>, take: bool) -> VecDeque<Command> {
+/// dial would come back on when this session ends. With `later` they are set though they match nothing yet.
+pub fn requests(orders: Vec<Order>, take: bool, later: bool) -> VecDeque<Command> {
     let mut requests = VecDeque::new();
     let mut orders = orders.into_iter().peekable();
     while let Some(first) = orders.next() {
@@ -21,20 +21,20 @@ pub fn requests(orders: Vec<Order>, take: bool) -> VecDeque<Command> {
         while let Some(next) = orders.next_if(|next| (next.level == Level::Off) == is_off) {
             run.push(next);
         }
-        requests.extend(chunks(run).into_iter().map(|orders| request(orders, is_off, take)));
+        requests.extend(chunks(run).into_iter().map(|orders| request(orders, is_off, take, later)));
     }
     requests
 }
 
-fn request(orders: Vec<Order>, is_off: bool, take: bool) -> Command {
+fn request(orders: Vec<Order>, is_off: bool, take: bool, later: bool) -> Command {
     let everywhere = orders.iter().all(|order| order.domain.is_none() && order.copy.is_none());
     match is_off {
-        true if everywhere => {
+        true if everywhere && !later => {
             let patterns = orders.into_iter().map(|order| order.pattern).collect();
             Command::RequestRevert { patterns, take }
         }
-        true => Command::RequestReJit { orders, later: false, take, stand: Stand::Kept },
-        false => Command::RequestReJit { orders, later: false, take, stand: Stand::Held },
+        true => Command::RequestReJit { orders, later, take, stand: Stand::Kept },
+        false => Command::RequestReJit { orders, later, take, stand: Stand::Held },
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let mut orders: Vec<Order> =
             (0..10_000).map(|index| order(format!("Shop!{index:#010x}"), Level::Count)).collect();
         orders.insert(7, order("Shop!Shop.Cart.*".into(), Level::Off));
-        let requests = requests(orders, true);
+        let requests = requests(orders, true, false);
         let mut sent = Vec::new();
         for request in &requests {
             match request {
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn off_in_one_domain_is_limited_to_it_and_kept() {
         let off = Order { domain: Some("Second".into()), ..order("Shop!*".into(), Level::Off) };
-        let mut requests = requests(vec![order("Shop!*".into(), Level::Off), off], false);
+        let mut requests = requests(vec![order("Shop!*".into(), Level::Off), off], false, false);
         let Some(Command::RequestReJit { orders, stand: Stand::Kept, .. }) = requests.pop_front() else {
             panic!("an order for a domain is no pattern alone");
         };
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn long_patterns_fit_their_frames() {
         let orders = (0..1_000).map(|_| order("x".repeat(4_096), Level::Count)).collect();
-        let requests = requests(orders, false);
+        let requests = requests(orders, false, false);
         assert!(requests.len() > 1);
         for command in requests {
             FromController::Request(Request { id: 1, command }).to_frame().expect("it fits a frame");

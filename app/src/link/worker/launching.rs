@@ -4,19 +4,23 @@ use super::outlet::Outlet;
 use super::tail::Tail;
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
+use crate::link::unmatched::unmatched;
 use crate::model::ids::Ticket;
 use crate::model::update::{Launch, Update};
+use redial_protocol::dialset::print_order;
 use redial_protocol::order::Order;
 use redial_protocol::process;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the program and its agents' marks are looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// The same, once an agent is there.
 const LOOK_LATER: Duration = Duration::from_millis(200);
+/// How long after the agent came a dial that has matched nothing is told of: what it means mostly loads before.
+const SOON: Duration = Duration::from_secs(10);
 
 /// What to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +46,10 @@ pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) {
     let tell = move |launch| drop(outlet.send(Update::Launch(ticket, launch)));
     let failed = tell.clone();
     let thread = std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &tell) {
-        Ok((child, files, tail)) => follow(child, &files, &tail, &tell),
+        Ok((child, files, tail)) => {
+            let dials: Vec<String> = spec.orders.iter().map(print_order).collect();
+            follow(child, &files, &tail, &dials, &tell);
+        }
         Err(why) => tell(Launch::Failed(why)),
     });
     if let Err(error) = thread {
@@ -88,21 +95,33 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tai
     Ok((child, files, tail))
 }
 
-fn follow(mut child: Child, files: &Files, tail: &Tail, tell: &impl Fn(Launch)) {
+fn follow(mut child: Child, files: &Files, tail: &Tail, dials: &[String], tell: &impl Fn(Launch)) {
     let mut told = 0;
+    let mut soon: Option<Instant> = None;
     loop {
         // The end first: what was noted before it is then surely read.
         let ended = child.try_wait();
-        let marks =
-            std::fs::read_to_string(files.mark()).map(|text| launch::marks(&text)).unwrap_or_default();
+        let text = std::fs::read_to_string(files.mark()).unwrap_or_default();
+        let marks = launch::marks(&text);
         for mark in marks.iter().skip(told) {
             tell(match mark {
                 Mark::Loaded(key) => Launch::Loaded(*key),
                 Mark::Inert(why) => Launch::Notice(format!("the agent was loaded and does nothing: {why}")),
             });
         }
+        if told == 0 && !marks.is_empty() {
+            soon = Some(Instant::now() + SOON);
+        }
         told = told.max(marks.len());
-        if !matches!(ended, Ok(None)) {
+        let has_ended = !matches!(ended, Ok(None));
+        if has_ended || soon.is_some_and(|soon| Instant::now() >= soon) {
+            soon = None;
+            for one in unmatched(dials, &marks, &launch::noted(&text)) {
+                let so_far = if has_ended { "" } else { " so far; what it means may load later" };
+                tell(Launch::Notice(format!("{}{so_far}", one.sentence("the dial"))));
+            }
+        }
+        if has_ended {
             tail.wait_for_end();
         }
         tail.take().into_iter().for_each(tell);

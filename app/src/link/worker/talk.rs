@@ -303,7 +303,7 @@ mod tests {
             }
         }
         let orders = vec![Order::new("A.B", redial_protocol::level::Level::Count)];
-        let turn = Turn { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false };
+        let turn = Turn { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false, later: false };
         talk.turns.turn(turn, &mut Nobody).expect("sent");
         assert!(talk.silent(7, at(16)).is_ok(), "a turn may take long");
     }

@@ -126,7 +126,7 @@ impl Turnings {
 
     /// Sends a turn, or the first part of it.
     pub fn turn(&mut self, turn: Turn, session: &mut impl Send) -> Result<(), LinkError> {
-        self.begin(turn.ticket, chunks::requests(turn.orders, turn.take), session)
+        self.begin(turn.ticket, chunks::requests(turn.orders, turn.take, turn.later), session)
     }
 
     fn begin(

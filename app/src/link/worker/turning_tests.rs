@@ -33,7 +33,8 @@ impl Case {
     fn turn(&mut self, ticket: u64, parts: usize) {
         let level = |part: usize| if part.is_multiple_of(2) { Level::Count } else { Level::Off };
         let orders = (0..parts).map(|part| Order::new("A.B", level(part))).collect();
-        let turn = Turn { connection: ConnectionId(1), ticket: Ticket(ticket), orders, take: false };
+        let ticket = Ticket(ticket);
+        let turn = Turn { connection: ConnectionId(1), ticket, orders, take: false, later: false };
         self.turns.turn(turn, &mut self.agent).expect("sent");
     }
 

@@ -83,6 +83,14 @@ impl Catalogue {
         }
     }
 
+    /// The same for many methods: what [`Catalogue::shown_for`] says, found once a module.
+    pub fn leads(&self) -> Leads {
+        let moved = self.merged_away();
+        let shift =
+            |(copy, lead): &(Range<u32>, Range<u32>)| (copy.clone(), lead.start.wrapping_sub(copy.start));
+        Leads(moved.iter().map(shift).collect())
+    }
+
     /// The ranges of methods that have no row of their own because copies are merged, and what each is a copy of.
     pub fn merged_away(&self) -> Vec<(Range<u32>, Range<u32>)> {
         if !self.merged {
@@ -248,9 +256,22 @@ impl Catalogue {
     }
 }
 
+/// Of methods that have no row of their own, where the rows are that stand for them.
+#[derive(Debug, Default)]
+pub struct Leads(Vec<(Range<u32>, u32)>);
+
+impl Leads {
+    /// The method whose row stands for a method's.
+    pub fn of(&self, MethodIx(method): MethodIx) -> MethodIx {
+        let after = self.0.partition_point(|(copy, _)| copy.end <= method);
+        let copy = self.0.get(after).filter(|(copy, _)| copy.start <= method);
+        MethodIx(copy.map_or(method, |(_, shift)| method.wrapping_add(*shift)))
+    }
+}
+
 impl Module {
     /// Whether it is the same build of the same assembly, read to the same end.
-    fn is_copy_of(&self, other: &Module) -> bool {
+    pub(super) fn is_copy_of(&self, other: &Module) -> bool {
         self.mvid == other.mvid && self.methods.len() == other.methods.len()
     }
 }

@@ -111,7 +111,7 @@ impl Catalogue {
     }
 
     /// A module as it came.
-    fn extract(&self, index: usize) -> Option<Batch> {
+    pub(super) fn extract(&self, index: usize) -> Option<Batch> {
         let module = self.modules.get(index)?;
         let next = self.modules.get(index + 1);
         let ends = |of: fn(&super::Module) -> u32, all: usize| next.map_or(all, |next| of(next) as usize);

@@ -10,13 +10,16 @@ pub mod copies;
 mod dense;
 pub mod forget;
 pub mod framework;
+mod full_name;
 pub mod search;
 pub mod synthetic;
+pub mod union;
 
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use crate::output::words;
 use arena::Arena;
 use builder::{Batch, NameOrder};
+pub use full_name::FullName;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
 use std::collections::{HashMap, HashSet};
@@ -99,6 +102,10 @@ pub struct Catalogue {
     places: Vec<u32>,
     expected: u64,
     complete: bool,
+    /// Whether its domains are whole processes.
+    spans: bool,
+    /// Of domains that cannot be turned, by their ids: why.
+    beyond: HashMap<u64, String>,
     /// Grows with every change.
     edition: u64,
 }
@@ -354,6 +361,7 @@ impl Catalogue {
     /// What a row of the tree is called below its parent; a method, its name.
     pub fn label(&self, node: Node) -> &str {
         match node {
+            Node::Domain(copies::EVERY_DOMAIN) if self.spans => "all processes",
             Node::Domain(copies::EVERY_DOMAIN) => "all AppDomains",
             Node::Domain(domain) => self.domains.get(domain as usize).map_or("", |one| &one.name),
             Node::Module(module) => self.module(module).map_or("", |one| &one.name),
@@ -468,29 +476,6 @@ impl Catalogue {
 
 fn batch_type_start(ends: &[u32], index: u32) -> u32 {
     index.checked_sub(1).and_then(|before| ends.get(before as usize)).copied().unwrap_or(0)
-}
-
-/// `Module!Namespace.Type.Method(PARAMS)` as people read it, and where its parts stand in it. [`Catalogue::pattern`] is
-/// the pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FullName {
-    /// The text.
-    pub text: String,
-    /// The module's name.
-    pub module: Range<usize>,
-    /// Namespace and type.
-    pub type_name: Range<usize>,
-    /// The method's own name.
-    pub method: Range<usize>,
-    /// `(PARAMS)`.
-    pub signature: Range<usize>,
-}
-
-impl FullName {
-    /// A part of it.
-    pub fn part(&self, range: &Range<usize>) -> &str {
-        self.text.get(range.clone()).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::Connection;
 use super::grouped::{From, Totals};
-use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::bits::Bits;
+use crate::model::catalogue::{Catalogue, Module};
 use crate::model::ids::{MethodIx, Node};
 use crate::model::live::{Live, LiveRow, Sums};
 use crate::model::methodset::MethodSet;
@@ -80,7 +80,9 @@ impl Unable {
         self.at = now;
         self.bodyless.clone_from(catalogue.bodyless());
         self.all.clone_from(catalogue.bodyless());
-        for module in catalogue.modules().iter().filter(|module| module.dynamic || module.unloaded) {
+        let cannot =
+            |module: &&Module| module.dynamic || module.unloaded || catalogue.beyond(module).is_some();
+        for module in catalogue.modules().iter().filter(cannot) {
             self.all.set_range(module.methods.clone(), true);
         }
         // A refused one that nobody wants any more still is refused.
@@ -102,7 +104,7 @@ impl Connection {
     }
 
     /// Methods that are off and have no body.
-    pub(super) fn off_for_want_of_a_body(&self) -> &Bits {
+    pub(in crate::model) fn off_for_want_of_a_body(&self) -> &Bits {
         &self.unable.bodyless
     }
 
@@ -128,9 +130,6 @@ impl Connection {
     /// What a knob shows of a group: of its methods that are shown.
     pub fn group(&self, node: Node) -> GroupDial {
         let below = || self.catalogue.methods_below(node);
-        if self.catalogue.is_merged() && self.catalogue.has_copies() {
-            return self.group_of_set(&self.catalogue.with_copies(&self.shown_in(&below())));
-        }
         let from = From {
             catalogue: self.catalogue.edition(),
             rows: self.live.rows_edition(),
@@ -139,6 +138,16 @@ impl Connection {
             unable: self.unable.at,
             visible: self.list.edition(),
         };
+        if self.catalogue.is_merged() && self.catalogue.has_copies() {
+            let editions = (from.catalogue, from.visible);
+            let find = || self.catalogue.with_copies(&self.shown_in(&below()));
+            let copies = self.copies.of(node, editions, find);
+            let Totals { methods, unable, bodyless, sums } =
+                self.grouped.of(node, from, || self.totals_of_set(&copies));
+            let waits = !self.turns.pending().is_empty();
+            let ranges: Vec<Range<u32>> = if waits { copies.ranges().collect() } else { Vec::new() };
+            return self.summed(&ranges, methods, (unable, bodyless), sums, || self.turns.whole(&ranges));
+        }
         let Totals { methods, unable, bodyless, sums } = self.grouped.of(node, from, || {
             let (ranges, visible) = (below(), self.list.visible());
             let both = |bits: &Bits| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
@@ -168,10 +177,19 @@ impl Connection {
     /// What a knob shows of a set of methods, shown or not.
     pub fn group_of_set(&self, set: &MethodSet) -> GroupDial {
         let ranges: Vec<Range<u32>> = set.ranges().collect();
-        let methods = u32::try_from(set.len()).unwrap_or(u32::MAX);
+        let Totals { methods, unable, bodyless, sums } = self.totals_of_set(set);
+        self.summed(&ranges, methods, (unable, bodyless), sums, || self.turns.whole(&ranges))
+    }
+
+    fn totals_of_set(&self, set: &MethodSet) -> Totals {
+        let ranges: Vec<Range<u32>> = set.ranges().collect();
         let all = |bits: &Bits| ranges.iter().map(|range| bits.count_in(range.clone())).sum();
-        let out = (all(&self.unable.all), all(&self.unable.bodyless));
-        self.summed(&ranges, methods, out, self.live.sums(&ranges, None), || self.turns.whole(&ranges))
+        Totals {
+            methods: u32::try_from(set.len()).unwrap_or(u32::MAX),
+            unable: all(&self.unable.all),
+            bodyless: all(&self.unable.bodyless),
+            sums: self.live.sums(&ranges, None),
+        }
     }
 
     /// `methods` are all; of them, `unable` are off and cannot be on, `bodyless` for want of a body; `asked` is the level

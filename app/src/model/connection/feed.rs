@@ -1,12 +1,14 @@
 //! What the worker tells a connection.
 
 use super::transitions::Transitions;
-use super::{Connection, Orders, Status};
+use super::{Connection, Orders, Outcome, Status};
+use crate::model::catalogue::forget::Renumbering;
 use crate::model::ids::Ticket;
 use crate::model::log::{Kind, Log};
-use crate::model::update::{CataloguePart, Now, Retry, Told, Undone};
+use crate::model::update::{CataloguePart, Now, Refused, Retry, Told, Undone};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
+use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::{Event, Holder};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, SharedModule};
@@ -25,7 +27,12 @@ impl Connection {
             self.take(one, &mut transitions, log, now);
         }
         let id = Some(self.id);
-        self.untold.tell(transitions, &self.live, now.mono, |text| log.add(now, id, Kind::Transition, text));
+        if self.is_one_of_many {
+            transitions.keep_bad();
+        }
+        let of = self.spoken_of();
+        let say = |text: String| log.add(now, id, Kind::Transition, format!("{of}{text}"));
+        self.untold.tell(transitions, &self.live, now.mono, say);
         self.arrivals.push_back((now.mono, self.live.updates() - updates));
         self.forget_arrivals(now);
     }
@@ -33,7 +40,8 @@ impl Connection {
     /// Sums up the transitions that were too many to be told one by one, once a second.
     pub fn sum_up(&mut self, log: &mut Log, now: Now) {
         let id = Some(self.id);
-        self.untold.sum_up(now.mono, |text| log.add(now, id, Kind::Transition, text));
+        let of = self.spoken_of();
+        self.untold.sum_up(now.mono, |text| log.add(now, id, Kind::Transition, format!("{of}{text}")));
     }
 
     /// When there will be something to sum up, on `Now::mono`'s clock.
@@ -59,11 +67,21 @@ impl Connection {
             Told::Event(event) => self.event(event, transitions, log, now),
             Told::Dialled(ticket, Ok(report)) => self.dialled(ticket, &report, log, now),
             Told::Dialled(ticket, Err(refused)) => {
+                if self.part_is_over(ticket, || Outcome::Refused(refused.clone())) {
+                    self.turns.failed(ticket);
+                    return;
+                }
                 let words = self.turns.failed(ticket).map_or("turn".to_owned(), |pending| pending.words);
                 log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {}", refused.why));
                 self.refused = Some((ticket, refused));
             }
             Told::Forgotten(ticket) => {
+                let why = "too much was turned there since, and the agent does not remember it any more";
+                let outcome = || Outcome::Refused(Refused { why: why.to_owned(), holder: None });
+                if self.part_is_over(ticket, outcome) {
+                    self.turns.forgotten(ticket);
+                    return;
+                }
                 let words = self.turns.forgotten(ticket).map_or("undo".to_owned(), |pending| pending.words);
                 let text = format!(
                     "{words} refused: too much was turned since, and the agent does not remember it any more; turn the \
@@ -118,7 +136,8 @@ impl Connection {
 
     fn lost(&mut self, why: String, retry: Retry, log: &mut Log, now: Now) {
         for pending in self.turns.clear() {
-            if pending.accepted.is_none() {
+            let over = || Outcome::Refused(Refused { why: why.clone(), holder: None });
+            if pending.accepted.is_none() && !self.part_is_over(pending.ticket, over) {
                 let text = format!("{} was not answered: {why}", pending.words);
                 log.add(now, Some(self.id), Kind::Refusal, text);
             }
@@ -147,17 +166,27 @@ impl Connection {
                 self.live.place(&self.catalogue);
             }
             CataloguePart::Unloaded(keys) => self.catalogue.unload(&keys),
-            CataloguePart::Forgotten(keys) => {
-                if let Some(to) = self.catalogue.forget(&keys) {
-                    self.selection.renumber(&to);
-                    self.tree.renumber(&to);
-                    self.turns.renumber(&to);
-                    self.numbering += 1;
-                }
-                self.live.forget(&keys, &self.catalogue);
-            }
+            CataloguePart::Forgotten(keys) => drop(self.forget(&keys)),
             CataloguePart::Complete(order) => self.catalogue.complete(order),
         }
+    }
+
+    /// Modules are taken out; where everything else went, if anything moved.
+    pub(in crate::model) fn forget(&mut self, keys: &[ModuleKey]) -> Option<Renumbering> {
+        let to = self.catalogue.forget(keys);
+        if let Some(to) = &to {
+            self.selection.renumber(to);
+            self.tree.renumber(to);
+            self.turns.renumber(to);
+            self.numbering += 1;
+        }
+        self.live.forget(keys, &self.catalogue);
+        to
+    }
+
+    /// What stands before a line of the log where several processes are looked at.
+    fn spoken_of(&self) -> String {
+        if self.is_one_of_many { format!("{}: ", self.title()) } else { String::new() }
     }
 
     fn event(&mut self, event: Event, transitions: &mut Transitions, log: &mut Log, now: Now) {
@@ -213,6 +242,9 @@ impl Connection {
         let Some(words) = self.turns.accepted(ticket, now).map(|pending| pending.words.clone()) else {
             return;
         };
+        if self.part_is_over(ticket, || Outcome::Done(Box::new(report.clone()))) {
+            return;
+        }
         self.tell_report(&words, report, log, now);
     }
 
@@ -246,6 +278,17 @@ impl Connection {
     }
 
     fn all_off_done(&mut self, ticket: Ticket, result: Result<(u64, u64), String>, log: &mut Log, now: Now) {
+        let outcome = || match &result {
+            Ok((reverted, remaining)) => Outcome::Off(*reverted, *remaining),
+            Err(why) => Outcome::Refused(Refused { why: why.clone(), holder: None }),
+        };
+        if self.part_is_over(ticket, outcome) {
+            match result {
+                Ok(_) => drop(self.turns.accepted(ticket, now).is_some()),
+                Err(_) => drop(self.turns.failed(ticket)),
+            }
+            return;
+        }
         let (kind, text) = match result {
             Ok((reverted, remaining)) => {
                 self.turns.accepted(ticket, now);

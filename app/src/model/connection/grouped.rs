@@ -3,8 +3,10 @@
 
 use crate::model::ids::Node;
 use crate::model::live::Sums;
+use crate::model::methodset::MethodSet;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What a group amounts to, turns under way apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,6 +53,28 @@ impl Grouped {
             known.clear();
         }
         *known.entry(node).or_insert_with(find)
+    }
+}
+
+/// Editions of a catalogue and of the methods shown.
+type Editions = (u64, u64);
+
+/// The copies behind merged groups asked for: they depend on what is loaded and shown, not on numbers.
+#[derive(Debug, Default)]
+pub struct Copies {
+    of: RefCell<(Editions, HashMap<Node, Rc<MethodSet>>)>,
+}
+
+impl Copies {
+    /// The copies behind a group; `find` is asked where they are not known, or were found from other editions of
+    /// catalogue and methods shown.
+    pub fn of(&self, node: Node, from: Editions, find: impl FnOnce() -> MethodSet) -> Rc<MethodSet> {
+        let (known_from, known) = &mut *self.of.borrow_mut();
+        if *known_from != from {
+            *known_from = from;
+            known.clear();
+        }
+        Rc::clone(known.entry(node).or_insert_with(|| Rc::new(find())))
     }
 }
 

@@ -21,6 +21,11 @@ impl Transitions {
     pub fn add(&mut self, row: RowId, before: State, after: State) {
         self.0.push((row, before, after));
     }
+
+    /// Only those that somebody should look at.
+    pub fn keep_bad(&mut self) {
+        self.0.retain(|(_, _, after)| matches!(after, State::Refused | State::Failed | State::Lost));
+    }
 }
 
 /// Transitions that were not told one by one.

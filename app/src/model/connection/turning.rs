@@ -75,7 +75,7 @@ impl Connection {
         let ticket = self.ticket();
         log.add(now, Some(self.id), Kind::Request, words.clone());
         self.turns.begin((ticket, words), wishes, targets.reach, &self.live, now);
-        Ok(Turn { connection: self.id, ticket, orders, take })
+        Ok(Turn { connection: self.id, ticket, orders, take, later: false })
     }
 
     /// Whether these methods can be turned to that level as far as that is known here: the orders it takes.
@@ -84,6 +84,10 @@ impl Connection {
     /// Why not, as a sentence.
     pub fn turnable(&self, targets: &Targets, level: Level) -> Result<Vec<Order>, String> {
         self.possible(&targets.methods, level)?;
+        if self.catalogue.spans_processes() {
+            // Each process has orders of its own.
+            return Ok(Vec::new());
+        }
         let wish = (level, targets.methods.clone());
         orders::orders(&self.catalogue, &[wish], targets.reach, self.off_for_want_of_a_body())
     }
@@ -114,7 +118,7 @@ impl Connection {
         }
     }
 
-    fn possible(&self, targets: &MethodSet, level: Level) -> Result<(), String> {
+    pub(in crate::model) fn possible(&self, targets: &MethodSet, level: Level) -> Result<(), String> {
         if let Some(obstacle) = self.obstacle() {
             return Err(obstacle.to_owned());
         }
@@ -158,11 +162,24 @@ impl Connection {
     /// Why not, as a sentence; it is in the log already.
     pub fn undo(&mut self, redo: bool, log: &mut Log, now: Now) -> Result<Step, String> {
         let what = if redo { "redo" } else { "undo" };
+        let Some(made) = self.turns.last_made(redo) else {
+            let why = self.obstacle().map_or(format!("there is nothing to {what}"), str::to_owned);
+            return self.refuse(what, Err(why), log, now);
+        };
+        self.undo_of(made, redo, log, now)
+    }
+
+    /// The same of a certain turn, whatever was turned since.
+    ///
+    /// # Errors
+    /// Why not, as a sentence; it is in the log already.
+    pub fn undo_of(&mut self, made: Ticket, redo: bool, log: &mut Log, now: Now) -> Result<Step, String> {
+        let what = if redo { "redo" } else { "undo" };
         if let Some(obstacle) = self.obstacle().map(str::to_owned) {
             return self.refuse(what, Err(obstacle), log, now);
         }
         let ticket = self.ticket();
-        let Some(undo) = self.turns.begin_undo(ticket, redo, now) else {
+        let Some(undo) = self.turns.begin_undo_of(made, ticket, redo, now) else {
             return self.refuse(what, Err(format!("there is nothing to {what}")), log, now);
         };
         let Undo { words, wishes, reach, made, all_off } = undo;
@@ -172,7 +189,8 @@ impl Connection {
             (true, true) => Ok(Step::AllOff(ticket)),
             (true, false) => {
                 let orders = orders::orders(&self.catalogue, &wishes, reach, self.off_for_want_of_a_body());
-                orders.map(|orders| Step::Turn(Turn { connection: self.id, ticket, orders, take: false }))
+                let (connection, take, later) = (self.id, false, false);
+                orders.map(|orders| Step::Turn(Turn { connection, ticket, orders, take, later }))
             }
         };
         match step {
@@ -268,7 +286,8 @@ impl Connection {
         ticket
     }
 
-    fn ticket(&mut self) -> Ticket {
+    /// A number for something asked for.
+    pub(in crate::model) fn ticket(&mut self) -> Ticket {
         self.tickets += 1;
         Ticket(u64::from(self.id.0) << 32 | u64::from(self.tickets))
     }

@@ -3,19 +3,11 @@
 
 use crate::cli::target::Member;
 use crate::exit::Exit;
+use crate::model::fleet::NEWCOMER;
 use redial_protocol::ids::ProcessKey;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Waits after the first failure, the second …: an agent comes within moments of a program's start.
-const AGAIN: [Duration; 6] = [
-    Duration::from_secs(0),
-    Duration::from_secs(1),
-    Duration::from_secs(1),
-    Duration::from_secs(2),
-    Duration::from_secs(5),
-    Duration::from_secs(10),
-];
 /// Failures of a new process that are kept to oneself: it may only just have started.
 const QUIET: usize = 3;
 
@@ -44,7 +36,7 @@ impl Waiting {
     /// Nothing could be turned in it.
     pub fn failed(&mut self, key: ProcessKey, exit: Exit, now: Instant) {
         let known = self.known.entry(key).or_default();
-        let wait = AGAIN.get(known.failed).or(AGAIN.last()).copied().unwrap_or_default();
+        let wait = NEWCOMER.get(known.failed).or(NEWCOMER.last()).copied().unwrap_or_default();
         // These do not change by waiting.
         known.is_final = matches!(exit, Exit::Usage | Exit::ControlHeld | Exit::NothingMatched);
         known.next = (!known.is_final).then(|| now + wait);
@@ -84,6 +76,7 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn member(pid: u32) -> Member {
         Member { key: ProcessKey { pid, start: 1 }, name: "Shop".into() }

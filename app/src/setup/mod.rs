@@ -1,16 +1,12 @@
-//! `redial env`: how a program is started with the agent by other means than `redial run`: exactly what to set, what to
-//! restart, and how to undo it.
+//! How a program is started with the agent by other means than `redial run` and the window's launch dialog: exactly what
+//! to set, what to restart, and how to undo it.
 #![forbid(unsafe_code)]
 
 mod containers;
 mod unix;
 mod windows;
 
-use super::arguments;
-use crate::exit::{Exit, Failure};
 use crate::link::library;
-use crate::output::Out;
-use crate::output::json::EnvJson;
 use redial_protocol::AGENT_CLSID;
 use std::path::Path;
 
@@ -56,7 +52,7 @@ impl Means {
     }
 
     /// The word of it, without the name.
-    fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Means::Shell => "shell",
             Means::PowerShell => "powershell",
@@ -82,54 +78,31 @@ fn plain(name: &str) -> Result<String, String> {
 }
 
 /// What to do.
-struct Recipe {
+pub struct Recipe {
     /// What it does, in one sentence.
-    title: String,
+    pub title: String,
     /// What to put in place: commands, or the content of a file.
-    lines: Vec<String>,
+    pub lines: Vec<String>,
     /// What to restart, and how.
-    restart: Vec<String>,
+    pub restart: Vec<String>,
     /// How all of it is taken back.
-    undo: Vec<String>,
+    pub undo: Vec<String>,
     /// What else to know.
-    notes: Vec<String>,
+    pub notes: Vec<String>,
     /// Where the library must lie for whoever loads it.
-    library: String,
+    pub library: String,
     /// Whether it is for Windows, with .NET Framework besides.
-    windows: bool,
+    pub windows: bool,
     /// Whether tests of this project use exactly this.
-    tested: bool,
+    pub tested: bool,
 }
 
-/// Prints it.
-pub fn run(arguments: &arguments::Env) -> Result<Exit, Failure> {
-    let means = &arguments.means;
-    let recipe = recipe(means)?;
-    let mut out = Out::new();
-    if arguments.json {
-        out.json(&EnvJson {
-            means: means.word(),
-            variables: variables(&recipe.library, recipe.windows),
-            lines: &recipe.lines,
-            restart: &recipe.restart,
-            undo: &recipe.undo,
-            notes: &recipe.notes,
-            tested: recipe.tested,
-        })?;
-    } else {
-        for line in recipe.text() {
-            out.line(&line)?;
-        }
-    }
-    out.flush()?;
-    Ok(Exit::Done)
-}
-
-fn recipe(means: &Means) -> Result<Recipe, Failure> {
-    let here = || {
-        let path = library::find_here().map_err(|error| Failure::new(Exit::NoAgent, error.to_string()))?;
-        text(&path)
-    };
+/// What to do for some means, with the agent that is found here.
+///
+/// # Errors
+/// When there is none, as a sentence.
+pub fn recipe(means: &Means) -> Result<Recipe, String> {
+    let here = || text(&library::find_here().map_err(|error| error.to_string())?);
     // What is meant for another system names the place where the library goes there.
     let there = |windows: bool, place: String| if windows == cfg!(windows) { here() } else { Ok(place) };
     Ok(match means {
@@ -143,15 +116,15 @@ fn recipe(means: &Means) -> Result<Recipe, Failure> {
     })
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
-    let no =
-        || Failure::new(Exit::NoAgent, format!("{} is no Unicode, as variables need it", path.display()));
-    path.to_str().map(str::to_owned).ok_or_else(no)
+fn text(path: &Path) -> Result<String, String> {
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| format!("{} is no Unicode, as variables need it", path.display()))
 }
 
 impl Recipe {
     /// The lines as they can be used; all that is said besides is comments.
-    fn text(&self) -> Vec<String> {
+    pub fn text(&self) -> Vec<String> {
         let comment = |text: &str| format!("# {text}");
         let mut lines = vec![comment(&self.title)];
         if !self.tested {
@@ -167,7 +140,7 @@ impl Recipe {
 }
 
 /// The variables that make a runtime load the agent from `library`; on Windows also those of .NET Framework.
-fn variables(library: &str, windows: bool) -> Vec<(&'static str, String)> {
+pub fn variables(library: &str, windows: bool) -> Vec<(&'static str, String)> {
     let mut variables = vec![
         ("CORECLR_ENABLE_PROFILING", "1".to_owned()),
         ("CORECLR_PROFILER", AGENT_CLSID.to_owned()),

@@ -1,12 +1,13 @@
-//! Which dials of a run never matched anything, by what its agents noted.
+//! Which dials of a launch never matched anything, by what its agents noted.
+#![forbid(unsafe_code)]
 
-use crate::link::launch::{Mark, Noted};
+use super::launch::{Mark, Noted};
 use crate::output::table::printable;
 use crate::output::words;
 use serde::Serialize;
 
-/// A `--dial` that matched nothing.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+/// A dial that matched nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unmatched {
     /// As given.
     dial: String,
@@ -28,9 +29,9 @@ pub fn unmatched(dials: &[String], marks: &[Mark], noted: &Noted) -> Vec<Unmatch
 }
 
 impl Unmatched {
-    /// A sentence about it.
-    pub fn sentence(&self) -> String {
-        let nothing = format!("--dial '{}' matched nothing", printable(&self.dial));
+    /// A sentence about it; `what` is what the dial was given as: `--dial`.
+    pub fn sentence(&self, what: &str) -> String {
+        let nothing = format!("{what} '{}' matched nothing", printable(&self.dial));
         let quoted: Vec<String> =
             self.suggestions.iter().map(|one| format!("'{}'", printable(one))).collect();
         match quoted.is_empty() {
@@ -52,7 +53,8 @@ mod tests {
         let near = BTreeMap::from([(1, vec!["A.Cc".to_owned(), "A.*".to_owned()])]);
         let noted = Noted { matched: BTreeSet::from([0]), near };
         let loaded = [Mark::Loaded(ProcessKey { pid: 1, start: 1 })];
-        let told: Vec<String> = unmatched(&dials, &loaded, &noted).iter().map(Unmatched::sentence).collect();
+        let unmatched_now = unmatched(&dials, &loaded, &noted);
+        let told: Vec<String> = unmatched_now.iter().map(|one| one.sentence("--dial")).collect();
         assert_eq!(
             told,
             [

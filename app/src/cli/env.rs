@@ -1,0 +1,33 @@
+//! `redial env`: how a program is started with the agent by other means than `redial run`.
+#![forbid(unsafe_code)]
+
+use super::arguments;
+use crate::exit::{Exit, Failure};
+use crate::output::Out;
+use crate::output::json::EnvJson;
+pub use crate::setup::Means;
+use crate::setup::{recipe, variables};
+
+/// Prints it.
+pub fn run(arguments: &arguments::Env) -> Result<Exit, Failure> {
+    let means = &arguments.means;
+    let recipe = recipe(means).map_err(|why| Failure::new(Exit::NoAgent, why))?;
+    let mut out = Out::new();
+    if arguments.json {
+        out.json(&EnvJson {
+            means: means.word(),
+            variables: variables(&recipe.library, recipe.windows),
+            lines: &recipe.lines,
+            restart: &recipe.restart,
+            undo: &recipe.undo,
+            notes: &recipe.notes,
+            tested: recipe.tested,
+        })?;
+    } else {
+        for line in recipe.text() {
+            out.line(&line)?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,76 @@
+//! Which commands can be given, and which switches are on.
+
+use super::{Command, Situation};
+
+impl Command {
+    /// Of a switch, whether it is on.
+    pub fn is_on(&self, now: &Situation) -> Option<bool> {
+        let switches = &now.switches;
+        match self {
+            Command::OnlyDialled => Some(switches.only_dialled),
+            Command::HideFramework => Some(switches.hide_framework),
+            Command::Tree => Some(switches.tree),
+            Command::MergeCopies => Some(switches.merge_copies),
+            Command::HoldOrder => Some(switches.hold_order),
+            Command::Arrange(arrangement) => Some(now.several > 1 && switches.arrangement == *arrangement),
+            Command::Follow => Some(switches.follow),
+            Command::FollowAttach => Some(switches.follow_attach),
+            Command::Log => Some(switches.log),
+            Command::Theme(theme) => Some(switches.theme == *theme),
+            _ => None,
+        }
+    }
+
+    /// Whether it can be given now, or why not.
+    pub fn enabled(&self, now: &Situation) -> Result<(), &'static str> {
+        let need = |held: bool, why: &'static str| if held { Ok(()) } else { Err(why) };
+        match self {
+            Command::ToggleSelected | Command::TurnUp | Command::TurnDown => {
+                need(now.connected, "no agent is connected")?;
+                need(now.selected > 0, "no method is selected")
+            }
+            Command::Turn { .. } | Command::ConfirmTurn | Command::ShareTurn | Command::LeaveShared => {
+                need(now.connected, "no agent is connected")
+            }
+            Command::Agent => {
+                need(!now.merged, "that is told of one process: pick it")?;
+                need(now.connected, "no agent is connected")
+            }
+            Command::UndoOfAnyone => {
+                need(!now.merged, "that is done in one process: pick it")?;
+                need(now.connected, "no agent is connected")?;
+                need(now.undo_of_anyone, "there is no change to take back")
+            }
+            Command::TakeControl => {
+                need(now.connected, "no agent is connected")?;
+                need(now.control_elsewhere, "no turn was refused for want of control")
+            }
+            Command::Undo => need(now.undo, "there is nothing to undo"),
+            Command::Redo => need(now.redo, "there is nothing to redo"),
+            Command::ChooseNamesakes => {
+                need(now.process, "no process was picked")?;
+                need(now.namesakes, "no other process that can be turned is called so")
+            }
+            Command::Arrange(_) => need(now.several > 1, "only one process is chosen"),
+            Command::Follow => need(now.process, "no process was picked"),
+            Command::FollowAttach => need(now.switches.follow, "those that start later do not join"),
+            Command::DropEnded => need(now.several_ended > 0, "no chosen process has ended"),
+            Command::Attach => {
+                need(now.process, "no process was picked")?;
+                need(now.attachable, "the agent cannot be loaded into the process, or is in it")
+            }
+            Command::Reconnect => {
+                need(now.process, "no process was picked")?;
+                need(now.lost || !now.connected, "the agent is connected")?;
+                need(!now.ended, "the process has ended")
+            }
+            Command::Disconnect => need(now.connected, "no agent is connected"),
+            Command::ClearFilter => need(now.filtered, "there is no filter"),
+            Command::SelectAll | Command::Copy(_) => need(now.shown > 0, "no method is shown"),
+            Command::StartDemo => {
+                need(now.demo, "the demo program was not found; in a checkout, `cargo xtask demo` builds it")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Several processes side by side: a table of methods each.
+
+use super::App;
+use crate::commands::{Command, Situation};
+use crate::model::connection::Connection;
+use crate::model::ids::ConnectionId;
+use crate::ui::theme::Palette;
+use crate::views::{empty, methods, progress, several};
+use eframe::egui::{Frame, Margin, Rect, Ui, UiBuilder, pos2, vec2};
+
+/// Between two tables, points.
+const GAP: f32 = 4.0;
+
+impl App {
+    /// Draws them in the rest of `ui`.
+    pub(super) fn beside(&mut self, ui: &mut Ui, situation: &Situation, commands: &mut Vec<Command>) {
+        let colours = Palette::of(ui);
+        if let Some(connection) = self.model.current() {
+            Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 6.0;
+                methods::toolbar(ui, &mut self.methods, connection, situation, commands);
+            });
+        }
+        let ids: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
+        let shown = several::shown_beside(ids.len(), self.beside_from, ui.available_width());
+        several::paging(ui, ids.len(), &shown, commands);
+        let ids = ids.get(shown).unwrap_or_default();
+        self.model.show_beside(ids);
+        let room = ui.available_rect_before_wrap();
+        let width = (room.width() - GAP * (ids.len().max(1) - 1) as f32) / ids.len().max(1) as f32;
+        for (place, id) in ids.iter().enumerate() {
+            let left = room.left() + place as f32 * (width + GAP);
+            let rect = Rect::from_min_size(pos2(left, room.top()), vec2(width, room.height()));
+            let mut pane = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("pane", id.0)));
+            pane.set_clip_rect(rect.intersect(ui.clip_rect()));
+            self.pane(&mut pane, *id, situation, commands);
+        }
+        ui.advance_cursor_after_rect(room);
+    }
+
+    fn pane(&mut self, ui: &mut Ui, id: ConnectionId, situation: &Situation, commands: &mut Vec<Command>) {
+        let mono = self.now().mono;
+        let App { model, methods: of_current, panes, .. } = self;
+        let is_current = model.current == Some(id);
+        let Some(connection) = model.connections.get(&id) else { return };
+        let state = if is_current { of_current } else { panes.entry(id).or_default() };
+        ui.spacing_mut().item_spacing.y = 0.0;
+        several::head(ui, connection, is_current, commands);
+        let mut of_pane = Vec::new();
+        progress::show(ui, connection, mono, &mut of_pane);
+        if connection.row_count() == 0 {
+            empty::show(ui, &why_empty(connection), situation, &mut of_pane);
+        } else {
+            methods::table(ui, state, connection, &mut of_pane);
+        }
+        // What is done in a table is meant for its process.
+        if !of_pane.is_empty() && !is_current {
+            commands.push(Command::Focus(id));
+        }
+        commands.append(&mut of_pane);
+    }
+}
+
+fn why_empty(connection: &Connection) -> empty::Why<'_> {
+    let filter = connection.list.filter();
+    match (connection.obstacle(), connection.catalogue.is_empty()) {
+        (Some(why), true) => empty::Why::Waiting(why),
+        (None, true) => empty::Why::Waiting("Reading the methods…"),
+        (_, false) if filter.only_dialled && filter.text.trim().is_empty() => empty::Why::NoDials,
+        (_, false) => empty::Why::NoMatch { filter: filter.text.trim(), hidden: 0 },
+    }
+}

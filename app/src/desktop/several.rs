@@ -1,0 +1,275 @@
+//! Several processes: which are looked at, what goes to each, and those that join by themselves.
+
+use super::App;
+use crate::commands::{Command, Situation};
+use crate::model::Model;
+use crate::model::connection::{Connection, Status, Step};
+use crate::model::fleet::{Errand, Join, Settled};
+use crate::model::ids::{ConnectionId, FLEET};
+use crate::model::log::Kind;
+use crate::model::processes::AgentState;
+use crate::model::selection::Mode;
+use crate::model::update::{Now, Retry};
+use crate::output::words;
+use crate::views;
+use eframe::egui;
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::state::State;
+
+/// Processes that have ended and stay in sight while others join.
+const ENDED: usize = 8;
+/// What a process is called until it is known.
+pub(super) const UNNAMED: &str = "process";
+
+impl App {
+    /// Chooses processes, or shows those that are chosen in another way.
+    pub(super) fn act_on_several(&mut self, command: Command) {
+        match command {
+            Command::Choose(process, mode) => {
+                self.model.choose(process, mode);
+                self.look_at_chosen();
+            }
+            Command::ChooseNamed(name) => {
+                self.model.choose_named(&name);
+                self.look_at_chosen();
+            }
+            Command::ChooseNamesakes => {
+                let named = self.model.members().next().or(self.model.current());
+                if let Some(name) = named.map(|connection| connection.name.clone()) {
+                    self.act_on_several(Command::ChooseNamed(name));
+                }
+            }
+            Command::Arrange(arrangement) => {
+                self.model.arrange(arrangement);
+                self.look_at_chosen();
+            }
+            Command::Focus(id) => self.focus(id),
+            Command::BesideFrom(place) => self.beside_from = place,
+            Command::Follow => self.follow(),
+            Command::FollowAttach => {
+                if let Some(fleet) = self.model.fleet_mut() {
+                    fleet.follow.attach = !fleet.follow.attach;
+                    fleet.follow.look_again();
+                }
+            }
+            Command::DropEnded => self.drop_ended(0),
+            _ => {}
+        }
+    }
+
+    /// Makes what is looked at what was chosen.
+    pub(super) fn look_at_chosen(&mut self) {
+        let (before, now) = (self.model.current, self.now());
+        // Several that are looked at in turn, or besides, are filtered and sorted alike.
+        let several = self.model.fleet().is_some();
+        let looks = self.model.current().filter(|_| several);
+        let looks = looks.map(|connection| (connection.list.filter().clone(), connection.list.sort()));
+        let new = self.model.look_at_chosen(name_of, now);
+        self.connect(&new);
+        if let Some((filter, sort)) = looks.filter(|_| self.model.fleet().is_some()) {
+            self.change_shown(|connection| {
+                connection.set_filter(filter.clone());
+                connection.set_sort(sort);
+            });
+        }
+        if before != self.model.current {
+            self.looks_elsewhere();
+        }
+    }
+
+    fn connect(&mut self, new: &[ConnectionId]) {
+        for id in new {
+            if let Some(connection) = self.model.connections.get(id) {
+                self.workers.connect(*id, connection.process);
+            }
+        }
+        // Those that are new are shown as the others are.
+        self.follow_settings();
+    }
+
+    /// What is looked at is something else now.
+    pub(super) fn looks_elsewhere(&mut self) {
+        self.methods = views::methods::State::default();
+        self.panes.clear();
+        if let Some(connection) = self.model.current() {
+            self.methods.text.clone_from(&connection.list.filter().text);
+        }
+        (self.confirm, self.sharing, self.last_turn) = (None, None, None);
+        self.follow_settings();
+    }
+
+    /// Looks at one of those shown side by side.
+    fn focus(&mut self, id: ConnectionId) {
+        let before = self.model.current;
+        self.model.focus(id);
+        let Some(before) = before.filter(|before| *before != id && self.model.current == Some(id)) else {
+            return;
+        };
+        let mut state = self.panes.remove(&id).unwrap_or_default();
+        state.text.clone_from(&self.methods.text);
+        self.panes.insert(before, std::mem::replace(&mut self.methods, state));
+        (self.confirm, self.sharing) = (None, None);
+    }
+
+    /// Whether several are shown side by side.
+    pub(super) fn is_beside(&self) -> bool {
+        self.model.fleet().is_some() && !self.model.is_merged()
+    }
+
+    /// Changes what is looked at: of several side by side, all of them.
+    pub(super) fn change_shown(&mut self, change: impl Fn(&mut Connection)) {
+        if !self.is_beside() {
+            return self.change(change);
+        }
+        let members: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
+        for id in members {
+            if let Some(connection) = self.model.connections.get_mut(&id) {
+                change(connection);
+            }
+        }
+    }
+
+    fn follow(&mut self) {
+        let now = self.now();
+        let names: Vec<String> = self.model.members().map(|member| member.name.clone()).collect();
+        let on = self.model.fleet().is_some_and(|fleet| fleet.follow.is_on());
+        let text = match on {
+            true => {
+                if let Some(fleet) = self.model.fleet_mut() {
+                    fleet.follow.end();
+                }
+                "processes that start later do not join any more".to_owned()
+            }
+            false => {
+                self.model.begin_follow(names);
+                let names = self.model.fleet().into_iter().flat_map(|fleet| fleet.follow.names());
+                let names: Vec<String> = names.map(str::to_owned).collect();
+                format!("processes named {} that start from now on join", words::all(&names))
+            }
+        };
+        self.model.log.add(now, Some(FLEET), Kind::Notice, text);
+        self.look_at_chosen();
+    }
+
+    fn drop_ended(&mut self, keep: usize) {
+        let ended = self.model.drop_ended(keep);
+        for id in ended {
+            self.workers.disconnect(id);
+            self.model.close(id);
+            self.panes.remove(&id);
+        }
+        self.look_at_chosen();
+    }
+
+    /// Sends what is to be sent.
+    pub(super) fn send(&mut self, errands: Vec<Errand>) {
+        for Errand { connection, step } in errands {
+            match step {
+                Step::TakeBack { ticket, of } => self.workers.take_back(connection, ticket, of),
+                Step::Turn(turn) => self.workers.turn(turn),
+                Step::AllOff(ticket) => self.workers.all_off(connection, ticket),
+            }
+        }
+    }
+
+    /// Brings the model up to date, and sends what comes of it; whether there is more.
+    pub(super) fn settle(&mut self, context: &egui::Context, now: Now) -> bool {
+        let Settled { more, due, turns } = self.model.settle(now);
+        if let Some(due) = due {
+            context.request_repaint_after(due.saturating_sub(now.mono));
+        }
+        turns.into_iter().for_each(|turn| self.workers.turn(turn));
+        more
+    }
+
+    /// Lets processes join that started since, where that was asked for.
+    pub(super) fn await_newcomers(&mut self) {
+        let now = self.now();
+        let found = self.model.newcomers();
+        if !found.is_empty() {
+            self.drop_ended(ENDED);
+            self.model.choose_more(found.iter().map(|(process, _)| *process));
+            self.look_at_chosen();
+        }
+        for (process, join) in found {
+            let Some(id) = self.model.connection_to(process).map(|connection| connection.id) else {
+                continue;
+            };
+            let Some(fleet) = self.model.fleet_mut() else { return };
+            fleet.is_new(id);
+            if join == Join::Attach && fleet.follow.try_again(process, now.mono) {
+                self.workers.attach(id);
+            }
+        }
+        for (id, process) in self.model.not_attached() {
+            let Some(fleet) = self.model.fleet_mut() else { return };
+            if fleet.follow.try_again(process, now.mono) {
+                self.workers.attach(id);
+            }
+        }
+    }
+
+    /// The connections that a command for what is looked at goes to.
+    pub(super) fn meant(&self, which: impl Fn(&Connection) -> bool) -> Vec<ConnectionId> {
+        let meant = self
+            .model
+            .members()
+            .filter(|member| self.model.is_merged() || Some(member.id) == self.model.current);
+        meant.filter(|member| which(member)).map(|member| member.id).collect()
+    }
+
+    /// Whether the agent can be loaded into the process of a connection.
+    pub(super) fn is_attachable(&self, connection: &Connection) -> bool {
+        let row = self.model.processes.get(connection.process);
+        !matches!(connection.status, Status::Live | Status::Attaching)
+            && row.is_some_and(|row| row.agent == AgentState::Attachable)
+    }
+
+    /// Dials of the processes chosen that are not off.
+    pub(super) fn dials_on(&self) -> u64 {
+        let live = self.model.members().filter(|connection| connection.status == Status::Live);
+        let on = [State::Asked, State::Live, State::Reverting];
+        live.flat_map(|connection| on.map(|state| connection.live.count(state) as u64)).sum()
+    }
+
+    /// What several processes mean for commands.
+    pub(super) fn situation_of_several(&self, situation: &mut Situation) {
+        let ended = |member: &&Connection| member.status.retry() == Some(Retry::Never);
+        situation.several = self.model.chosen().len();
+        situation.several_ended = self.model.members().filter(ended).count();
+        situation.merged = self.model.is_merged();
+        situation.namesakes =
+            self.model.members().next().is_some_and(|first| self.model.named(&first.name).nth(1).is_some());
+        situation.switches.arrangement = self.model.arrangement();
+        let follow = self.model.fleet().map(|fleet| &fleet.follow);
+        situation.switches.follow = follow.is_some_and(|follow| follow.is_on());
+        situation.switches.follow_attach = follow.is_some_and(|follow| follow.attach);
+    }
+
+    /// Looks at a process alone.
+    pub(super) fn select(&mut self, process: ProcessKey) {
+        self.model.choose(process, Mode::Replace);
+        self.look_at_chosen();
+    }
+
+    /// Switches between rows a method and rows a process, where several are merged.
+    pub(super) fn split_or_merge(&mut self) {
+        if !self.model.is_merged() {
+            self.settings.merge_copies = !self.settings.merge_copies;
+            return self.follow_settings();
+        }
+        self.methods.find_again = true;
+        self.change(|all| {
+            let merged = !all.catalogue.is_merged();
+            all.catalogue.set_merged(merged);
+        });
+    }
+}
+
+/// What a process is called.
+fn name_of(model: &Model, process: ProcessKey) -> String {
+    let launched = model.launched.values().find(|launched| launched.agent == Some(process));
+    let launched = launched.and_then(|launched| views::processes::program(&launched.what));
+    let known = model.processes.get(process).map(views::processes::title);
+    known.or(launched).unwrap_or_else(|| UNNAMED.to_owned())
+}

@@ -1,0 +1,123 @@
+//! Rows taken over from another process's, as they change there.
+
+use super::{Live, LiveRow};
+use crate::model::catalogue::Catalogue;
+use crate::model::catalogue::bits::Bits;
+use crate::model::series::{LENGTH, Series};
+use redial_protocol::ids::{CopyKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+
+/// What a row taken over is here.
+#[derive(Clone, Copy, Debug)]
+pub struct As<'a> {
+    /// Its number here.
+    pub id: RowId,
+    /// The copy it is here.
+    pub copy: CopyKey,
+    /// What its process is called.
+    pub place: &'a str,
+    /// Whether its process answers: else nothing of it is wanted or runs, as far as anybody knows.
+    pub answers: bool,
+    /// The newest tick of the sparklines where it comes from.
+    pub tick: u64,
+}
+
+impl Live {
+    /// From now on it is noted which rows change, for [`Live::take_changed`]: every row to begin with.
+    pub fn watch(&mut self) {
+        self.changed = Some(Bits::default());
+        let rows: Vec<RowId> = self.rows.iter().map(|row| row.id).collect();
+        rows.into_iter().for_each(|id| self.note_changed(id));
+    }
+
+    /// No longer.
+    pub fn unwatch(&mut self) {
+        self.changed = None;
+    }
+
+    /// Rows that changed since this was asked last, each once.
+    pub fn take_changed(&mut self) -> Vec<RowId> {
+        let Some(changed) = &mut self.changed else { return Vec::new() };
+        std::mem::take(changed).iter_in(0..u32::MAX).map(RowId).collect()
+    }
+
+    pub(super) fn note_changed(&mut self, id: RowId) {
+        if let Some(changed) = &mut self.changed {
+            if changed.len() <= id.0 as usize {
+                // In steps, for rows come one by one.
+                changed.grow((id.0 as usize + 1).next_multiple_of(4096));
+            }
+            changed.set(id.0, true);
+        }
+    }
+
+    /// Takes a row over; whether its numbers are others than before. [`Live::pass`] says what time it is.
+    pub fn mirror(&mut self, from: &LiveRow, to: As<'_>, catalogue: &Catalogue) -> bool {
+        let As { id, copy, place, answers, tick } = to;
+        let (wanted, state) = if answers { (from.wanted, from.state) } else { (Level::Off, State::Off) };
+        let now = self.tick();
+        if self.row(id).is_none() {
+            let fresh =
+                LiveRow { id, copy, method: None, domain: place.into(), series: None, ..from.clone() };
+            self.rows.insert(LiveRow { wanted, state, series: shifted(from, tick, now), ..fresh });
+            self.rows_edition += 1;
+            match catalogue.find(copy) {
+                Some(method) => self.place_one(id, method),
+                None => self.unplaced.push(id),
+            }
+        }
+        let rate = from.rate.filter(|_| answers);
+        let Some(mine) = self.row_mut(id) else { return false };
+        let (other_state, other_numbers) =
+            ((mine.wanted, mine.state) != (wanted, state), (mine.calls, mine.rate) != (from.calls, rate));
+        (mine.wanted, mine.state, mine.version) = (wanted, state, from.version.filter(|_| answers));
+        if mine.note != from.note {
+            mine.note.clone_from(&from.note);
+        }
+        if mine.instances.len() != from.instances.len() || other_state {
+            mine.instances.clone_from(&from.instances);
+        }
+        (mine.calls, mine.rate) = (from.calls, rate);
+        if let Some(rate) = rate.filter(|_| other_numbers) {
+            match &mut mine.series {
+                Some(series) => series.put(now, rate),
+                None => mine.series = Some(Series::new(now, rate)),
+            }
+        }
+        if other_state {
+            self.mark(id, true);
+        }
+        other_numbers
+    }
+
+    /// The time, milliseconds: as a fold of the counters says it. `counted`: numbers changed.
+    pub fn pass(&mut self, ms: u64, counted: bool) {
+        self.folded_to = Some(ms);
+        self.folds += u64::from(counted);
+    }
+
+    /// The rates of several rows together, over the last minute; not a number where none of them was counted yet.
+    pub fn rates_of<'a>(&self, rows: impl Iterator<Item = &'a LiveRow>) -> [f32; LENGTH] {
+        let mut sums = [f32::NAN; LENGTH];
+        for series in rows.filter_map(|row| row.series.as_ref()) {
+            for (sum, rate) in sums.iter_mut().zip(series.at(self.tick())) {
+                if !rate.is_nan() {
+                    *sum = if sum.is_nan() { rate } else { *sum + rate };
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// The sparkline as it stands at `tick` there, as one that stands so at `now` here.
+fn shifted(from: &LiveRow, tick: u64, now: u64) -> Option<Series> {
+    let there = from.series.as_ref()?.at(tick);
+    let places = (0..LENGTH as u64).map(|place| (now + 1 + place).checked_sub(LENGTH as u64));
+    let mut known = places.zip(there).filter_map(|(at, rate)| at.filter(|_| !rate.is_nan()).zip(Some(rate)));
+    let (first, rate) = known.next()?;
+    let mut series = Series::new(first, rate);
+    known.for_each(|(at, rate)| series.put(at, rate));
+    Some(series)
+}

@@ -1,0 +1,270 @@
+//! Which processes are looked at: one, or several, merged or side by side.
+
+use super::connection::{Connection, Step, Targets};
+use super::fleet::{Errand, Fleet, Join, MOST_PROCESSES, Settled};
+use super::ids::{ConnectionId, FLEET, Ticket};
+use super::log::Kind;
+use super::processes::{AgentState, same_program, title};
+use super::selection::Mode;
+use super::state::Model;
+use super::update::{Now, Retry};
+use redial_protocol::ids::ProcessKey;
+use redial_protocol::level::Level;
+
+/// How several processes are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Their methods as one list: numbers are sums, a dial is for all of them.
+    #[default]
+    Merged,
+    /// A list each, beside each other.
+    Beside,
+}
+
+/// The processes chosen, and what holds them together.
+#[derive(Debug, Default)]
+pub struct Several {
+    /// In the order they were chosen.
+    pub(super) processes: Vec<ProcessKey>,
+    /// Where a range begins.
+    anchor: Option<ProcessKey>,
+    /// How they are shown.
+    pub(super) arrangement: Arrangement,
+    /// There while there are several.
+    pub(super) fleet: Option<Fleet>,
+    /// Those that are in sight side by side.
+    pub(super) in_sight: Vec<ConnectionId>,
+}
+
+impl Model {
+    /// The processes chosen, in the order they were.
+    pub fn chosen(&self) -> &[ProcessKey] {
+        &self.several.processes
+    }
+
+    /// How several are shown.
+    pub fn arrangement(&self) -> Arrangement {
+        self.several.arrangement
+    }
+
+    /// What holds several together; None while there is at most one.
+    pub fn fleet(&self) -> Option<&Fleet> {
+        self.several.fleet.as_ref()
+    }
+
+    /// The same, to be changed.
+    pub fn fleet_mut(&mut self) -> Option<&mut Fleet> {
+        self.several.fleet.as_mut()
+    }
+
+    /// Whether several are looked at as one.
+    pub fn is_merged(&self) -> bool {
+        self.current == Some(FLEET)
+    }
+
+    /// Chooses a process alone, in or out, or everything shown up to it from the one chosen last.
+    pub fn choose(&mut self, process: ProcessKey, mode: Mode) {
+        let Several { processes, anchor, fleet, .. } = &mut self.several;
+        match mode {
+            Mode::Replace => {
+                *processes = vec![process];
+                if let Some(fleet) = fleet {
+                    fleet.follow.end();
+                }
+            }
+            Mode::Toggle => match processes.iter().position(|one| *one == process) {
+                Some(at) => drop(processes.remove(at)),
+                None => processes.push(process),
+            },
+            Mode::Extend => {
+                let shown: Vec<ProcessKey> = self.processes.shown().map(|row| row.key).collect();
+                let place = |key: ProcessKey| shown.iter().position(|one| *one == key);
+                let from = anchor.and_then(place).or(place(process)).unwrap_or(0);
+                let to = place(process).unwrap_or(from);
+                *processes = shown.get(from.min(to)..=from.max(to)).unwrap_or_default().to_vec();
+                return;
+            }
+        }
+        *anchor = Some(process);
+    }
+
+    /// Chooses every process of a name that can be turned, or may be.
+    pub fn choose_named(&mut self, name: &str) {
+        self.several.processes = self.named(name).collect();
+        self.several.anchor = self.several.processes.first().copied();
+    }
+
+    /// Processes of a name that can be turned, or could be.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = ProcessKey> {
+        let able = |agent: &AgentState| matches!(agent, AgentState::Loaded(_) | AgentState::Attachable);
+        let rows =
+            self.processes.shown().filter(move |row| able(&row.agent) && same_program(name, &title(row)));
+        rows.map(|row| row.key)
+    }
+
+    /// Chooses these besides.
+    pub fn choose_more(&mut self, more: impl IntoIterator<Item = ProcessKey>) {
+        for process in more {
+            if !self.several.processes.contains(&process) {
+                self.several.processes.push(process);
+            }
+        }
+    }
+
+    /// Shows several merged or beside each other.
+    pub fn arrange(&mut self, arrangement: Arrangement) {
+        self.several.arrangement = arrangement;
+    }
+
+    /// Makes what is looked at what was chosen: connections that are new, for the worker. More than can be looked at
+    /// together are left out, which the log says.
+    pub fn look_at_chosen(
+        &mut self,
+        name: impl Fn(&Model, ProcessKey) -> String,
+        now: Now,
+    ) -> Vec<ConnectionId> {
+        let over = self.several.processes.len().saturating_sub(MOST_PROCESSES);
+        if over > 0 {
+            self.several.processes.truncate(MOST_PROCESSES);
+            let text =
+                format!("{over} processes are left out: at most {MOST_PROCESSES} are looked at together");
+            self.log.add(now, None, Kind::Refusal, text);
+        }
+        let mut new = Vec::new();
+        let before = self.current;
+        for process in self.several.processes.clone() {
+            let name = name(self, process);
+            let (id, is_new) = self.open(process, &name);
+            new.extend(is_new.then_some(id));
+        }
+        let members: Vec<ConnectionId> =
+            self.several.processes.iter().filter_map(|one| Some(self.connection_to(*one)?.id)).collect();
+        let grows = self.several.fleet.as_ref().is_some_and(|fleet| fleet.follow.is_on());
+        if members.is_empty() || members.len() == 1 && !grows {
+            if let Some(mut fleet) = self.several.fleet.take() {
+                fleet.dissolve(&mut self.connections);
+            }
+            self.current = members.first().copied();
+            return new;
+        }
+        self.connections.entry(FLEET).or_insert_with(Fleet::merged);
+        let fleet = self.several.fleet.get_or_insert_default();
+        fleet.set_members(&members, &mut self.connections);
+        self.current = match self.several.arrangement {
+            Arrangement::Merged => Some(FLEET),
+            Arrangement::Beside => before.filter(|id| members.contains(id)).or(members.first().copied()),
+        };
+        new
+    }
+
+    /// Notes which of those side by side are in sight.
+    pub fn show_beside(&mut self, ids: &[ConnectionId]) {
+        if self.several.in_sight != ids {
+            self.several.in_sight = ids.to_vec();
+        }
+    }
+
+    /// Looks at one of those shown beside each other.
+    pub fn focus(&mut self, id: ConnectionId) {
+        if self.members().any(|member| member.id == id) {
+            self.current = Some(id);
+        }
+    }
+
+    /// The connections of the processes chosen, in their order: also of the only one.
+    pub fn members(&self) -> impl Iterator<Item = &Connection> {
+        self.several.processes.iter().filter_map(|process| self.connection_to(*process))
+    }
+
+    /// Forgets chosen processes that have ended, but for so many of them, the last to be chosen: connections to be
+    /// closed.
+    pub fn drop_ended(&mut self, keep: usize) -> Vec<ConnectionId> {
+        let ended = |member: &&Connection| member.status.retry() == Some(Retry::Never);
+        let ended: Vec<(ConnectionId, ProcessKey)> =
+            self.members().filter(ended).map(|member| (member.id, member.process)).collect();
+        let ended = ended.get(..ended.len().saturating_sub(keep)).unwrap_or_default().to_vec();
+        self.several.processes.retain(|process| !ended.iter().any(|(_, gone)| gone == process));
+        ended.into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// From now on processes of these names that start join, as what is looked at does.
+    pub fn begin_follow(&mut self, names: Vec<String>) {
+        self.several.arrangement = Arrangement::Merged;
+        let fleet = self.several.fleet.get_or_insert_default();
+        fleet.follow.begin(names, &self.processes);
+    }
+
+    /// Processes that started since, and are to join.
+    pub fn newcomers(&mut self) -> Vec<(ProcessKey, Join)> {
+        let Several { fleet, .. } = &mut self.several;
+        fleet.as_mut().map(|fleet| fleet.follow.newcomers(&self.processes)).unwrap_or_default()
+    }
+
+    /// Processes that joined, and into which the agent could not be loaded though it can be.
+    pub fn not_attached(&self) -> Vec<(ConnectionId, ProcessKey)> {
+        let Some(follow) = self.fleet().map(|fleet| &fleet.follow).filter(|follow| follow.attach) else {
+            return Vec::new();
+        };
+        let waits = |member: &&Connection| {
+            let row = self.processes.get(member.process);
+            member.status.retry() == Some(Retry::WithAgent)
+                && member.not_attached.is_some()
+                && follow.was_tried(member.process)
+                && row.is_some_and(|row| row.agent == AgentState::Attachable)
+        };
+        self.members().filter(waits).map(|member| (member.id, member.process)).collect()
+    }
+
+    /// Brings what is merged up to date.
+    pub(super) fn settle_several(&mut self, now: Now) -> Settled {
+        let Some(fleet) = &mut self.several.fleet else { return Settled::default() };
+        fleet.settle(&mut self.connections, &mut self.log, now)
+    }
+
+    /// Turns everything off in every process chosen: what to send.
+    pub fn all_off(&mut self, now: Now) -> Vec<Errand> {
+        if let Some(fleet) = &mut self.several.fleet {
+            return fleet.all_off(&mut self.connections, &mut self.log, now);
+        }
+        let Some(connection) = self.current.and_then(|id| self.connections.get_mut(&id)) else {
+            return Vec::new();
+        };
+        let ticket = connection.all_off(&mut self.log, now);
+        vec![Errand { connection: connection.id, step: Step::AllOff(ticket) }]
+    }
+
+    /// Turns methods of a connection, or of all that are merged: what to send.
+    ///
+    /// # Errors
+    /// Why not, as a sentence; it is in the log already.
+    pub fn turn(
+        &mut self,
+        id: ConnectionId,
+        (targets, level, take): (&Targets, Level, bool),
+        now: Now,
+    ) -> Result<(Ticket, Vec<Errand>), String> {
+        if id == FLEET
+            && let Some(fleet) = &mut self.several.fleet
+        {
+            return fleet.turn(&mut self.connections, (targets, level, take), &mut self.log, now);
+        }
+        let connection = self.connections.get_mut(&id).ok_or("no process is looked at")?;
+        let turn = connection.turn(targets, level, take, &mut self.log, now)?;
+        Ok((turn.ticket, vec![Errand { connection: id, step: Step::Turn(turn) }]))
+    }
+
+    /// Undoes the last turn of what is looked at, or does it again: what to send.
+    pub fn undo(&mut self, redo: bool, now: Now) -> Vec<Errand> {
+        if self.is_merged()
+            && let Some(fleet) = &mut self.several.fleet
+        {
+            return fleet.undo(&mut self.connections, redo, &mut self.log, now);
+        }
+        let Some(connection) = self.current.and_then(|id| self.connections.get_mut(&id)) else {
+            return Vec::new();
+        };
+        let step = connection.undo(redo, &mut self.log, now);
+        // Why not stands in the log already.
+        step.map(|step| Errand { connection: connection.id, step }).into_iter().collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! Many Shops under a name that no other process has.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::host::{self, Host, Outcome};
+use crate::runtimes::Runtime;
+use crate::shop::LiveShop;
+use crate::{cache, programs};
+
+/// Shop's files under another name; removed when dropped.
+pub struct Program {
+    folder: PathBuf,
+    /// What it is called, without its extension.
+    pub name: String,
+}
+
+impl Program {
+    /// One whose name no other process has, by that of a test.
+    ///
+    /// # Errors
+    /// When its files cannot be made.
+    pub fn new(test: &str) -> Result<Program> {
+        let name = format!("{test}-{}", std::process::id());
+        let folder = cache::folder().join("fleet").join(&name);
+        std::fs::create_dir_all(&folder)?;
+        let original = programs::shop()?;
+        for (file, extension) in [("Shop.dll", "dll"), ("Shop.runtimeconfig.json", "runtimeconfig.json")] {
+            std::fs::copy(original.folder().join(file), folder.join(format!("{name}.{extension}")))?;
+        }
+        Ok(Program { folder, name })
+    }
+
+    /// What it is called on Redial's command line.
+    pub fn target(&self) -> String {
+        format!("name:{}", self.name)
+    }
+
+    /// `process PID (NAME.dll)`.
+    pub fn title(&self, shop: &LiveShop) -> String {
+        format!("process {} ({}.dll)", shop.pid, self.name)
+    }
+
+    fn command(&self, with_agent: bool) -> Result<Command> {
+        let dll = self.folder.join(format!("{}.dll", self.name));
+        let mut command = Runtime::V8_0.ensure()?.command(&dll);
+        command.args(["--live", "--threads", "1"]);
+        // Small heaps: there are many of them.
+        command.env("DOTNET_GCHeapHardLimit", "0x4000000").env("DOTNET_GCgen0size", "0x100000");
+        if with_agent {
+            host::load_agent(&mut command)?;
+        }
+        Ok(command)
+    }
+
+    /// So many of them, started side by side, those at the front with the agent.
+    ///
+    /// # Errors
+    /// When one cannot be started.
+    pub fn start(&self, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
+        let hosts: Vec<Host> =
+            (0..number).map(|index| Host::start(self.command(index < with_agent)?)).collect::<Result<_>>()?;
+        hosts.into_iter().map(ready).collect()
+    }
+
+    /// `redial COMMAND name:NAME ARGUMENTS` to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started or does not end.
+    pub fn redial(&self, command: &str, arguments: &[&str]) -> Result<Outcome> {
+        let target = self.target();
+        host::run(host::redial(&[&[command, target.as_str()], arguments].concat())?)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn ready(mut host: Host) -> Result<LiveShop> {
+    let pid = host.wait_for("ready")?.parse()?;
+    Ok(LiveShop { host, pid })
+}

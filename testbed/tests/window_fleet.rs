@@ -1,0 +1,173 @@
+//! Several real processes in the window: chosen by name, merged, side by side; turned together; those that start later
+//! join, those that end are shown as such.
+#![cfg(target_os = "linux")]
+
+mod window_driver;
+
+use anyhow::{Result, ensure};
+use eframe::egui::Key;
+use egui_kittest::kittest::Queryable;
+use redial_testbed::fleet::Program;
+use redial_testbed::shop::LiveShop;
+use redial_testbed::soak;
+use window_driver::Window;
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const RAISE: &str = "Shop!Shop.Cart.Raise(ref int, int)";
+
+/// Shops that there are to begin with: 3, in the soak 20.
+fn fleet() -> usize {
+    if soak::is_on() { 20 } else { 3 }
+}
+
+/// A window that looks at all Shops of a name together, its filter at their carts.
+fn looking_at(program: &Program, shops: &[LiveShop]) -> Result<Window> {
+    let mut window = Window::open();
+    window.0.get_by_label("find a process").focus();
+    window.0.run_steps(2);
+    window.0.get_by_label("find a process").type_text(&program.name);
+    window.0.run_steps(2);
+    let number = shops.len();
+    window.choose(shops[0].pid, "loaded")?;
+    let all = format!("Choose all {number} named {}.dll", program.name);
+    window.until("the others", |window| window.0.query_by_label(&all).is_some())?;
+    window.0.get_by_label(&all).click_accesskit();
+    connected(&mut window, number)?;
+    window.until("the methods", |window| window.says("hide framework"))?;
+    window.filter("Shop.Cart");
+    window.until("the method", |window| window.dial(ADD) == "off")?;
+    Ok(window)
+}
+
+fn connected(window: &mut Window, number: usize) -> Result<()> {
+    let text = format!("{number} connected");
+    window.until(&text, |window| window.0.query_by_label(&text).is_some())
+}
+
+fn turn_on(window: &mut Window, method: &str) {
+    window.0.get_by_label(&format!("dial of {method}")).focus();
+    window.0.run_steps(2);
+    window.0.key_press(Key::ArrowUp);
+    window.0.run_steps(1);
+}
+
+/// Lets each do some rounds; the calls of a method in all of them since the last time.
+fn rounds(shops: &mut [LiveShop], method: &str) -> Result<u64> {
+    let mut calls = 0;
+    for shop in shops {
+        shop.host.ask("truth-reset", "reset")?;
+        shop.rounds(20)?;
+        let truth = shop.truth()?;
+        calls += truth.get(method).copied().unwrap_or_default();
+    }
+    ensure!(calls > 0, "nothing was called");
+    Ok(calls)
+}
+
+fn all_live(window: &mut Window, method: &str, number: usize, calls: u64) -> Result<()> {
+    let text = format!("{number} of {number} live, ");
+    window
+        .until(&text, |window| window.value(method).starts_with(&text) && window.calls(method) == Some(calls))
+}
+
+#[test]
+fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
+    let program = Program::new("Windowed")?;
+    let number = fleet();
+    let mut shops = program.start(number, number)?;
+    let mut window = looking_at(&program, &shops)?;
+    turn_on(&mut window, ADD);
+    window.until("all asked", |window| window.value(ADD).starts_with(&format!("0 of {number} live")))?;
+    let mut calls = rounds(&mut shops, "Shop.Cart.Add(int)")?;
+    all_live(&mut window, ADD, number, calls)?;
+
+    // Two start later, and count from their first call on.
+    let follow = format!("also those named {}.dll that start later", program.name);
+    window.0.get_by_label(&follow).click_accesskit();
+    window.until("the box", |window| window.says("load the agent into them"))?;
+    let mut later = program.start(2, 2)?;
+    connected(&mut window, number + 2)?;
+    window.until("their dials", |window| {
+        window.value(ADD).starts_with(&format!("{number} of {} live", number + 2))
+    })?;
+    calls += rounds(&mut later, "Shop.Cart.Add(int)")?;
+    shops.extend(later);
+    all_live(&mut window, ADD, number + 2, calls)?;
+
+    // Two are killed: their last numbers stay, the others go on.
+    let mut killed: Vec<LiveShop> = shops.drain(..2).collect();
+    killed.iter_mut().for_each(|shop| shop.host.kill());
+    connected(&mut window, number)?;
+    window.until("their end", |window| window.0.query_by_label("2 ended").is_some())?;
+    calls += rounds(&mut shops, "Shop.Cart.Add(int)")?;
+    all_live(&mut window, ADD, number, calls)?;
+    turn_on(&mut window, RAISE);
+    rounds(&mut shops, "Shop.Cart.Raise(ref int, int)")?;
+    window.until("the second dial", |window| {
+        window.value(RAISE).starts_with(&format!("{number} of {number} live"))
+    })?;
+    window.0.get_by_label("Take out what has ended").click_accesskit();
+    window.until("their going", |window| window.0.query_by_label("2 ended").is_none())?;
+    ensure!(window.value(ADD).starts_with(&format!("{number} of {number} live")), "{}", window.value(ADD));
+
+    window.0.key_press(Key::F9);
+    window.until("all off", |window| {
+        window.says(&format!("all off in {number} processes: every dial is off"))
+    })?;
+    window.until("off", |window| window.dial(ADD) == "off")?;
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
+
+/// With the box ticked the agent is loaded into those that start without it, too.
+#[test]
+fn those_that_start_without_the_agent_get_it_where_that_is_asked_for() -> Result<()> {
+    let program = Program::new("Windowless")?;
+    let mut shops = program.start(1, 1)?;
+    let mut window = Window::open();
+    window.pick(shops[0].pid)?;
+    // One alone can be followed by others of its name.
+    window.0.key_press_modifiers(eframe::egui::Modifiers::COMMAND | eframe::egui::Modifiers::SHIFT, Key::P);
+    window.0.run_steps(2);
+    window.0.get_by_label_contains("find a command").type_text("start later");
+    window.0.run_steps(2);
+    window.0.key_press(Key::Enter);
+    window.0.run_steps(3);
+    window.until("the box", |window| window.says("load the agent into them"))?;
+    window.0.get_by_label("load the agent into them").click_accesskit();
+    window.0.run_steps(2);
+    window.filter("Shop.Cart");
+    window.until("the method", |window| window.dial(ADD) == "off")?;
+    turn_on(&mut window, ADD);
+    shops.extend(program.start(1, 0)?);
+    connected(&mut window, 2)?;
+    window.until("its dial", |window| window.value(ADD).contains(" of 2 live"))?;
+    let calls = rounds(&mut shops, "Shop.Cart.Add(int)")?;
+    all_live(&mut window, ADD, 2, calls)?;
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
+
+/// A table each: a dial is for one process, undo too.
+#[test]
+fn side_by_side_a_dial_is_for_one_process() -> Result<()> {
+    let program = Program::new("Beside")?;
+    let mut shops = program.start(2, 2)?;
+    let mut window = looking_at(&program, &shops)?;
+    window.0.get_by_label("side by side").click_accesskit();
+    window.until("two tables", |window| window.0.query_all_by_label(ADD).count() == 2)?;
+    let dial = format!("dial of {ADD}");
+    let says = |window: &Window| -> Vec<String> {
+        let dials = window.0.query_all_by_label(&dial);
+        dials.map(|node| node.value().unwrap_or_default()).collect()
+    };
+    window.until("their dials", |window| says(window) == ["off", "off"])?;
+    window.0.get_all_by_label(&dial).nth(1).into_iter().for_each(|node| node.click_accesskit());
+    window.until("one dial", |window| says(window) == ["off", "count, asked"])?;
+    rounds(&mut shops, "Shop.Cart.Add(int)")?;
+    window.until("one counts", |window| says(window)[1].starts_with("count, live"))?;
+    // What is typed no longer is for the filter.
+    window.0.get_all_by_label(&dial).nth(1).into_iter().for_each(|node| node.focus());
+    window.0.run_steps(2);
+    window.0.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
+    window.until("off again", |window| says(window) == ["off", "off"])?;
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
