@@ -1,13 +1,16 @@
 // Random valid IL, the same for the same seed, and its driver.
 //
 // randomil make SEED MODULES FOLDER -> FOLDER/Rand0.dll, ...: see Library.cs
-// randomil run FOLDER, then commands, one a line:
+// randomil run FOLDER [M.T.N]..., then commands, one a line (method N of Rand<M>.T<T> is left out of a pass):
 //   pass FILE  -> passed CALLS    calls every method of every module and writes a line for each: its number, its name, a
 //                                 hash of all it did, how it ended
+//                                 ("module N" after each module)
+//   call M T N -> called RESULTS  calls method N of Rand<M>.T<T> alone, to look at one that fails
 //   truth FILE -> told N          writes how often each method was entered so far, a number a line
 // It says "ready PID" when all modules are loaded and nothing of them was called, and ends with "exit" or at the end of
 // its input.
 using System;
+using System.Collections.Generic;
 using System.Diagnostics;
 using System.Globalization;
 using System.IO;
@@ -34,16 +37,16 @@ static class RandomIl
             Console.WriteLine("made " + count);
             return 0;
         }
-        if (args.Length == 2 && args[0] == "run")
+        if (args.Length >= 2 && args[0] == "run")
         {
-            Run(Path.GetFullPath(args[1]));
+            Run(Path.GetFullPath(args[1]), new HashSet<string>(args.Skip(2)));
             return 0;
         }
-        Console.Error.WriteLine("usage: randomil make SEED MODULES FOLDER | run FOLDER");
+        Console.Error.WriteLine("usage: randomil make SEED MODULES FOLDER | run FOLDER [M.T.N]...");
         return 2;
     }
 
-    static void Run(string folder)
+    static void Run(string folder, HashSet<string> leftOut)
     {
         int modules = Directory.GetFiles(folder, "Rand*.dll").Length;
         Assembly[] loaded = Enumerable.Range(0, modules)
@@ -58,7 +61,11 @@ static class RandomIl
             switch (words[0])
             {
                 case "pass":
-                    Say("passed " + Pass(runs, words[1]));
+                    Say("passed " + Pass(runs, leftOut, words[1]));
+                    break;
+                case "call":
+                    int[] which = words[1].Split(' ').Select(int.Parse).ToArray();
+                    Say("called" + string.Concat(Inputs.Select(input => Once(runs[which[0]][which[1]], which[2], input))));
                     break;
                 case "truth":
                     File.WriteAllLines(words[1], State.Truth.Select(calls => calls.ToString()));
@@ -78,15 +85,18 @@ static class RandomIl
             .Select(i => (Action<int, int>)run.GetMethod("R" + i).CreateDelegate(typeof(Action<int, int>))).ToArray();
     }
 
-    static int Pass(Action<int, int>[][] runs, string file)
+    static int Pass(Action<int, int>[][] runs, HashSet<string> leftOut, string file)
     {
         int calls = 0;
         using (var output = new StreamWriter(file))
         {
             for (int module = 0; module < runs.Length; module++)
+            {
                 for (int type = 0; type < Library.Types; type++)
                     for (int method = 0; method < Library.Methods; method++)
                     {
+                        if (leftOut.Contains(module + "." + type + "." + method))
+                            continue;
                         output.Write("Rand" + module + " T" + type + " " + method);
                         // Should the process end here, the file says where.
                         output.Flush();
@@ -97,6 +107,8 @@ static class RandomIl
                         }
                         output.Write('\n');
                     }
+                Say("module " + module);
+            }
         }
         return calls;
     }
