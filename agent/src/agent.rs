@@ -14,7 +14,7 @@ use crate::clr::{ClrError, ProfilerInfo};
 use crate::il;
 use crate::inlining::{Inlining, compiling};
 use crate::launched::Launched;
-use crate::planner::Orders;
+use crate::planner::{Orders, Published};
 use crate::probes::form::{self, CallForm, CallSites};
 use crate::probes::{body, tokens};
 use crate::rejit::ledger::{HandOver, Verdict};
@@ -28,7 +28,6 @@ use crate::sync::lock;
 use redial_protocol::ids::{InstanceId, ProcessKey};
 use redial_protocol::level::Level;
 use redial_protocol::message::AuditEntry;
-use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::HashSet;
@@ -68,8 +67,8 @@ pub struct Agent {
     pub inlining: Inlining,
     /// Sessions, control, audit.
     pub server: Server,
-    patterns: Mutex<Arc<[Arc<Pattern>]>>,
-    any_pattern: AtomicBool,
+    standing: Mutex<Arc<Published>>,
+    any_order: AtomicBool,
     /// The ReJIT thread was told to look after passengers, and has not yet.
     pub passengers_told: AtomicBool,
     /// The ReJIT thread was told that domains changed, and has not looked yet.
@@ -136,7 +135,7 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         None => Default::default(),
     };
     let agent = install(settings, process, unknown)?;
-    agent.publish_patterns(&orders);
+    agent.publish(&orders, 0);
     agent.launched.begin(crate::startup::mark(|name| std::env::var_os(name)), &orders, &seqs);
     for standing in orders.all() {
         agent.server.audit.note("", "redial run", &standing.order);
@@ -172,8 +171,8 @@ pub(crate) fn install(
         inbox: Inbox::default(),
         inlining: Inlining::default(),
         server: Server::default(),
-        patterns: Mutex::new(Arc::from([])),
-        any_pattern: AtomicBool::new(false),
+        standing: Mutex::default(),
+        any_order: AtomicBool::new(false),
         passengers_told: AtomicBool::new(false),
         domains_told: AtomicBool::new(false),
         call_form: OnceLock::new(),
@@ -296,7 +295,7 @@ impl Agent {
 
     fn domains_changed(&self) {
         // Told once until it is looked at, however many come and go.
-        if self.any_pattern.load(Ordering::Acquire) && !self.domains_told.swap(true, Ordering::AcqRel) {
+        if self.any_order.load(Ordering::Acquire) && !self.domains_told.swap(true, Ordering::AcqRel) {
             self.inbox.put(Job::DomainsChanged);
         }
     }
@@ -404,18 +403,23 @@ impl Agent {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Makes the orders' patterns known to [`Agent::module_loaded`].
-    pub fn publish_patterns(&self, orders: &Orders) {
-        self.any_pattern.store(!orders.is_empty(), Ordering::Release);
-        *lock(&self.patterns) = orders.patterns().into();
+    /// Makes the orders known to other threads: to [`Agent::module_loaded`], and to sessions that list them.
+    pub fn publish(&self, orders: &Orders, undoable: usize) {
+        let published = Published { orders: orders.tidied().to_vec(), undoable };
+        self.any_order.store(!published.orders.is_empty(), Ordering::Release);
+        *lock(&self.standing) = Arc::new(published);
+    }
+
+    /// The orders that stand, as published last.
+    pub fn published(&self) -> Arc<Published> {
+        Arc::clone(&lock(&self.standing))
     }
 
     fn may_match(&self, assembly: &str) -> bool {
-        if !self.any_pattern.load(Ordering::Acquire) {
+        if !self.any_order.load(Ordering::Acquire) {
             return false;
         }
-        let patterns = Arc::clone(&lock(&self.patterns));
-        patterns.iter().any(|pattern| pattern.matches_assembly(assembly))
+        self.published().orders.iter().any(|standing| standing.pattern.matches_assembly(assembly))
     }
 
     /// How leaves are called: by whether the core library has the type that the cheap form needs. Looked up at the first

@@ -1,6 +1,7 @@
 //! Everything a method can be refused for, decided before anything is asked of the CLR.
 #![forbid(unsafe_code)]
 
+use crate::known_bad::Known;
 use redial_protocol::reason::Reason;
 
 /// `CorMethodAttr::mdAbstract` (ECMA-335 II.23.1.10).
@@ -44,6 +45,7 @@ pub struct Facts<'a> {
 /// # Errors
 /// The reason, when the method cannot be dialled.
 pub fn check(facts: &Facts) -> Result<(), Reason> {
+    let is_known = |known: Known| known.is_of(facts.runtime_major);
     if let Some(reason) = without_body(facts.attributes, facts.impl_flags, facts.rva, facts.dynamic) {
         return Err(reason);
     }
@@ -53,14 +55,11 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
     if facts.collectible {
         return Err(Reason::Collectible);
     }
-    if facts.impl_flags & ASYNC != 0 && facts.runtime_major >= 11 {
+    if facts.impl_flags & ASYNC != 0 && is_known(Known::RuntimeAsync) {
         return Err(Reason::RuntimeAsync);
     }
-    let helper = match facts.runtime_major {
-        5..=8 => is_helper_by_address(facts.type_name, facts.method),
-        9 => is_jit_helper(facts.type_name, facts.method),
-        _ => false,
-    };
+    let helper = is_known(Known::HelpersByAddress) && is_helper_by_address(facts.type_name, facts.method)
+        || is_known(Known::FragileHelpers) && is_jit_helper(facts.type_name, facts.method);
     if facts.core_library && helper {
         return Err(Reason::RuntimeHelper);
     }
@@ -82,14 +81,12 @@ pub fn without_body(attributes: u32, impl_flags: u32, rva: u32, dynamic: bool) -
     }
 }
 
-/// JIT helpers of which .NET 5 to 8 take the original body's address at start-up, once: a dial set before leaves them
-/// none to take (stores into arrays then crash), and one set later never counts.
+/// Those of [`Known::HelpersByAddress`].
 fn is_helper_by_address(type_name: &str, method: &str) -> bool {
     type_name == "System.Runtime.CompilerServices.CastHelpers" && matches!(method, "StelemRef" | "LdelemaRef")
 }
 
-/// JIT helpers of the core library that crash .NET 9 when recompiled (dotnet/runtime 112636, fixed in 10.0 by
-/// 117765). With these excluded no crash was seen.
+/// Those of [`Known::FragileHelpers`]. With these excluded no crash was seen.
 fn is_jit_helper(type_name: &str, method: &str) -> bool {
     const TYPES: [&str; 8] = [
         "System.Runtime.CompilerServices.CastHelpers",

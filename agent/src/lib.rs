@@ -23,6 +23,7 @@ pub mod eligibility;
 pub mod guard;
 pub mod il;
 pub mod inlining;
+pub mod known_bad;
 pub mod launched;
 pub mod planner;
 pub mod platform;

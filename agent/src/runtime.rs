@@ -1,7 +1,9 @@
-//! Which runtime this is: for vetoes, and for people. Capabilities are asked for, never guessed from versions.
+//! Which runtime this is: for vetoes (`known_bad.rs`), and for people. Capabilities are asked for, never guessed from
+//! versions.
 #![forbid(unsafe_code)]
 
 use crate::clr::{ClrError, ProfilerInfo};
+use crate::known_bad::Known;
 
 /// File names of core libraries.
 pub const CORE_LIBRARIES: [&str; 2] = ["System.Private.CoreLib.dll", "mscorlib.dll"];
@@ -18,20 +20,9 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Whether it stops all managed threads while it takes a request (dotnet/runtime 13442: until .NET 5).
-    pub fn suspends_to_rejit(&self) -> bool {
-        self.major < 5
-    }
-
-    /// Whether it looks for precompiled inliners by token, as .NET 7 and later do (dotnet/runtime PR 69634). Before, it
-    /// followed a null pointer where a callee or an inliner was not loaded (88924).
-    pub fn finds_inliners_by_token(&self) -> bool {
-        self.major >= 7
-    }
-
-    /// Whether recompiling a JIT helper of the core library crashes it (dotnet/runtime 112636).
-    pub fn has_fragile_helpers(&self) -> bool {
-        self.major == 9
+    /// Whether it does something that is known to be bad.
+    pub fn does(&self, known: Known) -> bool {
+        known.is_of(self.major)
     }
 
     /// Compilations that a dial of a method called often costs: .NET 5 and later go through tiers (measured on 8.0: first

@@ -1,8 +1,9 @@
 // Loads assemblies that hold many methods and calls some of them over and over.
 //
 // many FILE..., then commands, one a line:
-//   hammer   -> hammering    a thread calls Hot.All.Sweep(int) again and again: each method of Hot once a sweep
-//   stop     -> stopped      it no longer does
+//   hammer [THREADS] -> hammering   so many threads (1) call Hot.All.Sweep(int) again and again: each method of Hot once
+//       a sweep
+//   stop     -> stopped      they no longer do
 //   sweep N  -> swept N      N sweeps in this thread
 //   memory   -> memory KIB   a collection, then the process's resident memory
 // The first FILE is Hot.dll. It says "first MS" first, the time of the first sweep, in which the runtime compiles every
@@ -37,7 +38,7 @@ static class Many
         // Every method has code before anybody looks.
         for (int i = 1; i < 100; i++)
             sink += sweep(i);
-        Thread hammering = null;
+        var hammering = new Thread[0];
         Say("ready " + Process.GetCurrentProcess().Id);
         string line;
         while ((line = Console.In.ReadLine()) != null && line != "exit")
@@ -47,17 +48,22 @@ static class Many
             {
                 case "hammer":
                     stop = false;
-                    hammering = new Thread(() =>
+                    hammering = new Thread[words.Length > 1 ? int.Parse(words[1]) : 1];
+                    for (int i = 0; i < hammering.Length; i++)
                     {
-                        while (!stop)
-                            sink += sweep(1);
-                    });
-                    hammering.Start();
+                        hammering[i] = new Thread(() =>
+                        {
+                            while (!stop)
+                                sink += sweep(1);
+                        });
+                        hammering[i].Start();
+                    }
                     Say("hammering");
                     break;
                 case "stop":
                     stop = true;
-                    hammering.Join();
+                    foreach (Thread thread in hammering)
+                        thread.Join();
                     Say("stopped");
                     break;
                 case "sweep":

@@ -62,6 +62,38 @@ pub fn hot_library() -> Result<PathBuf> {
     Compilation::library("Hot", vec![folder.join("Hot.cs")]).build()
 }
 
+/// Statements of [`long_body_source`], about 20 bytes of IL each.
+const LONG_BODY: u32 = 5000;
+
+/// A C# file with the implementation of `Shapes.Big.Body`: far more than 64 KiB of IL, with branches and exception
+/// clauses from end to end.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn long_body_source() -> Result<PathBuf> {
+    let mut source = "namespace Shapes\n{\n    static partial class Big\n    {\n        static partial void Body(ref long \
+                      number)\n        {\n            T.Hit(\"Big.Body(ref long)\");\n            int rounds = \
+                      0;\n        again:\n            try\n            {\n"
+        .to_owned();
+    for n in 0..LONG_BODY {
+        let _ = writeln!(
+            source,
+            "                number = unchecked(number * 31 + {n}); if (number % {} == 0) goto end;",
+            1_000_003 + n
+        );
+    }
+    source.push_str(
+        "                throw new System.FormatException();\n            }\n            catch (System.FormatException) \
+         when (rounds < 2)\n            {\n                if (rounds++ < 2) goto again;\n            }\n        \
+         end:\n            number ^= rounds;\n        }\n    }\n}\n",
+    );
+    let folder = cache::ensure("generated/LongBody", &source, |into| {
+        let path = into.join("LongBody.cs");
+        fs::write(&path, &source).with_context(|| format!("cannot write {}", path.display()))
+    })?;
+    Ok(folder.join("LongBody.cs"))
+}
+
 fn hot_source() -> String {
     let (mut source, mut calls) =
         ("using System.Runtime.CompilerServices;\n\nnamespace Hot\n{\n".to_owned(), String::new());

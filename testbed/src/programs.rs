@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::cache;
 use crate::csharp::{Compilation, Framework};
+use crate::generate;
 use crate::runtimes::Runtime;
 
 /// A compiled program.
@@ -66,6 +67,20 @@ pub fn named(name: &str) -> Result<Program> {
         return with_plugins(name, &folder);
     }
     bail!("there is no test program {name}: neither {} nor {}", file.display(), folder.display())
+}
+
+/// The test program `shapes` with a body of more than 64 KiB in it: optimised, or as a debugger wants it.
+///
+/// # Errors
+/// The compiler's messages.
+pub fn shapes(optimised: bool) -> Result<Program> {
+    let mut files = sources(&cache::checkout().join("testbed/programs/shapes"))?;
+    files.push(generate::long_body_source()?);
+    let mut compilation = Compilation::program("shapes", files);
+    if !optimised {
+        compilation.options.push("-optimize-".to_owned());
+    }
+    Ok(Program { dll: compilation.build()? })
 }
 
 /// Every test program's name, sorted.

@@ -4,7 +4,7 @@
 use super::orders::{OrderSeq, Orders, SessionId, Standing};
 use redial_protocol::limits::{MAX_STANDING_ORDERS, MAX_UNDO};
 use redial_protocol::message::AuditEntry;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,6 +31,8 @@ pub struct Change {
     pub before: Orders,
     /// Who changed what.
     pub what: AuditEntry,
+    /// How many of `before` the change before it lacks; counted once, since a list may be long and there are many.
+    fresh: usize,
 }
 
 /// Orders remembered at most, those that are in several lists once.
@@ -49,7 +51,7 @@ impl History {
     pub fn push(&mut self, before: Orders, what: AuditEntry) -> ChangeId {
         self.last += 1;
         let id = ChangeId(self.last);
-        self.put_back(Change { id, before, what }, &[], &[]);
+        self.put_back(Change { id, before, what, fresh: 0 }, &[], &[]);
         id
     }
 
@@ -73,6 +75,7 @@ impl History {
         for later in self.changes.range_mut(at..) {
             later.before.take_back(&came, &went);
         }
+        self.count_from(at);
         Some(Reversal { change, came, went })
     }
 
@@ -82,6 +85,7 @@ impl History {
         for later in self.changes.range_mut(at..).skip(1) {
             later.before.take_back(came, went);
         }
+        self.count_from(at);
         let surplus = self.changes.len().saturating_sub(MAX_UNDO);
         self.changes.drain(..surplus);
         while self.changes.len() > 1 && self.orders() > REMEMBERED {
@@ -89,15 +93,20 @@ impl History {
         }
     }
 
-    /// Orders that are kept for the lists.
+    /// Orders that are kept for the lists, at most: one that went and came back is counted twice.
     fn orders(&self) -> usize {
-        let lists = self.changes.iter().map(|change| change.before.all());
-        let most: usize = lists.clone().map(<[_]>::len).sum();
-        // Most are in many lists, and mostly there are few: they are counted apart only where it matters.
-        if most <= REMEMBERED {
-            return most;
+        let first = self.changes.front().map_or(0, |change| change.before.len());
+        first + self.changes.iter().skip(1).map(|change| change.fresh).sum::<usize>()
+    }
+
+    /// Counts anew what is fresh in the lists from this one on.
+    fn count_from(&mut self, at: usize) {
+        let changes = self.changes.make_contiguous();
+        for at in at.max(1)..changes.len() {
+            if let Some([earlier, later]) = changes.get_mut(at - 1..=at) {
+                later.fresh = later.before.not_in(&earlier.before).len();
+            }
         }
-        lists.flatten().map(|standing| standing.seq).collect::<BTreeSet<_>>().len()
     }
 
     /// Puts a change in its place; which that is.
@@ -114,6 +123,7 @@ impl History {
         for later in self.changes.range_mut(at..) {
             later.before.take_back(seqs, replaced);
         }
+        self.count_from(at);
     }
 
     /// A session ended: what it held does not come back.

@@ -10,4 +10,4 @@ pub mod scope;
 #[cfg(test)]
 mod tests;
 
-pub use orders::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, SessionId, SetBy, Standing};
+pub use orders::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, Published, SessionId, SetBy, Standing};

@@ -148,6 +148,15 @@ pub struct AddedTogether {
     pub replaced: Vec<Arc<Standing>>,
 }
 
+/// What of the orders is known outside the ReJIT thread.
+#[derive(Debug, Default)]
+pub struct Published {
+    /// Those that stand, oldest first.
+    pub orders: Vec<Arc<Standing>>,
+    /// Changes that can be undone.
+    pub undoable: usize,
+}
+
 /// More orders than the agent keeps.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{MAX_STANDING_ORDERS} orders stand already; turn some off first (`redial off` clears them all)")]
@@ -265,8 +274,14 @@ impl Orders {
 
     /// Takes out `off` orders that no earlier order needs masked.
     pub fn tidy(&mut self) {
-        let first_on = self.list.iter().position(|s| s.order.level != Level::Off).unwrap_or(self.list.len());
-        self.list.drain(..first_on);
+        let masking_nothing = self.list.len() - self.tidied().len();
+        self.list.drain(..masking_nothing);
+    }
+
+    /// The orders without those that [`Orders::tidy`] takes out, oldest first.
+    pub fn tidied(&self) -> &[Arc<Standing>] {
+        let first_on = self.list.iter().position(|one| one.order.level != Level::Off);
+        first_on.and_then(|at| self.list.get(at..)).unwrap_or_default()
     }
 
     fn take_out(&mut self, which: impl Fn(&Standing) -> bool) -> Vec<Arc<Standing>> {
@@ -295,11 +310,6 @@ impl Orders {
     pub fn for_assembly<'a>(&'a self, assembly: &'a str) -> impl Iterator<Item = &'a Standing> {
         let list = self.list.iter().map(|standing| &**standing);
         list.filter(move |standing| standing.pattern.matches_assembly(assembly))
-    }
-
-    /// The patterns of all orders, for a quick look from other threads.
-    pub fn patterns(&self) -> Vec<Arc<Pattern>> {
-        self.list.iter().map(|standing| Arc::clone(&standing.pattern)).collect()
     }
 
     /// Every order, oldest first.

@@ -126,8 +126,6 @@ pub enum Job {
     Turn(Turn),
     /// Say what a turn with these orders would do.
     Plan(Vec<Order>, Owner, Answer),
-    /// List the orders that stand.
-    ListOrders(Answer),
     /// AppDomains came or went: shared modules may serve others now.
     DomainsChanged,
     /// A module has loaded; the gate opens once its standing orders are asked for.

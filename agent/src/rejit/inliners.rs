@@ -5,6 +5,7 @@ use super::request::Wish;
 use super::scan;
 use crate::agent::Agent;
 use crate::inlining::{Holders, Inlined, Method};
+use crate::known_bad::Known;
 use std::collections::{HashMap, HashSet};
 
 /// What was found for one copy.
@@ -89,11 +90,11 @@ impl Look<'_> {
         let Agent { info, runtime, .. } = self.agent;
         let (module, token) = wish.method();
         // It would recompile what must not be.
-        if runtime.has_fragile_helpers() && self.agent.is_core_library(&wish.module) {
+        if runtime.does(Known::FragileHelpers) && self.agent.is_core_library(&wish.module) {
             return Unseen::Unknown;
         }
         match info.knows_inliners() {
-            true if runtime.finds_inliners_by_token() => Unseen::AskRuntime,
+            true if !runtime.does(Known::InlinersNotLoaded) => Unseen::AskRuntime,
             _ if hidden || wish.module.may_be_precompiled() => Unseen::Unknown,
             // The JIT cannot have compiled what is not loaded.
             _ if !info.is_loaded(module, token) => Unseen::None,

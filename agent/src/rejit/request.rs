@@ -19,7 +19,7 @@ use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A token that no module has: the CLR answers it with a `ReJITError` inside the request.
 const NO_SUCH_METHOD: u32 = 0x06FF_FF00;
@@ -116,6 +116,11 @@ fn ask(agent: &Agent, items: &[Item], inliners: Inliners) {
     if cfg!(debug_assertions) && agent.settings.provoke_rejit_error {
         modules.extend(modules.first().copied());
         tokens.push(NO_SUCH_METHOD);
+    }
+    if let Some(file) = agent.settings.provoke_hang.as_ref().filter(|_| cfg!(debug_assertions)) {
+        while file.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
     let methods: Vec<Method> = items.iter().map(|item| item.method).collect();
     let answer = agent.inlining.apart(&methods, || match inliners {

@@ -17,6 +17,8 @@ use std::time::Instant;
 
 /// Instances listed for one copy; a generic method in a large program may have thousands.
 const MAX_INSTANCES: usize = 256;
+/// Of them, those that nobody calls any more, once there are new ones: a dial may be turned a thousand times.
+const MAX_STALE: usize = 4;
 
 /// A compiled instance of ours.
 #[derive(Clone, Debug)]
@@ -226,9 +228,16 @@ impl Row {
         if let Some(at) = self.instances.iter().position(|compiled| compiled.id == id) {
             return self.instances.get_mut(at);
         }
+        let is_stale = |compiled: &Compiled| compiled.state == State::Off && compiled.open.is_empty();
+        let stale = self.instances.iter().filter(|compiled| is_stale(compiled)).count();
+        let mut surplus = stale.saturating_sub(MAX_STALE);
+        if self.instances.len() - surplus >= MAX_INSTANCES {
+            surplus = stale;
+        }
+        // Oldest first.
+        self.instances.extract_if(.., |compiled| is_stale(compiled)).take(surplus).for_each(drop);
         if self.instances.len() >= MAX_INSTANCES {
-            let stale = self.instances.iter().position(|c| c.state == State::Off && c.open.is_empty())?;
-            self.instances.remove(stale);
+            return None;
         }
         self.instances.push(Compiled { id, version: self.bodies, state: State::Asked, open: Vec::new() });
         self.instances.last_mut()
@@ -248,7 +257,7 @@ impl Row {
     /// Marks every instance of ours as no longer called.
     pub fn retire_instances(&mut self) {
         for compiled in &mut self.instances {
-            compiled.open.clear();
+            compiled.open = Vec::new();
             if compiled.state != State::Failed {
                 compiled.state = State::Off;
             }

@@ -12,12 +12,12 @@ use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::catalogue::Module;
 use crate::guard;
+use crate::known_bad::Known;
 use crate::planner::history::History;
 use crate::planner::{OrderSeq, Orders, Owner, SessionId, Standing};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -87,7 +87,7 @@ impl Worker {
             ended: Vec::new(),
             withdrawn: BTreeSet::new(),
             served: Served::default(),
-            pace_ns: usual_pace_ns(agent.runtime.suspends_to_rejit()),
+            pace_ns: usual_pace_ns(agent.runtime.does(Known::StopsForRequests)),
             looked_after: Instant::now(),
         }
     }
@@ -165,7 +165,6 @@ impl Worker {
             Job::Plan(_, _, answer) if self.agent.inbox.off_waits() => answer.give(Err(outdated())),
             Job::Turn(turn) => self.begin(turn, None, &mut batch.turns),
             Job::Plan(orders, owner, answer) => answer.give(self.plan(orders, owner)),
-            Job::ListOrders(answer) => answer.give(Ok(self.list_orders())),
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {
                 batch.gates.0.extend(gate);
@@ -258,15 +257,6 @@ impl Worker {
         }
     }
 
-    fn list_orders(&self) -> Reply {
-        let now = Instant::now();
-        let orders = self.orders.all().iter().take(MAX_STANDING_ORDERS);
-        Reply::Orders {
-            orders: orders.map(|standing| standing.told(now)).collect(),
-            undoable: self.history.len() as u32,
-        }
-    }
-
     /// Ends what a session holds; the copies it concerns.
     fn end_held(&mut self, session: SessionId, why: &str) -> BTreeSet<RowId> {
         // A turn of its that was on its way may have taken control since the session gave it back.
@@ -286,6 +276,7 @@ impl Worker {
             book.rows().iter().filter(is_held).map(|row| row.id).collect()
         };
         let affected = self.end_held(session, "its controller let it go");
+        self.tell_orders();
         self.apply(&affected, &Progress::silent());
         let book = self.agent.ledger.book();
         let (mut reverted, mut stay, mut remaining) = (0, 0, 0);
@@ -339,12 +330,17 @@ impl Worker {
         }
     }
 
-    /// Makes the patterns known to host threads, which ask whether a loading module may match.
+    /// Puts the orders in order, and makes them known to other threads.
     fn publish(&mut self) {
         self.agent.server.control.settle(|session| self.orders.holds(session));
         self.orders.tidy();
         let modules = &self.agent.modules;
         self.orders.forget_copies(|key| !modules.has(key));
-        self.agent.publish_patterns(&self.orders);
+        self.tell_orders();
+    }
+
+    /// Makes the orders known to other threads.
+    pub(super) fn tell_orders(&self) {
+        self.agent.publish(&self.orders, self.history.len());
     }
 }

@@ -8,6 +8,7 @@ use super::request::Applied;
 use super::row::Row;
 use super::scan::Scan;
 use super::thread::Worker;
+use crate::known_bad::Known;
 use crate::planner::history::{Change, ChangeId};
 use crate::planner::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, SetBy, Standing};
 use crate::server::audit;
@@ -131,6 +132,7 @@ impl Worker {
             }
             Err(refusal) => {
                 self.orders.replace_by(before);
+                self.tell_orders();
                 Err(refusal)
             }
         };
@@ -152,7 +154,7 @@ impl Worker {
         let added = self.orders.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
         let AddedTogether { seqs, replacing, replaced } = added;
         // Not tidied yet: an `off` that takes the place of its forerunner masks nothing, but must still find its rows.
-        self.agent.publish_patterns(&self.orders);
+        self.tell_orders();
         let found = self.scan_all(&seqs);
         let mut unmatched = Vec::new();
         if !later {
@@ -190,7 +192,7 @@ impl Worker {
         let seqs = self.orders.not_in(present);
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
-        self.agent.publish_patterns(&self.orders);
+        self.tell_orders();
         let back = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
         let found = self.review(&back.chain(&replaced).cloned().collect::<Vec<_>>());
         let lines = vec![format!("undo of {}", change.what.order)];
@@ -292,6 +294,7 @@ impl Worker {
         }
         lease.keeps = held;
         drop(lease);
+        self.tell_orders();
         self.agent.ledger.wake();
         answer.give(Ok(match change {
             Recorded::Made(ChangeId(change)) => Reply::Dialled(DialReport { change, ..report }),
@@ -329,6 +332,7 @@ impl Worker {
         self.apply(&found.rows, &Progress::silent());
         self.agent.server.audit.note_text(&by.user, &by.program, format!("cancelled: {}", summary(&lines)));
         drop(lease);
+        self.tell_orders();
         self.agent.ledger.wake();
         answer.give(Err(if progress.is_cancelled() { Refusal::Cancelled } else { outdated() }));
     }
@@ -349,7 +353,7 @@ impl Worker {
         plan.unmatched = indices(&added.seqs, |seq| !matched.contains(seq) && !added.replacing.contains(seq));
         let nothing = chosen(&orders, &plan.unmatched);
         plan.warnings = unmatched_named(nothing.iter().map(|order| matches_nothing(order)));
-        if self.agent.runtime.suspends_to_rejit() && plan.to_request + plan.to_revert > 0 {
+        if self.agent.runtime.does(Known::StopsForRequests) && plan.to_request + plan.to_revert > 0 {
             plan.warnings.push("this runtime stops the program while it takes a request".into());
         }
         let turned = plan.to_request + plan.to_revert;

@@ -6,16 +6,17 @@ use super::subscription::{Stop, Subscription};
 use super::turns::{off, reply_frame};
 use super::{pages, rows};
 use crate::agent::HANGS;
+use crate::known_bad;
 use crate::planner::SessionId;
 use crate::probes::{blocks, stacks};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
-use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS};
+use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
 use redial_protocol::order::Stand;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Shortest interval between folds.
 const MIN_INTERVAL_MS: u32 = 10;
@@ -47,7 +48,7 @@ impl Session {
             Command::Undo { take } => return self.turn(id, Wish::Undo, take),
             Command::TakeBack { change, take } => return self.turn(id, Wish::TakeBack(change), take),
             Command::Plan { orders, stand } => return self.plan(id, orders, stand),
-            Command::Orders => return self.list_orders(id),
+            Command::Orders => self.orders(),
             Command::Cancel { request } => {
                 self.turns.cancel(request);
                 Reply::Done
@@ -119,6 +120,15 @@ impl Session {
         Reply::Status { rows }
     }
 
+    fn orders(&self) -> Reply {
+        let (now, published) = (Instant::now(), self.agent.published());
+        let orders = published.orders.iter().take(MAX_STANDING_ORDERS);
+        Reply::Orders {
+            orders: orders.map(|standing| standing.told(now)).collect(),
+            undoable: published.undoable as u32,
+        }
+    }
+
     fn agent_status(&self) -> AgentStatus {
         let agent = self.agent;
         let book = agent.ledger.book();
@@ -137,6 +147,9 @@ impl Session {
                 "the runtime has not answered our request for {} s; dials do not turn meanwhile",
                 agent.worker_busy_for().as_secs()
             ));
+        }
+        if kept + held > 0 {
+            remains.extend(known_bad::warnings(agent.runtime.major).map(str::to_owned));
         }
         let passengers = book.passengers.count();
         if passengers > 0 {

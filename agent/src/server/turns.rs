@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Plans and lists count like so many bytes of orders, so that a session has four on their way at most: a plan takes the
-/// ReJIT thread's time, a list's answer a frame.
-const LOOK_WEIGHT: usize = MAX_FRAME / 4;
+/// Plans count like so many bytes of orders, so that a session has four on their way at most: they take the ReJIT
+/// thread's time.
+const PLAN_WEIGHT: usize = MAX_FRAME / 4;
 /// Longest wait for the CLR to take a turn before the session is told that it hangs.
 const TURN_WAIT: Duration = Duration::from_secs(30);
 
@@ -129,20 +129,11 @@ impl Session {
     /// Has the ReJIT thread plan. False ends the session.
     pub(super) fn plan(&self, id: u32, orders: Vec<Order>, stand: Stand) -> bool {
         let checked = check(&orders).and_then(|()| check_time(stand));
-        match checked.and_then(|()| self.begin(id, &orders, LOOK_WEIGHT)) {
+        match checked.and_then(|()| self.begin(id, &orders, PLAN_WEIGHT)) {
             Ok((number, _)) => {
                 let owner = Owner::of(stand, self.id, Instant::now());
                 self.agent.inbox.put(Job::Plan(orders, owner, self.answer(id, number)));
             }
-            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
-        }
-        true
-    }
-
-    /// Has the ReJIT thread list the orders. False ends the session.
-    pub(super) fn list_orders(&self, id: u32) -> bool {
-        match self.begin(id, &[], LOOK_WEIGHT) {
-            Ok((number, _)) => self.agent.inbox.put(Job::ListOrders(self.answer(id, number))),
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }
         true

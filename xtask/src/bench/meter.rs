@@ -62,6 +62,11 @@ impl<'b> Meter<'b> {
         number.parse().with_context(|| format!("{command}: answered {answered:?}, which has no number"))
     }
 
+    /// Loads the agent into it.
+    pub fn attach(&self) -> Result<()> {
+        self.redial(&["attach", &self.pid])
+    }
+
     /// Dials `Loops.KIND`.
     pub fn dial(&self, kind: &str, level: &str) -> Result<()> {
         self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), level])

@@ -13,24 +13,59 @@ const CHUNKS: u32 = 100;
 /// What a call may take after turning off, against before: that is 98 % of the throughput.
 const AFTER: f64 = 1.02;
 
-/// The hot loop of a callee that is never inlined, and of one that was inlined before the dial came.
+/// The hot loop of a callee that is never inlined, and of one that was inlined before the dial came; with the agent from
+/// the start, and, where the runtime can, attached to what already runs hot.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (kind, callee) in [(PLAIN, "callee not inlined"), ("Inlined", "callee inlined before the dial")] {
-        let (mut counted, mut after) = (Vec::new(), Vec::new());
-        for _ in 0..bench.pairs {
-            let mut meter = Meter::start(bench, runtime)?;
-            let before = meter.nanoseconds(kind, 1, CHUNKS)?;
-            meter.dial(kind, "count")?;
-            counted.push(Pair { plain: before, dialled: meter.nanoseconds(kind, 1, CHUNKS)? });
-            meter.off()?;
-            after.push(Pair { plain: before, dialled: meter.nanoseconds(kind, 1, CHUNKS)? });
+        rows.extend(from_the_start(bench, runtime, kind, callee)?);
+        if runtime != Runtime::V2_1 {
+            rows.extend(attached(bench, runtime, kind, callee)?);
         }
-        let row = |when: &str, pairs| {
-            Row::of(format!("hot loop {when}, {callee}"), runtime.name(), "ns/call", pairs)
-        };
-        rows.push(row("with count", counted));
-        rows.push(row("after count and off", after).at_most(Limit::Ratio(AFTER)));
     }
     Ok(rows)
+}
+
+fn from_the_start(bench: &Bench, runtime: Runtime, kind: &str, callee: &str) -> Result<[Row; 2]> {
+    let turned = turned(bench, kind, || {
+        let mut meter = Meter::start(bench, runtime)?;
+        let before = meter.nanoseconds(kind, 1, CHUNKS)?;
+        Ok((meter, before))
+    })?;
+    let row =
+        |when: &str, pairs| Row::of(format!("hot loop {when}, {callee}"), runtime.name(), "ns/call", pairs);
+    let [counted, after] = turned;
+    Ok([row("with count", counted), row("after count and off", after).at_most(Limit::Ratio(AFTER))])
+}
+
+/// Against the same process before there was an agent in it.
+fn attached(bench: &Bench, runtime: Runtime, kind: &str, callee: &str) -> Result<[Row; 2]> {
+    let turned = turned(bench, kind, || {
+        let mut meter = Meter::start_with(bench, runtime, |_| {})?;
+        let before = meter.nanoseconds(kind, 1, CHUNKS)?;
+        meter.attach()?;
+        Ok((meter, before))
+    })?;
+    let row = |when: &str, pairs| {
+        Row::of(format!("hot loop after attach{when}, {callee}"), runtime.name(), "ns/call", pairs)
+    };
+    let [counted, after] = turned;
+    Ok([row(" and count", counted), row(", count and off", after).at_most(Limit::Ratio(AFTER))])
+}
+
+/// With the callee counted, and turned off again, each beside what `start` measured.
+fn turned<'b>(
+    bench: &Bench,
+    kind: &str,
+    mut start: impl FnMut() -> Result<(Meter<'b>, f64)>,
+) -> Result<[Vec<Pair>; 2]> {
+    let (mut counted, mut after) = (Vec::new(), Vec::new());
+    for _ in 0..bench.pairs {
+        let (mut meter, before) = start()?;
+        meter.dial(kind, "count")?;
+        counted.push(Pair { plain: before, dialled: meter.nanoseconds(kind, 1, CHUNKS)? });
+        meter.off()?;
+        after.push(Pair { plain: before, dialled: meter.nanoseconds(kind, 1, CHUNKS)? });
+    }
+    Ok([counted, after])
 }

@@ -1,0 +1,108 @@
+//! Requests that fare badly, on real runtimes, provoked by hooks of test builds. `ReJITError` inside our own
+//! `RequestReJIT`: a method that does not exist goes along with every request; the error is noted, and everything else is
+//! dialled as ever. A request that does not return: it is told of, and nothing but turns waits for it.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+use redial_testbed::cache;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::host::{self, Host};
+use redial_testbed::on_each_runtime;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{self, LiveShop};
+
+fn an_error_inside_the_request_is_survived(runtime: Runtime) -> Result<()> {
+    let mut shop = LiveShop::start(runtime, &[], 2, &[("REDIAL_TEST_BAD_TOKEN", "1")])?;
+    let mut controller = Controller::connect(shop.pid)?;
+    let errors = |controller: &mut Controller| -> Result<usize> {
+        let audit = controller.agent_status()?.audit;
+        Ok(audit.iter().filter(|entry| entry.order.starts_with("ReJITError for 0x06ffff00")).count())
+    };
+    assert_eq!(errors(&mut controller)?, 0);
+    for turn in 1..=3 {
+        let report = controller.dial("Shop!Shop.Cart.Add(int)", Level::Count, Stay::Kept)?;
+        assert_eq!((report.matched, report.accepted), (1, 1));
+        assert_eq!(errors(&mut controller)?, turn, "the runtime answered the token that does not exist");
+        let before = controller.row("Shop!Shop.Cart.Add(int)")?.calls;
+        shop.host.ask("truth-reset", "reset")?;
+        shop.rounds(3)?;
+        let row = controller.row("Shop!Shop.Cart.Add(int)")?;
+        assert_eq!(row.state, State::Live);
+        assert_eq!(row.calls - before, shop.truth()?["Shop.Cart.Add(int)"]);
+        controller.off("Shop!Shop.Cart.Add(int)")?;
+    }
+    shop.exit().map(drop)
+}
+
+/// A file while it lives: requests wait as long as it is there.
+struct Hang(PathBuf);
+
+impl Hang {
+    fn begin(&self) -> Result<()> {
+        Ok(std::fs::write(&self.0, "")?)
+    }
+
+    fn end(&self) -> Result<()> {
+        Ok(std::fs::remove_file(&self.0)?)
+    }
+}
+
+impl Drop for Hang {
+    fn drop(&mut self) {
+        // It is not there unless a check failed meanwhile.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const TAKE: &str = "Shop!Shop.Cart.TryTake(int, out int)";
+
+fn a_request_that_does_not_return_holds_up_nothing_else(runtime: Runtime) -> Result<()> {
+    let hang = Hang(cache::folder().join(format!("hang-{}-{}", runtime.name(), std::process::id())));
+    let file = hang.0.to_string_lossy().into_owned();
+    let mut shop = LiveShop::start(runtime, &[], 2, &[("REDIAL_TEST_HANG", &file)])?;
+    let mut looking = Controller::connect(shop.pid)?;
+    looking.dial(ADD, Level::Count, Stay::Kept)?;
+    shop.rounds(3)?;
+
+    hang.begin()?;
+    let pid = shop.pid.to_string();
+    let dialling = Host::start(host::redial(&["dial", &pid, TAKE, "count"])?)?;
+    let told = |looking: &mut Controller| -> Result<bool> {
+        let remains = looking.agent_status()?.remains;
+        Ok(remains.iter().any(|sentence| sentence.contains("has not answered our request")))
+    };
+    while !told(&mut looking)? {}
+    // The program goes on, a module that loads waits for nobody, numbers are told, and whoever comes may look.
+    shop.host.ask("load-plugin", "plugin")?;
+    let before = looking.row(ADD)?.calls;
+    shop.host.ask("truth-reset", "reset")?;
+    shop.rounds(20)?;
+    ensure!(looking.row(ADD)?.calls - before == shop.truth()?["Shop.Cart.Add(int)"]);
+    ensure!(shop.redial("status", &[])?.ok()?.stdout.contains("Shop.Cart.Add"));
+    let said = shop.redial("status", &["--agent"])?.ok()?.stdout;
+    ensure!(said.contains("dials do not turn meanwhile"), "{said}");
+    ensure!(shop.redial("methods", &["Shop.Cart.*"])?.ok()?.stdout.contains("TryTake"));
+
+    hang.end()?;
+    dialling.finish()?.ok()?;
+    ensure!(!told(&mut looking)?);
+    let before = shop.status()?;
+    shop.host.ask("truth-reset", "reset")?;
+    shop.rounds(3)?;
+    let truth = shop.truth()?;
+    let wrong = shop::differences(&truth, &before, &shop.status()?, |method, _| {
+        ["Shop.Cart.Add(int)", "Shop.Cart.TryTake(int, ref int)"].contains(&method)
+    });
+    ensure!(wrong.is_empty(), "{wrong:?}");
+    ensure!(looking.all_off()? == (2, 0));
+    shop.exit().map(drop)
+}
+
+on_each_runtime!(
+    an_error_inside_the_request_is_survived,
+    a_request_that_does_not_return_holds_up_nothing_else,
+);

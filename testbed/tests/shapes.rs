@@ -1,0 +1,193 @@
+//! A method of every shape that IL bodies have (`programs/shapes`): dialled or not, each gives the same result, throws the
+//! same exception with the same lines in its trace, does the same things on the way; and counts are the truth.
+
+use anyhow::{Result, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::host::{self, Host};
+use redial_testbed::on_each_runtime;
+use redial_testbed::programs;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{self, Counts, differences};
+use redial_testbed::truth::{self, Truth};
+
+const EVERY: &str = "shapes!*";
+/// Times that every shape is gone through.
+const RUNS: usize = 4;
+
+/// How the program is compiled, by the C# compiler and by the JIT.
+#[derive(Clone, Copy)]
+struct Mode {
+    optimised: bool,
+    tiered: &'static str,
+    /// Whether traces are the same from run to run: where code is optimised at some time or other, inlining and the lines
+    /// of calls change with it.
+    traces: bool,
+}
+
+const DEBUG: Mode = Mode { optimised: false, tiered: "1", traces: true };
+const OPTIMISED: Mode = Mode { optimised: true, tiered: "0", traces: true };
+const TIERED: Mode = Mode { optimised: true, tiered: "1", traces: false };
+
+fn start(runtime: Runtime, mode: Mode, options: Option<&[&str]>) -> Result<(Host, u32)> {
+    let mut command = programs::shapes(mode.optimised)?.command(runtime)?;
+    command.env("DOTNET_TieredCompilation", mode.tiered).env("COMPlus_TieredCompilation", mode.tiered);
+    if let Some(options) = options {
+        command = host::redial_run(options, &command)?;
+    }
+    let mut host = Host::start(command)?;
+    let pid = host.wait_for("ready")?.parse()?;
+    Ok((host, pid))
+}
+
+/// What every shape gives, and what was called for it.
+fn go_through(host: &mut Host, runtime: Runtime, mode: Mode) -> Result<(Vec<String>, Truth)> {
+    host.say("run")?;
+    let mut said = Vec::new();
+    loop {
+        let line = host.next_line()?;
+        if line == "done" {
+            break;
+        }
+        let line = with_lines_that_hold(runtime, &line);
+        said.push(if mode.traces { line } else { without_trace(&line) });
+    }
+    ensure!(said.len() > 100, "{} shapes", said.len());
+    Ok((said, truth::ask(host, "truth")?))
+}
+
+/// Before .NET 5 the runtime takes the place in a method where an exception was thrown for a distance from the start of
+/// the method's *first* code (`GetStackFramesFromException` in its debugdebugger.cpp), so lines of recompiled methods are
+/// wrong in traces, whoever recompiles. .NET Core 2.1 leaves the map of offsets unused besides (dotnet/coreclr 21786).
+fn with_lines_that_hold(runtime: Runtime, line: &str) -> String {
+    if runtime == Runtime::V8_0 || line.starts_with("stack frames") && runtime == Runtime::V3_1 {
+        return line.to_owned();
+    }
+    let mut parts = line.split(":line ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, part| told + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+fn without_trace(line: &str) -> String {
+    match (line.split_once('|'), line.rsplit_once('#')) {
+        (Some((before, _)), Some((_, after))) => format!("{before} #{after}"),
+        _ => line.to_owned(),
+    }
+}
+
+fn as_it_is(runtime: Runtime, mode: Mode) -> Result<Vec<(Vec<String>, Truth)>> {
+    let (mut host, _) = start(runtime, mode, None)?;
+    let runs = (0..RUNS).map(|_| go_through(&mut host, runtime, mode)).collect::<Result<Vec<_>>>()?;
+    host.close_input();
+    ensure!(host.finish()?.code()? == 0);
+    let traced = runs[0].0.iter().filter(|line| line.contains("|   at Shapes.")).count();
+    ensure!(traced >= if mode.traces { 15 } else { 0 }, "{traced} shapes have traces");
+    Ok(runs)
+}
+
+fn ensure_same(said: &[String], expected: &[String], when: &str) -> Result<()> {
+    let differ: Vec<_> = said.iter().zip(expected).filter(|(said, expected)| said != expected).collect();
+    ensure!(differ.is_empty() && said.len() == expected.len(), "{when}: {differ:#?}");
+    Ok(())
+}
+
+fn ensure_exact(truth: &Truth, before: &Counts, counts: &Counts, when: &str) -> Result<()> {
+    let wrong = differences(truth, before, counts, |_, _| true);
+    ensure!(truth.len() > 100 && wrong.is_empty(), "{when}: not exact:\n  {}", wrong.join("\n  "));
+    Ok(())
+}
+
+/// Nothing is refused but what has no IL, and nothing failed.
+fn ensure_accepted(controller: &mut Controller, state: &[State]) -> Result<Counts> {
+    let rows = controller.status(Some(EVERY))?;
+    let other: Vec<_> = rows.iter().filter(|row| !state.contains(&row.state)).collect();
+    ensure!(rows.len() > 300 && other.is_empty(), "{} rows: {other:?}", rows.len());
+    Ok(shop::of_rows(&rows))
+}
+
+fn dialled_from_the_start(runtime: Runtime, mode: Mode) -> Result<()> {
+    let expected = as_it_is(runtime, mode)?;
+    let (mut host, pid) = start(runtime, mode, Some(&["--dial", "shapes!*=count"]))?;
+    let mut controller = Controller::connect(pid)?;
+    let mut before = Counts::new();
+    for (number, (shapes, _)) in expected.iter().enumerate() {
+        let when = format!("run {number}");
+        let (said, truth) = go_through(&mut host, runtime, mode)?;
+        ensure_same(&said, shapes, &when)?;
+        let counts = ensure_accepted(&mut controller, &[State::Asked, State::Live])?;
+        ensure_exact(&truth, &before, &counts, &when)?;
+        before = counts;
+    }
+    finish(host, controller)
+}
+
+fn dialled_while_it_runs(runtime: Runtime, mode: Mode) -> Result<()> {
+    let expected = as_it_is(runtime, mode)?;
+    let (mut host, pid) = start(runtime, mode, Some(&[]))?;
+    let mut controller = Controller::connect(pid)?;
+    let mut before = Counts::new();
+    for (number, (shapes, _)) in expected.iter().enumerate() {
+        let on = number % 2 == 1;
+        if on {
+            let report = controller.dial(EVERY, Level::Count, Stay::Kept)?;
+            ensure!(report.refused.is_empty() && report.accepted > 300, "{report:?}");
+        } else if number > 0 {
+            controller.off(EVERY)?;
+        }
+        let when = format!("run {number}, {}", if on { "dialled" } else { "not dialled" });
+        let (said, truth) = go_through(&mut host, runtime, mode)?;
+        ensure_same(&said, shapes, &when)?;
+        if on {
+            let counts = ensure_accepted(&mut controller, &[State::Asked, State::Live])?;
+            ensure_exact(&truth, &before, &counts, &when)?;
+            before = counts;
+        } else if number > 0 {
+            ensure!(ensure_accepted(&mut controller, &[State::Off])?.iter().all(|(name, counted)| {
+                before.get(name).is_some_and(|earlier| earlier.calls == counted.calls)
+            }));
+        }
+    }
+    finish(host, controller)
+}
+
+fn finish(mut host: Host, mut controller: Controller) -> Result<()> {
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    host.close_input();
+    let outcome = host.finish()?;
+    ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.said());
+    Ok(())
+}
+
+fn debug_from_the_start(runtime: Runtime) -> Result<()> {
+    dialled_from_the_start(runtime, DEBUG)
+}
+
+fn optimised_from_the_start(runtime: Runtime) -> Result<()> {
+    dialled_from_the_start(runtime, OPTIMISED)
+}
+
+fn tiered_from_the_start(runtime: Runtime) -> Result<()> {
+    dialled_from_the_start(runtime, TIERED)
+}
+
+fn debug_while_it_runs(runtime: Runtime) -> Result<()> {
+    dialled_while_it_runs(runtime, DEBUG)
+}
+
+fn optimised_while_it_runs(runtime: Runtime) -> Result<()> {
+    dialled_while_it_runs(runtime, OPTIMISED)
+}
+
+fn tiered_while_it_runs(runtime: Runtime) -> Result<()> {
+    dialled_while_it_runs(runtime, TIERED)
+}
+
+on_each_runtime!(
+    debug_from_the_start,
+    optimised_from_the_start,
+    tiered_from_the_start,
+    debug_while_it_runs,
+    optimised_while_it_runs,
+    tiered_while_it_runs,
+);

@@ -1,0 +1,102 @@
+//! A thousand hot methods, turned on and off again and again under eight threads that do nothing but call them: each turn
+//! takes effect, every revert too, nothing of ours grows, and at the end all is as it was.
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::message::StatusRow;
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::host::{self, Host};
+use redial_testbed::on_each_runtime;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::{generate, programs, soak};
+
+const HOT: &str = "Hot!Hot.H*.M*";
+const METHODS: u64 = (generate::HOT_CLASSES * generate::HOT_METHODS) as u64;
+const THREADS: u32 = 8;
+/// Bytes that the agent itself may come to use more.
+const DRIFT: u64 = 8 << 20;
+/// Rounds before its memory is looked at first: rows and counters are made in the first.
+const WARM: u64 = 1;
+
+fn ensure_all(rows: &[StatusRow], state: State, when: &str) -> Result<()> {
+    let other: Vec<_> = rows.iter().filter(|row| row.state != state || row.note.is_some()).take(3).collect();
+    ensure!(rows.len() as u64 == METHODS && other.is_empty(), "{when}: {} rows, {other:?}", rows.len());
+    Ok(())
+}
+
+fn on(controller: &mut Controller) -> Result<()> {
+    // Class by class, so that turns overlap with the compilations of those before.
+    for class in 0..generate::HOT_CLASSES {
+        controller.dial(&format!("Hot!Hot.H{class}.M*"), Level::Count, Stay::Kept)?;
+    }
+    controller.wait_until("that every hot method is live", |dials| {
+        dials.values().filter(|row| row.state == State::Live).count() as u64 == METHODS
+    })
+}
+
+fn off(controller: &mut Controller) -> Result<()> {
+    for class in (0..generate::HOT_CLASSES).rev() {
+        controller.off(&format!("Hot!Hot.H{class}.M*"))?;
+    }
+    Ok(())
+}
+
+fn hot_methods_are_toggled(runtime: Runtime) -> Result<()> {
+    // 10,000 toggles in the gate and 100,000 in the soak on 8.0, a tenth of that where a request stops the program.
+    let rounds = match runtime {
+        Runtime::V8_0 => soak::scaled(5, 10),
+        _ => soak::scaled(2, 5),
+    };
+    let mut command = programs::named("many")?.command(runtime)?;
+    command.arg(generate::hot_library()?);
+    host::load_agent(&mut command)?;
+    let mut host = Host::start(command)?;
+    let pid = host.wait_for("ready ")?.parse()?;
+    let memory = |host: &mut Host| -> Result<u64> { Ok(host.ask("memory", "memory ")?.parse()?) };
+    let mut controller = Controller::connect(pid)?;
+    controller.subscribe(Some(HOT))?;
+    host.ask(&format!("hammer {THREADS}"), "hammering")?;
+    let mut began = None;
+    for round in 0..WARM + rounds {
+        if round == WARM {
+            began = Some((controller.agent_status()?.memory_bytes, memory(&mut host)?));
+        }
+        on(&mut controller)?;
+        off(&mut controller)?;
+        ensure_all(&controller.status(Some(HOT))?, State::Off, &format!("round {round}"))?;
+    }
+    let (ours, resident) = began.context("rounds")?;
+    let status = controller.agent_status()?;
+    let grown = status.memory_bytes.saturating_sub(ours);
+    println!(
+        "{}: {} toggles; the agent's memory {} + {grown} bytes; the process {resident} + {} KiB; kept by the CLR, as we \
+         estimate: {} KiB",
+        runtime.name(),
+        2 * METHODS * rounds,
+        ours,
+        memory(&mut host)?.saturating_sub(resident),
+        status.clr_kept_bytes / 1024,
+    );
+    ensure!(grown <= DRIFT, "the agent's memory grew by {grown} bytes");
+    ensure!(status.guard_trips == 0, "{status:?}");
+    host.ask("stop", "stopped")?;
+
+    // At rest nothing counts that is off, and everything that is on.
+    let calls = |rows: &[StatusRow]| rows.iter().map(|row| row.calls).collect::<Vec<_>>();
+    let before = controller.status(Some(HOT))?;
+    ensure!(before.iter().all(|row| row.calls > 0), "every method was called while it was on");
+    host.ask("sweep 20", "swept 20")?;
+    ensure!(calls(&controller.status(Some(HOT))?) == calls(&before), "something counts that is off");
+    controller.dial(HOT, Level::Count, Stay::Kept)?;
+    host.ask("sweep 7", "swept 7")?;
+    let rows = controller.status(Some(HOT))?;
+    ensure_all(&rows, State::Live, "on again")?;
+    ensure!(calls(&rows) == calls(&before).iter().map(|calls| calls + 7).collect::<Vec<_>>(), "not exact");
+    ensure!(controller.all_off()? == (METHODS, 0));
+    host.close_input();
+    ensure!(host.finish()?.code()? == 0);
+    Ok(())
+}
+
+on_each_runtime!(hot_methods_are_toggled);
