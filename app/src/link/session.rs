@@ -111,7 +111,9 @@ impl Session {
                 Some(FromAgent::Event(Event::Rows { id: Some(of), rows })) if of == id => {
                     page(Page::Rows(rows))
                 }
-                Some(FromAgent::Event(Event::Il { id: of, page: lines })) if of == id => page(Page::Il(lines)),
+                Some(FromAgent::Event(Event::Il { id: of, page: lines })) if of == id => {
+                    page(Page::Il(lines))
+                }
                 Some(FromAgent::Event(event)) => self.queue(event),
                 Some(FromAgent::VersionRefused { agent_protocol, agent_version, .. }) => {
                     return Err(LinkError::Version { pid: self.pid(), agent_version, agent_protocol });
