@@ -1,3 +1,5 @@
+//! One method is chosen of what matched, or it is said how to choose.
+
 use super::*;
 use crate::cli::target::Target;
 use redial_protocol::ids::ModuleKey;
