@@ -38,6 +38,9 @@ use windows_core::{HRESULT, IUnknown};
 
 /// A ReJIT thread that is at its jobs for this long hangs inside the runtime, as far as anyone can tell.
 pub const HANGS: Duration = Duration::from_secs(2);
+/// A request that has waited so long for compilations to end is not waited for by those who load modules: mostly it takes
+/// less, and else they may be what it waits for.
+const STANDOFF: Duration = Duration::from_millis(50);
 /// Longest wait at shutdown for the ReJIT thread to come out of the runtime.
 const WORKER_WAIT: Duration = Duration::from_millis(200);
 /// `ReJITError`s noted in the audit ring.
@@ -255,7 +258,9 @@ impl Agent {
         let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
         let gate = wait.then(|| Arc::new(Gate::default()));
         self.inbox.put(Job::Loaded(module, gate.clone()));
-        if gate.is_some_and(|gate| !gate.wait(self.settings.first_call_wait)) {
+        // The ReJIT thread may wait for a compilation in which this very module is loaded.
+        let stands_off = || self.inlining.waits_for() >= STANDOFF;
+        if gate.is_some_and(|gate| !gate.wait(self.settings.first_call_wait, stands_off)) {
             self.missed_deadlines.fetch_add(1, Ordering::Relaxed);
         }
     }

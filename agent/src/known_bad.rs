@@ -13,6 +13,8 @@ pub enum Known {
     RuntimeAsync,
     /// Asked for precompiled inliners it follows a null pointer where a callee or an inliner is not loaded.
     InlinersNotLoaded,
+    /// It follows a null pointer where the JIT reports that it inlined a method for which a request came meanwhile.
+    InlinedMeanwhile,
     /// It stops all managed threads while it takes a request.
     StopsForRequests,
     /// In traces of exceptions it measures where a recompiled method was from the start of the method's first code.
@@ -31,7 +33,7 @@ struct Range {
     warning: Option<&'static str>,
 }
 
-const TABLE: [Range; 6] = [
+const TABLE: [Range; 7] = [
     Range {
         known: Known::HelpersByAddress,
         majors: (5, 8),
@@ -49,6 +51,12 @@ const TABLE: [Range; 6] = [
         known: Known::InlinersNotLoaded,
         majors: (0, 6),
         issue: "88924, fixed in 7.0 by 69634",
+        warning: None,
+    },
+    Range {
+        known: Known::InlinedMeanwhile,
+        majors: (0, 7),
+        issue: "95653, fixed in 8.0; web.rs, everything_dialled_under_load",
         warning: None,
     },
     Range { known: Known::StopsForRequests, majors: (0, 4), issue: "13442", warning: None },

@@ -126,33 +126,45 @@ pub fn glance(path: &Path) -> Option<Settings> {
     (settings.version <= VERSION).then(|| sound(settings))
 }
 
-/// Reads the settings; with a sentence for the user when the file was set aside.
-pub fn load(path: &Path) -> (Settings, Option<String>) {
-    let text = match std::fs::read(path) {
+/// What was found of the settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The settings, or the defaults.
+    pub settings: Settings,
+    /// For the user, when there was a file that could not be used.
+    pub notice: Option<String>,
+    /// Whether settings may be saved: not over what could be neither used nor set aside.
+    pub may_be_saved: bool,
+}
+
+/// Reads the settings. What stands in their place and cannot be used is set aside.
+pub fn load(path: &Path) -> Loaded {
+    let found = |settings| Loaded { settings, notice: None, may_be_saved: true };
+    let why = match std::fs::read(path) {
         Ok(text) => {
             // An earlier version let others read it; where that cannot be changed it can still be used.
             let _ = make_private(path);
-            text
+            match serde_json::from_slice::<Settings>(&text) {
+                Ok(settings) if settings.version <= VERSION => return found(sound(settings)),
+                Ok(settings) => {
+                    format!("it is of version {}, this program writes {VERSION}", settings.version)
+                }
+                Err(error) => error.to_string(),
+            }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return (Settings::default(), None),
-        Err(error) => {
-            let notice = format!("{} cannot be read ({error}); starting with the defaults", path.display());
-            return (Settings::default(), Some(notice));
-        }
-    };
-    let why = match serde_json::from_slice::<Settings>(&text) {
-        Ok(settings) if settings.version <= VERSION => return (sound(settings), None),
-        Ok(settings) => format!("it is of version {}, this program writes {VERSION}", settings.version),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return found(Settings::default()),
         Err(error) => error.to_string(),
     };
     let aside = set_aside(path);
+    let may_be_saved = aside.is_ok();
     let whereto = match aside {
-        Ok(aside) => format!("it was set aside as {}", aside.display()),
-        Err(error) => format!("it could not be set aside: {error}"),
+        Ok(aside) => format!("it was set aside as {}, and the defaults are in place", aside.display()),
+        Err(error) => {
+            format!("it cannot be set aside, so nothing is saved over {}: {error}", path.display())
+        }
     };
-    let notice =
-        format!("the saved layout could not be used ({why}); {whereto}, and the defaults are in place");
-    (Settings::default(), Some(notice))
+    let notice = Some(format!("the saved layout could not be used ({why}); {whereto}"));
+    Loaded { settings: Settings::default(), notice, may_be_saved }
 }
 
 /// Writes the settings, whole or not at all.
@@ -243,7 +255,7 @@ mod tests {
         settings.window = Some([1200.0, 800.0]);
         settings.launch.program = "dotnet".into();
         save(&folder.file(), &settings).expect("saved");
-        assert_eq!(load(&folder.file()), (settings, None));
+        assert_eq!(load(&folder.file()), Loaded { settings, notice: None, may_be_saved: true });
         assert_eq!(std::fs::read_dir(&folder.0).expect("folder").count(), 1, "no half-written file stays");
     }
 
@@ -257,7 +269,7 @@ mod tests {
         save(&folder.file(), &Settings::default()).expect("saved");
         assert_eq!(mode(), 0o600);
         std::fs::set_permissions(folder.file(), open.clone()).expect("opened");
-        assert_eq!(load(&folder.file()).1, None);
+        assert_eq!(load(&folder.file()).notice, None);
         assert_eq!(mode(), 0o600, "an open one is closed when it is read");
         std::fs::set_permissions(folder.file(), open).expect("opened");
         save(&folder.file(), &Settings::default()).expect("saved");
@@ -267,16 +279,19 @@ mod tests {
     #[test]
     fn without_a_file_there_are_the_defaults_and_no_notice() {
         let folder = Folder::new("none");
-        assert_eq!(load(&folder.file()), (Settings::default(), None));
+        let defaults = Loaded { settings: Settings::default(), notice: None, may_be_saved: true };
+        assert_eq!(load(&folder.file()), defaults);
     }
 
     #[test]
     fn a_corrupt_file_is_set_aside_and_said() {
         let folder = Folder::new("corrupt");
-        for (number, bad) in ["{\"zoom\": ", "\0\u{1}", "{\"version\": 99}"].into_iter().enumerate() {
+        let wrong_types = r#"{"version": 1, "zoom": "large", "recent": 3}"#;
+        let all = ["{\"zoom\": ", "\0\u{1}", "{\"version\": 99}", wrong_types, ""];
+        for (number, bad) in all.into_iter().enumerate() {
             std::fs::write(folder.file(), bad).expect("written");
-            let (settings, notice) = load(&folder.file());
-            assert_eq!(settings, Settings::default());
+            let Loaded { settings, notice, may_be_saved } = load(&folder.file());
+            assert_eq!((settings, may_be_saved), (Settings::default(), true));
             let aside = folder.0.join(format!("window.json.bad{}", number + 1));
             assert_eq!(std::fs::read_to_string(&aside).expect("kept"), bad);
             let notice = notice.expect("it is said");
@@ -289,11 +304,39 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_file_is_set_aside_with_all_that_is_in_it() {
+        let folder = Folder::new("directory");
+        std::fs::create_dir_all(folder.file()).expect("a folder");
+        std::fs::write(folder.file().join("dear"), "to somebody").expect("written");
+        let loaded = load(&folder.file());
+        assert!(loaded.may_be_saved && loaded.notice.is_some_and(|text| text.contains("set aside as")));
+        let dear = folder.0.join("window.json.bad1").join("dear");
+        assert_eq!(std::fs::read_to_string(dear).expect("kept"), "to somebody");
+        save(&folder.file(), &loaded.settings).expect("saved");
+    }
+
+    #[test]
+    fn nothing_is_saved_over_what_cannot_be_set_aside() {
+        let folder = Folder::new("stuck");
+        std::fs::write(folder.file(), "no settings").expect("written");
+        for number in 1..1000 {
+            std::fs::write(folder.0.join(format!("window.json.bad{number}")), "earlier").expect("written");
+        }
+        let loaded = load(&folder.file());
+        assert!(!loaded.may_be_saved);
+        assert!(loaded.notice.is_some_and(|text| text.contains("nothing is saved")));
+        // The folder itself is a file: it can be neither read nor moved.
+        let loaded = load(&folder.file().join(FILE));
+        assert!(!loaded.may_be_saved && loaded.notice.is_some());
+    }
+
+    #[test]
     fn numbers_nobody_means_are_replaced_and_unknown_fields_ignored() {
         let folder = Folder::new("numbers");
         let text = r#"{"version": 1, "zoom": 0.0, "window": [3, 1e9], "later": true}"#;
         std::fs::write(folder.file(), text).expect("written");
-        assert_eq!(load(&folder.file()), (Settings::default(), None));
+        let defaults = Loaded { settings: Settings::default(), notice: None, may_be_saved: true };
+        assert_eq!(load(&folder.file()), defaults);
     }
 
     #[test]

@@ -34,12 +34,25 @@ pub fn big_library() -> Result<PathBuf> {
 /// # Errors
 /// The compiler's messages.
 pub fn big_library_named(assembly: &str) -> Result<PathBuf> {
-    let source = big_source(BIG_CLASSES, BIG_METHODS);
-    let folder = cache::ensure("generated/Big", &source, |into| {
-        let path = into.join("Big.cs");
-        fs::write(&path, &source).with_context(|| format!("cannot write {}", path.display()))
+    Compilation::library(assembly, vec![big_library_source()?]).build()
+}
+
+/// The C# file of [`big_library`], some 30,000 lines.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn big_library_source() -> Result<PathBuf> {
+    source_file("Big", &big_source(BIG_CLASSES, BIG_METHODS))
+}
+
+/// A generated C# file, in a folder of its own in the cache.
+fn source_file(name: &str, source: &str) -> Result<PathBuf> {
+    let file = format!("{name}.cs");
+    let folder = cache::ensure(&format!("generated/{name}"), source, |into| {
+        let path = into.join(&file);
+        fs::write(&path, source).with_context(|| format!("cannot write {}", path.display()))
     })?;
-    Compilation::library(assembly, vec![folder.join("Big.cs")]).build()
+    Ok(folder.join(file))
 }
 
 /// Classes of [`hot_library`].
@@ -54,12 +67,7 @@ pub const HOT_METHODS: u32 = 100;
 /// # Errors
 /// The compiler's messages.
 pub fn hot_library() -> Result<PathBuf> {
-    let source = hot_source();
-    let folder = cache::ensure("generated/Hot", &source, |into| {
-        let path = into.join("Hot.cs");
-        fs::write(&path, &source).with_context(|| format!("cannot write {}", path.display()))
-    })?;
-    Compilation::library("Hot", vec![folder.join("Hot.cs")]).build()
+    Compilation::library("Hot", vec![source_file("Hot", &hot_source())?]).build()
 }
 
 /// Statements of [`long_body_source`], about 20 bytes of IL each.
@@ -87,11 +95,7 @@ pub fn long_body_source() -> Result<PathBuf> {
          when (rounds < 2)\n            {\n                if (rounds++ < 2) goto again;\n            }\n        \
          end:\n            number ^= rounds;\n        }\n    }\n}\n",
     );
-    let folder = cache::ensure("generated/LongBody", &source, |into| {
-        let path = into.join("LongBody.cs");
-        fs::write(&path, &source).with_context(|| format!("cannot write {}", path.display()))
-    })?;
-    Ok(folder.join("LongBody.cs"))
+    source_file("LongBody", &source)
 }
 
 fn hot_source() -> String {

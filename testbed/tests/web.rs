@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use redial_protocol::state;
 use redial_testbed::controller::Controller;
 use redial_testbed::host::{self, DEADLINE, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
@@ -30,6 +31,16 @@ fn attached_under_load_on_3_1() -> Result<()> {
 #[test]
 fn attached_under_load_on_8_0() -> Result<()> {
     attached_under_load(Runtime::V8_0)
+}
+
+#[test]
+fn everything_dialled_under_load_on_3_1() -> Result<()> {
+    everything_dialled_under_load(Runtime::SDK_3_1)
+}
+
+#[test]
+fn everything_dialled_under_load_on_8_0() -> Result<()> {
+    everything_dialled_under_load(Runtime::V8_0)
 }
 
 /// Clients that ask on loopback, each answer checked; they pause and go on together.
@@ -331,4 +342,49 @@ fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
     server.redial(&["off"])?.ok()?;
     ensure!(Controller::connect(server.pid)?.agent_status()?.guard_trips == 0);
     server.load.go_on(2_000)
+}
+
+/// Every method of every module, turned on and off while requests are answered, each answer checked.
+fn everything_dialled_under_load(runtime: Runtime) -> Result<()> {
+    let mut server = Server::start(runtime, true)?;
+    match turn_everything(runtime, &mut server) {
+        Ok(()) => server.end(),
+        Err(error) => Err(server.host.failed_with(error)),
+    }
+}
+
+fn turn_everything(runtime: Runtime, server: &mut Server) -> Result<()> {
+    let answers = soak::scaled(2_000, 20);
+    let pace = |server: &mut Server| -> Result<f64> {
+        let began = Instant::now();
+        server.load.go_on(answers)?;
+        Ok(answers as f64 / began.elapsed().as_secs_f64())
+    };
+    server.load.go_on(2_000)?;
+    let before = pace(server)?;
+    let dialled = server.redial(&["dial", "*", "count", "--json"])?;
+    ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.said());
+    let dialled = dialled.json()?;
+    ensure!(dialled["accepted"].as_u64() > Some(30_000), "{dialled}");
+    // They are compiled anew as they are called.
+    server.load.go_on(2_000)?;
+    let with = pace(server)?;
+    let mut controller = Controller::connect(server.pid)?;
+    let rows = controller.status(None)?;
+    let live = rows.iter().filter(|row| row.state == state::State::Live).count();
+    let failed: Vec<_> = rows.iter().filter(|row| row.state == state::State::Failed).collect();
+    ensure!(live > 800 && failed.is_empty(), "{live} live, {failed:?}");
+    let off = server.redial(&["off", "--json"])?.ok()?.json()?;
+    ensure!(off["reverted"].as_u64() > Some(30_000) && off["remaining"] == 0, "{off}");
+    server.load.go_on(2_000)?;
+    let after = pace(server)?;
+    println!(
+        "ASP.NET Core on {}, everything dialled: {} accepted, {live} live, refused {}; {before:.0} answers a second \
+         before, {with:.0} with, {after:.0} after",
+        runtime.name(),
+        dialled["accepted"],
+        dialled["refused_by_reason"],
+    );
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    Ok(())
 }

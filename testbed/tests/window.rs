@@ -104,14 +104,15 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.until("the count", |window| window.calls(ADD) == Some(before) && before > 0)?;
 
     let stopped = Stopped::stop(shop.pid)?;
+    // Before it is tried again: who was connected while it was stopped would be answered once it goes on.
+    let socket = socket_of(shop.pid)?;
+    let aside = socket.with_extension("aside");
+    std::fs::rename(&socket, &aside)?;
     window.until("that it does not answer", |window| {
         window.says("is stopped by a signal") && window.says("last numbers") && window.says("Trying again")
     })?;
     ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
     ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));
-    let socket = socket_of(shop.pid)?;
-    let aside = socket.with_extension("aside");
-    std::fs::rename(&socket, &aside)?;
     drop(stopped);
     window.until("that it cannot be found", |window| window.says("cannot be found any more"))?;
     window.0.get_by_label(&dial).click();

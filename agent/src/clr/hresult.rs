@@ -35,6 +35,8 @@ pub const CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER: HRESULT = HRESULT(0x8013
 pub const CORPROF_E_SUSPENSION_IN_PROGRESS: HRESULT = HRESULT(0x8013_1388_u32 as i32);
 /// `CORPROF_E_REJIT_NOT_ENABLED`: no request will be accepted.
 pub const CORPROF_E_REJIT_NOT_ENABLED: HRESULT = HRESULT(0x8013_137C_u32 as i32);
+/// `ERROR_TIMEOUT`, ours: a compilation that may inline what was to be asked for did not end.
+pub const BEING_COMPILED: HRESULT = HRESULT(0x8007_05B4_u32 as i32);
 /// `CORPROF_E_PROFILER_CANCEL_ACTIVATION`: Initialize asks to be unloaded, without an error in the log.
 pub const CORPROF_E_PROFILER_CANCEL_ACTIVATION: HRESULT = HRESULT(0x8013_1375_u32 as i32);
 
@@ -49,6 +51,10 @@ pub fn words(hresult: HRESULT) -> String {
         0x8007_000E => "the process is out of memory (E_OUTOFMEMORY)",
         0x8007_0057 => "the runtime rejected an argument (E_INVALIDARG)",
         0x8000_4001 => "this runtime does not offer it (E_NOTIMPL)",
+        0x8007_05B4 => {
+            "a compilation that may inline it did not end for 5 s, and this runtime crashes when it is asked meanwhile; turn \
+             it off and on again (ERROR_TIMEOUT)"
+        }
         0x8000_4005 => "the runtime gave no reason (E_FAIL)",
         0x8013_1350 => "the function has not been compiled yet (CORPROF_E_FUNCTION_NOT_COMPILED)",
         0x8013_1351 => "the data is not complete yet (CORPROF_E_DATAINCOMPLETE)",

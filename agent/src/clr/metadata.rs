@@ -8,7 +8,8 @@ use super::hresult::{ClrError, check};
 use super::{text, wide};
 use crate::signature::Passing;
 use std::cell::RefCell;
-use windows_core::{GUID, HRESULT, Interface, PCWSTR, PWSTR};
+use std::ffi::c_void;
+use windows_core::{GUID, HRESULT, Interface, PCWSTR, PWSTR, w};
 
 /// Longest type or method name we read, UTF-16 units (ECMA-335 caps them at 1,023 UTF-8 bytes in practice).
 const NAME_UNITS: usize = 2048;
@@ -256,7 +257,36 @@ impl Import {
                 std::ptr::null_mut(),
             )
         };
-        hresult.is_ok().then(|| (number, Passing::of_flags(flags)))
+        let passing = || match Passing::of_flags(flags) {
+            Passing::In => self.only_read(token),
+            other => other,
+        };
+        hresult.is_ok().then(|| (number, passing()))
+    }
+
+    /// What a parameter with `pdIn` alone is: the C# compiler writes an attribute for `in`, and another for
+    /// `ref readonly`; without either it is `[In] ref`.
+    fn only_read(&self, parameter: u32) -> Passing {
+        let has = |attribute| self.has_attribute(parameter, attribute);
+        if has(w!("System.Runtime.CompilerServices.IsReadOnlyAttribute")) {
+            Passing::In
+        } else if has(w!("System.Runtime.CompilerServices.RequiresLocationAttribute")) {
+            Passing::RefReadonly
+        } else {
+            Passing::Ref
+        }
+    }
+
+    /// Whether something has an attribute of a type of that full name.
+    fn has_attribute(&self, token: u32, name: PCWSTR) -> bool {
+        let (mut data, mut length): (*const c_void, u32) = (std::ptr::null(), 0);
+        // SAFETY: the name is a literal that ends in a zero; out pointers are live locals, and what they are set to, which
+        // lies in the metadata, is not looked at.
+        let hresult = unsafe {
+            self.import.GetCustomAttributeByName(token, name, (&raw mut data).cast_const(), &mut length)
+        };
+        // S_FALSE: it has none.
+        hresult == HRESULT(0)
     }
 
     /// Names of the generic parameters of a type or method, in order.

@@ -8,7 +8,6 @@ use crate::attach;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
 use crate::guard::{guard, guard_always};
-use crate::inlining::compiling;
 use core::ffi::c_void;
 use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
 
@@ -89,7 +88,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn JITCompilationStarted(&self, function: usize, _safe_to_block: BOOL) -> Result<()> {
-        with(|_| compiling::begin(function))
+        with(|agent| agent.inlining.compiling(function))
     }
 
     fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
@@ -201,7 +200,7 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
 impl ICorProfilerCallback4_Impl for Callback_Impl {
     fn ReJITCompilationStarted(&self, function: usize, rejit: usize, _safe_to_block: BOOL) -> Result<()> {
         with(|agent| {
-            compiling::begin(function);
+            agent.inlining.compiling(function);
             agent.rejit_started(function, rejit);
         })
     }
@@ -270,7 +269,7 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
         _header: *const u8,
         _size: u32,
     ) -> Result<()> {
-        with(|_| compiling::begin_dynamic(function))
+        with(|agent| agent.inlining.compiling_dynamic(function))
     }
 
     fn DynamicMethodJITCompilationFinished(

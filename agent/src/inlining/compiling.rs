@@ -20,6 +20,9 @@ struct Compilation {
     method: Option<Option<Method>>,
     /// Its number, once an inlining was allowed in it; else 0.
     number: u64,
+    /// How deep in its stack the thread was, an address: what begins as deep or less deep begins after its end. So those
+    /// that failed, of whose ends nobody tells, are found to be over.
+    stack: usize,
 }
 
 /// Numbers of compilations given so far.
@@ -28,21 +31,33 @@ static NUMBERS: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static DEPTH_NOW: Cell<usize> = const { Cell::new(0) };
     static COMPILATIONS: RefCell<[Compilation; DEPTH]> =
-        const { RefCell::new([Compilation { function: 0, method: None, number: 0 }; DEPTH]) };
+        const { RefCell::new([Compilation { function: 0, method: None, number: 0, stack: 0 }; DEPTH]) };
 }
 
-/// `JITCompilationStarted` and `ReJITCompilationStarted`.
-pub fn begin(function: usize) {
-    enter(Compilation { function, method: None, number: 0 });
+/// `JITCompilationStarted` and `ReJITCompilationStarted`. `ended` is told the numbers of compilations that are found to be
+/// over.
+pub fn begin(function: usize, ended: impl FnMut(u64)) {
+    enter(Compilation { function, method: None, number: 0, stack: stack_now() }, ended);
 }
 
 /// `DynamicMethodJITCompilationStarted`.
-pub fn begin_dynamic(function: usize) {
-    enter(Compilation { function, method: Some(None), number: 0 });
+pub fn begin_dynamic(function: usize, ended: impl FnMut(u64)) {
+    enter(Compilation { function, method: Some(None), number: 0, stack: stack_now() }, ended);
 }
 
-fn enter(compilation: Compilation) {
+/// An address in the present frame; stacks grow downwards wherever the CLR runs.
+#[inline(never)]
+fn stack_now() -> usize {
+    let here = 0u8;
+    std::ptr::from_ref(std::hint::black_box(&here)).addr()
+}
+
+fn enter(compilation: Compilation, ended: impl FnMut(u64)) {
+    let mut numbers = [0; DEPTH];
     with(|all, depth| {
+        let over = all.iter().take(depth).position(|one| one.stack <= compilation.stack).unwrap_or(depth);
+        note_numbers(&mut numbers, all, over, depth);
+        let depth = over;
         if depth == DEPTH {
             all.rotate_left(1);
         }
@@ -52,6 +67,14 @@ fn enter(compilation: Compilation) {
         }
         at + 1
     });
+    numbers.into_iter().filter(|number| *number != 0).for_each(ended);
+}
+
+/// The numbers of the compilations from `left` on.
+fn note_numbers(numbers: &mut [u64; DEPTH], all: &[Compilation; DEPTH], left: usize, depth: usize) {
+    for (number, one) in numbers.iter_mut().zip(all.iter().take(depth).skip(left)) {
+        *number = one.number;
+    }
 }
 
 /// The compilation has ended. Any begun within it and never finished end with it. `ended` is told the numbers of those
@@ -60,9 +83,7 @@ pub fn end(function: usize, mut ended: impl FnMut(u64)) {
     let mut numbers = [0; DEPTH];
     with(|all, depth| {
         let left = all.iter().take(depth).rposition(|one| one.function == function).unwrap_or(depth);
-        for (number, one) in numbers.iter_mut().zip(all.iter().take(depth).skip(left)) {
-            *number = one.number;
-        }
+        note_numbers(&mut numbers, all, left, depth);
         left
     });
     numbers.into_iter().filter(|number| *number != 0).for_each(&mut ended);
@@ -117,6 +138,18 @@ fn read<T>(look: impl FnOnce(&Compilation) -> T) -> Option<T> {
 mod tests {
     use super::*;
 
+    thread_local!(static STACK: Cell<usize> = const { Cell::new(1_000_000) });
+
+    /// Deeper in the stack than all before.
+    fn nested(function: usize, method: Option<Option<Method>>) {
+        STACK.set(STACK.get() - 100);
+        enter(Compilation { function, method, number: 0, stack: STACK.get() }, |_| panic!("nothing is over"));
+    }
+
+    fn begin(function: usize) {
+        nested(function, None);
+    }
+
     fn end(function: usize) -> Vec<u64> {
         let mut ended = Vec::new();
         super::end(function, |number| ended.push(number));
@@ -135,7 +168,7 @@ mod tests {
         begin(20);
         assert_eq!(current(|_| None), Some(None), "asked for once");
         assert_eq!(now(), None, "and remembered");
-        begin_dynamic(30);
+        nested(30, Some(None));
         assert_eq!(now(), None, "it has no token");
         end(30);
         end(20);
@@ -175,5 +208,33 @@ mod tests {
         end(3);
         end(190);
         assert_eq!(now(), Some((1, 189)));
+    }
+
+    #[test]
+    fn what_failed_is_over_when_the_thread_begins_another_as_deep() {
+        begin(10);
+        let outer = number().expect("one is under way");
+        begin(20);
+        let failed = number().expect("one is under way");
+        let mut over = Vec::new();
+        enter(Compilation { function: 30, stack: STACK.get(), ..Compilation::default() }, |one| {
+            over.push(one)
+        });
+        assert_eq!(over, [failed]);
+        assert_eq!(now(), Some((1, 30)));
+        enter(Compilation { function: 40, stack: STACK.get() + 500, ..Compilation::default() }, |one| {
+            over.push(one)
+        });
+        assert_eq!(over, [failed, outer]);
+    }
+
+    #[test]
+    fn the_stack_is_looked_at_where_a_compilation_begins() {
+        #[inline(never)]
+        fn deeper() -> usize {
+            let room = std::hint::black_box([0u8; 4096]);
+            stack_now().min(room.as_ptr().addr())
+        }
+        assert!(deeper() < stack_now());
     }
 }

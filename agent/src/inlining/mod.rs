@@ -12,6 +12,7 @@ use crate::sync::lock;
 use record::Pairs;
 use std::collections::HashSet;
 use std::sync::{Mutex, RwLock};
+use std::time::Duration;
 use underway::Underway;
 
 /// A copy as callbacks name it: ModuleID and MethodDef token.
@@ -25,6 +26,12 @@ const AGGRESSIVE_INLINING: u32 = 0x0100;
 /// .NET 6 `JitExtDefaultPolicyMaxILProf` in its jitconfigvalues.h.
 const MOST_INLINED: u32 = 100;
 const MOST_INLINED_FROM_6: u32 = 1024;
+
+/// Longest wait for a compilation to end, where the runtime crashes if it is asked before. On a busy machine one may take a
+/// second; and it may run code of the host, a resolver for example, that takes as long as it likes.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same where it does not: then calls may be missed until the inliner is compiled anew.
+const SHORT_PATIENCE: Duration = Duration::from_millis(250);
 
 /// Whether compiled callers hold a copy's code from before it was dialled, and are not recompiled without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,11 +71,23 @@ impl Inlining {
             return false;
         }
         // `vetoed` stays locked: a veto that comes now must find what was allowed just before it.
-        lock(&self.held).note(callee, inliner);
-        if let Some(compilation) = compiling::number() {
-            self.underway.allow(compilation, callee);
+        if let Some(compilation) = compiling::number()
+            && !self.underway.allow(compilation, callee)
+        {
+            return false;
         }
+        lock(&self.held).note(callee, inliner);
         true
+    }
+
+    /// A compilation begins on this thread.
+    pub fn compiling(&self, function: usize) {
+        compiling::begin(function, |compilation| self.underway.end(compilation));
+    }
+
+    /// A compilation of a dynamic method begins on this thread.
+    pub fn compiling_dynamic(&self, function: usize) {
+        compiling::begin_dynamic(function, |compilation| self.underway.end(compilation));
     }
 
     /// A compilation has ended on this thread.
@@ -77,18 +96,33 @@ impl Inlining {
     }
 
     /// Carries out a request for these methods while none of them is being inlined anywhere: waits for compilations that
-    /// may do so, and lets none begin to.
-    pub fn apart<T>(&self, methods: &[Method], request: impl FnOnce() -> T) -> T {
+    /// may do so, and lets none begin to. `crashes`: the runtime would, so after a long wait it is not asked; else it is
+    /// asked after a short one.
+    ///
+    /// # Errors
+    /// Those of the methods that a compilation may still inline; then nothing was asked for.
+    pub fn apart<T>(
+        &self,
+        methods: &[Method],
+        crashes: bool,
+        request: impl FnOnce() -> T,
+    ) -> Result<T, HashSet<Method>> {
         let mut added = Vec::new();
         {
             let mut vetoed = self.vetoed.write().unwrap_or_else(|poisoned| poisoned.into_inner());
             added.extend(methods.iter().copied().filter(|method| vetoed.insert(*method)));
         }
-        self.underway.settle(methods.iter().copied());
-        let answer = request();
+        let longest = if crashes { PATIENCE } else { SHORT_PATIENCE };
+        let held = self.underway.settle(methods.iter().copied(), longest);
+        let answer = if held.is_empty() || !crashes { Ok(request()) } else { Err(held) };
         // Of what runs a body of ours the runtime itself refuses it from now on.
         self.allow(added);
         answer
+    }
+
+    /// How long a request has waited for compilations to end; zero when none does.
+    pub fn waits_for(&self) -> Duration {
+        self.underway.waits_for()
     }
 
     /// Forbids inlining of callees from now on; answers for each which compiled methods may hold it already.
@@ -149,13 +183,13 @@ mod tests {
         let inlining = Inlining::default();
         let other = (1, 3);
         inlining.veto([CALLEE].into_iter());
-        compiling::begin(10);
+        inlining.compiling(10);
         assert!(inlining.may_inline(other, Some(CALLER)));
         std::thread::scope(|scope| {
             let asking =
-                scope.spawn(|| inlining.apart(&[CALLEE, other], || inlining.may_inline(other, None)));
+                scope.spawn(|| inlining.apart(&[CALLEE, other], true, || inlining.may_inline(other, None)));
             inlining.compiled(10);
-            assert!(!asking.join().expect("it asked"), "not while it is asked for");
+            assert_eq!(asking.join().expect("it asked"), Ok(false), "not while it is asked for");
         });
         assert!(inlining.may_inline(other, None), "it was forbidden for that long only");
         assert!(!inlining.may_inline(CALLEE, None), "the veto of a dial stays");

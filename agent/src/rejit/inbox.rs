@@ -193,6 +193,9 @@ impl Drop for Gates {
     }
 }
 
+/// How often a thread that waits looks whether it does so in vain.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// What a host thread waits at when a module loads that a standing order may match: the one bounded wait.
 #[derive(Default)]
 pub struct Gate {
@@ -207,16 +210,17 @@ impl Gate {
         self.opened.notify_all();
     }
 
-    /// Waits; false when `longest` passed first.
-    pub fn wait(&self, longest: Duration) -> bool {
+    /// Waits; false when `longest` passed first, or `is_vain` says that nobody will open it.
+    pub fn wait(&self, longest: Duration, is_vain: impl Fn() -> bool) -> bool {
         let deadline = Instant::now() + longest;
         let mut open = lock(&self.open);
         while !*open {
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if left.is_zero() || is_vain() {
                 return false;
             }
-            open = self.opened.wait_timeout(open, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+            let next = left.min(LOOK);
+            open = self.opened.wait_timeout(open, next).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
         true
     }

@@ -8,8 +8,9 @@ use super::revert::revert;
 use super::row::{Identity, Row};
 use crate::agent::Agent;
 use crate::catalogue::Module;
-use crate::clr::hresult::CORPROF_E_REJIT_NOT_ENABLED;
+use crate::clr::hresult::{BEING_COMPILED, CORPROF_E_REJIT_NOT_ENABLED};
 use crate::inlining::{Inlined, Method};
+use crate::known_bad::Known;
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::{stacks, tokens};
@@ -123,10 +124,20 @@ fn ask(agent: &Agent, items: &[Item], inliners: Inliners) {
         }
     }
     let methods: Vec<Method> = items.iter().map(|item| item.method).collect();
-    let answer = agent.inlining.apart(&methods, || match inliners {
+    let crashes = agent.runtime.does(Known::InlinedMeanwhile);
+    let answer = agent.inlining.apart(&methods, crashes, || match inliners {
         Inliners::FoundByUs => agent.info.request_rejit(&modules, &tokens),
         Inliners::FoundByRuntime => agent.info.request_rejit_with_inliners(&modules, &tokens),
     });
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(held) => {
+            let (busy, free): (Vec<Item>, Vec<Item>) =
+                items.iter().copied().partition(|item| held.contains(&item.method));
+            busy.iter().for_each(|item| unable(agent, item, BEING_COMPILED.0 as u32));
+            return ask(agent, &free, inliners);
+        }
+    };
     match answer {
         Ok(()) => accepted(agent, items),
         Err(_) if items.len() == 1 && inliners == Inliners::FoundByRuntime => {

@@ -7,6 +7,7 @@ use super::row::Row;
 use crate::agent::Agent;
 use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
 use crate::inlining::Method;
+use crate::known_bad::Known;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -89,7 +90,10 @@ fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, anew: Vec<Method>) {
         return;
     }
     let (modules, tokens): (Vec<usize>, Vec<u32>) = methods.iter().copied().unzip();
-    if agent.inlining.apart(&methods, || agent.info.request_rejit(&modules, &tokens)).is_ok() {
+    let crashes = agent.runtime.does(Known::InlinedMeanwhile);
+    if let Ok(Ok(())) =
+        agent.inlining.apart(&methods, crashes, || agent.info.request_rejit(&modules, &tokens))
+    {
         agent.ledger.change(|book, now| {
             for (id, _) in stay {
                 if let Some(row) = book.row_mut(id).filter(|row| row.state != State::Lost) {

@@ -2,7 +2,7 @@
 //!
 //! The rules are those of `redial_protocol::pattern`: C# keywords for the types that have one (`nint` and `nuint` for
 //! native integers), `Outer+Inner` for nested types, `List<int>` for instantiations, `ref` before what is by reference
-//! (`in` or `out` in the display form where the parameter's own row says so: signatures do not), `int*`, `int[]` and `int[,]` (outermost array
+//! (`in`, `out` or `ref readonly` in the display form where the parameter's own row says so: signatures do not), `int*`, `int[]` and `int[,]` (outermost array
 //! first, as in C#), `delegate*<int,void>` for pointers to methods, and `__arglist` where more arguments may follow.
 //! Custom modifiers are left out. The canonical form, which patterns are compared with, numbers generic parameters (`!0`
 //! of the type, `!!0` of the method) and has no spaces but the one after `ref`; the display form names them as declared,
@@ -37,12 +37,16 @@ pub enum Passing {
     Ref,
     /// Only read.
     In,
+    /// Only read, and what is passed must be a place.
+    RefReadonly,
     /// Only written.
     Out,
 }
 
 impl Passing {
-    /// What `CorParamAttr` says (ECMA-335 II.23.1.13): `pdIn` alone, `pdOut` alone, or neither.
+    /// What `CorParamAttr` says (ECMA-335 II.23.1.13): `pdIn` alone, `pdOut` alone, or neither. `pdIn` alone may as well be
+    /// `[In] ref`, which is for marshalling, or `ref readonly`: attributes tell them apart. (`out` and `[Out] ref` nothing
+    /// tells apart.)
     pub fn of_flags(flags: u32) -> Passing {
         const IN: u32 = 0x1;
         const OUT: u32 = 0x2;
@@ -57,6 +61,7 @@ impl Passing {
         match self {
             Passing::Ref => "ref ",
             Passing::In => "in ",
+            Passing::RefReadonly => "ref readonly ",
             Passing::Out => "out ",
         }
     }

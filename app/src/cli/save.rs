@@ -5,6 +5,7 @@ use super::whole_file::WholeFile;
 use super::{arguments, duration};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
+use crate::link::discover::user_title;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::output::{Out, sentence, words};
@@ -109,7 +110,7 @@ pub fn who(standing: &StandingOrder) -> String {
     let program = words::one_line(&standing.by.program);
     match standing.user.as_str() {
         "" => format!("{program} at the start"),
-        user => format!("{program} (pid {}, user {})", standing.by.pid, words::one_line(user)),
+        user => format!("{program} (pid {}, user {})", standing.by.pid, words::one_line(&user_title(user))),
     }
 }
 

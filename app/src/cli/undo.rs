@@ -4,6 +4,7 @@ use super::turn::{Sums, catch_interrupts, outcome, release, wait};
 use super::{arguments, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
+use crate::link::discover::user_title;
 use crate::output::json::UndoneJson;
 use crate::output::{Out, turns, words};
 use crate::signals::Interrupts;
@@ -46,7 +47,7 @@ fn undone(what: &AuditEntry) -> String {
     let line = |text: &str| words::one_line(text);
     let who = match what.user.as_str() {
         "" => line(&what.program),
-        user => format!("{} of user {}", line(&what.program), line(user)),
+        user => format!("{} of user {}", line(&what.program), line(&user_title(user))),
     };
     format!("undone: {} (by {who}, {})", line(&what.order), words::utc(what.t_unix_ms))
 }
@@ -79,7 +80,7 @@ mod tests {
         let value = serde_json::to_value(UndoneJson::new(9, &what, &report)).expect("JSON");
         assert_eq!(
             value["undone"],
-            json!({"t": 0, "user": "www", "program": "redial app", "order": "Shop.Cart.* = count"})
+            json!({"t": 0, "user": "www", "user_name": "www", "program": "redial app", "order": "Shop.Cart.* = count"})
         );
         assert_eq!((&value["pid"], &value["matched"], &value["accepted"]), (&json!(9), &json!(2), &json!(1)));
     }

@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use workers::Workers;
 
 /// Time in which messages are taken in before a frame is drawn.
-const BUDGET: Duration = Duration::from_millis(4);
+const BUDGET: Duration = Duration::from_millis(3);
 /// How long a refusal stays in sight; that all is off, half as long.
 const TOAST: Duration = Duration::from_secs(8);
 
@@ -98,17 +98,16 @@ impl App {
     ) -> App {
         theme::install(context);
         context.options_mut(|options| options.zoom_with_keyboard = false);
-        let (settings, notice) = match &options.settings {
-            Some(path) => crate::persist::load(path),
-            None => (Settings::default(), None),
-        };
+        let found = options.settings.as_deref().map(crate::persist::load);
+        let settings_path = options.settings.filter(|_| found.as_ref().is_some_and(|one| one.may_be_saved));
+        let (settings, notice) = found.map_or_else(Default::default, |one| (one.settings, one.notice));
         let mut app = App {
             model: Model::default(),
             workers,
             clock: options.clock,
             saved: settings.clone(),
             settings,
-            settings_path: options.settings,
+            settings_path,
             processes: views::processes::State::default(),
             methods: views::methods::State::default(),
             log: views::log::State::default(),

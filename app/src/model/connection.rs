@@ -2,11 +2,13 @@
 
 mod dials;
 mod feed;
+mod grouped;
 mod transitions;
 mod turning;
 
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
+use grouped::Grouped;
 use transitions::Untold;
 pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
@@ -138,6 +140,7 @@ pub struct Connection {
     /// When updates arrived of late.
     arrivals: VecDeque<(Duration, u64)>,
     unable: Unable,
+    grouped: Grouped,
     untold: Untold,
     tickets: u32,
     refused: Option<(Ticket, Refused)>,
@@ -169,6 +172,7 @@ impl Connection {
             turns: Turns::default(),
             arrivals: VecDeque::new(),
             unable: Unable::default(),
+            grouped: Grouped::default(),
             untold: Untold::default(),
             tickets: 0,
             refused: None,
@@ -180,8 +184,10 @@ impl Connection {
         self.turns.settle(now);
         self.forget_arrivals(now);
         self.unable.settle(&self.catalogue, &self.live);
-        self.list.settle(&self.catalogue, &self.live);
-        if self.shape == Shape::Tree {
+        if self.shape == Shape::List {
+            self.list.settle(&self.catalogue, &self.live);
+        } else {
+            self.list.settle_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
             let order = (self.list.sort(), self.list.is_held());
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);

@@ -140,6 +140,12 @@ impl List {
 
     /// Brings it up to date; whether anything it shows changed its place.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
+        self.settle_filter(catalogue, live);
+        self.arrange(catalogue, live)
+    }
+
+    /// Brings up to date which methods are shown, and puts them in no order: who looks at the tree needs none.
+    pub fn settle_filter(&mut self, catalogue: &Catalogue, live: &Live) {
         let matched = (catalogue.edition(), &self.filter.text);
         if self.matched_at.as_ref().is_none_or(|(edition, text)| (*edition, text) != matched) {
             self.matching = self.searcher.search(catalogue, &self.query);
@@ -158,7 +164,6 @@ impl List {
             self.filtered_at = Some(filtered);
             self.edition += 1;
         }
-        self.arrange(catalogue, live)
     }
 
     fn filtered(&self, catalogue: &Catalogue, live: &Live) -> Bits {
@@ -218,7 +223,12 @@ impl List {
         }
     }
 
-    /// Methods shown.
+    /// Methods the filter leaves, in an order or not.
+    pub fn shown(&self) -> usize {
+        self.count
+    }
+
+    /// Methods shown, as they were last put in order.
     pub fn len(&self) -> usize {
         self.ranked.len() + self.rest.len()
     }

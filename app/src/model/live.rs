@@ -4,6 +4,7 @@
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::ids::MethodIx;
+use super::live_index::RowOf;
 use super::live_rows::LiveRows;
 use super::series::Series;
 use crate::output::words;
@@ -12,7 +13,7 @@ use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow, Transition};
 use redial_protocol::state::State;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Milliseconds of one tick of the sparklines.
@@ -66,7 +67,7 @@ impl LiveRow {
 #[derive(Debug, Default)]
 pub struct Live {
     rows: LiveRows,
-    by_method: HashMap<MethodIx, RowId>,
+    by_method: RowOf,
     /// Rows whose module the catalogue does not have yet.
     unplaced: Vec<RowId>,
     /// Rows with a rate that is not zero.
@@ -75,6 +76,8 @@ pub struct Live {
     known: Bits,
     by_level: [Bits; Level::ALL.len()],
     by_state: [Bits; STATES],
+    /// Methods in each state, which every frame asks for.
+    in_state: [usize; STATES],
     /// Agent time up to which the counters are folded.
     folded_to: Option<u64>,
     folds: u64,
@@ -109,6 +112,8 @@ impl Live {
     /// A new session with the same agent begins: it sends its rows anew, and its clock is not known.
     pub fn begin_session(&mut self) {
         self.folded_to = None;
+        // Rates that end change numbers as a fold does.
+        self.folds += 1;
         self.ended = false;
         (self.dropped, self.late) = (0, false);
         for id in std::mem::take(&mut self.busy) {
@@ -133,7 +138,7 @@ impl Live {
         self.busy.retain(|id| self.rows.get(*id).is_some());
         self.by_method.clear();
         self.known = Bits::default();
-        (self.by_level, self.by_state) = Default::default();
+        (self.by_level, self.by_state, self.in_state) = Default::default();
         self.unplaced = self.rows.iter().map(|row| row.id).collect();
         for id in self.unplaced.clone() {
             if let Some(row) = self.row_mut(id) {
@@ -185,8 +190,10 @@ impl Live {
         for (level, bits) in self.by_level.iter_mut().enumerate() {
             bits.set(method, on && level == wanted as usize);
         }
-        for (index, bits) in self.by_state.iter_mut().enumerate() {
+        for (index, (bits, count)) in self.by_state.iter_mut().zip(&mut self.in_state).enumerate() {
+            let before = bits.get(method);
             bits.set(method, on && index == state as usize);
+            *count = *count + usize::from(bits.get(method)) - usize::from(before);
         }
         self.states_edition += 1;
     }
@@ -209,7 +216,7 @@ impl Live {
             self.mark(id, false);
             let method = self.row(id).and_then(|old| old.method);
             if let Some(method) = method {
-                self.by_method.remove(&method);
+                self.by_method.remove(method);
             }
             let fresh = LiveRow {
                 id,
@@ -305,7 +312,7 @@ impl Live {
 
     /// A method's row, if it is or was dialled.
     pub fn of_method(&self, method: MethodIx) -> Option<&LiveRow> {
-        self.row(*self.by_method.get(&method)?)
+        self.row(self.by_method.get(method)?)
     }
 
     /// All rows, in the order of the agent's ledger.
@@ -330,31 +337,20 @@ impl Live {
 
     /// Rows by state, of all methods.
     pub fn count(&self, state: State) -> usize {
-        self.by_state.get(state as usize).map_or(0, Bits::count)
+        self.in_state.get(state as usize).copied().unwrap_or(0)
     }
 
     /// What methods amount to: those of `ranges` that are in `of`, or all of them.
     pub fn sums(&self, ranges: &[Range<u32>], of: Option<&Bits>) -> Sums {
         let mut sums = Sums::default();
-        let count = |bits: &Bits, range: &Range<u32>| match of {
-            Some(of) => bits.count_both(of, range.clone()),
-            None => bits.count_in(range.clone()),
-        };
         for range in ranges {
-            let here = count(&self.known, range);
-            if here == 0 {
-                continue;
-            }
-            sums.known += here;
-            for (sum, bits) in sums.wanted.iter_mut().zip(&self.by_level) {
-                *sum += count(bits, range);
-            }
-            for (sum, bits) in sums.states.iter_mut().zip(&self.by_state) {
-                *sum += count(bits, range);
-            }
             let methods = self.known.iter_in(range.clone());
             for method in methods.filter(|method| of.is_none_or(|of| of.get(*method))) {
+                // Each row is looked at once: its number, level and state lie together.
                 let Some(row) = self.of_method(MethodIx(method)) else { continue };
+                sums.known += 1;
+                sums.wanted[row.wanted as usize] += 1;
+                sums.states[row.state as usize] += 1;
                 sums.calls = sums.calls.saturating_add(row.calls);
                 sums.rate += f64::from(row.rate.unwrap_or(0.0));
             }

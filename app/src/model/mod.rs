@@ -28,6 +28,7 @@ pub mod ids;
 pub mod iis;
 pub mod list;
 pub mod live;
+mod live_index;
 mod live_rows;
 pub mod log;
 pub mod methodset;

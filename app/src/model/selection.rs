@@ -175,6 +175,9 @@ impl Selection {
     /// The methods that a turn of the selection concerns: those selected and those of the groups selected, as far as
     /// they are visible: nobody turns what he does not see.
     pub fn targets(&self, catalogue: &Catalogue, visible: &Bits) -> MethodSet {
+        if self.is_empty() {
+            return MethodSet::default();
+        }
         let mut targets = self.methods.clone();
         targets.grow(catalogue.len());
         for range in self.groups.iter().flat_map(|group| catalogue.methods_below(*group)) {

@@ -48,11 +48,14 @@ impl<'a> Name<'a> {
     /// A method's name: of a list with its type, of a tree without.
     pub fn of_method(full: &'a FullName, connection: &Connection, palette: &'static Palette) -> Name<'a> {
         let mut name = Name::new(&full.text, connection, palette);
-        if connection.shape == Shape::List {
-            name.head = full.type_name.start..full.method.start;
-            name.part(name.head.clone(), palette.weak);
-        }
-        name.part(full.method.clone(), palette.text);
+        let explicit = full.text.get(full.method.clone()).map_or(0, explicit_length);
+        let own = full.method.start + explicit;
+        name.head = match connection.shape {
+            Shape::List => full.type_name.start..own,
+            Shape::Tree => full.method.start..own,
+        };
+        name.part(name.head.clone(), palette.weak);
+        name.part(own..full.method.end, palette.text);
         name.part(full.signature.clone(), palette.weak);
         name
     }
@@ -149,6 +152,23 @@ impl<'a> Name<'a> {
     }
 }
 
+/// Of a method that implements an interface explicitly, how much of its name is the interface's, the dot included:
+/// `System.Collections.Generic.IEnumerator<int>.get_Current`.
+fn explicit_length(method: &str) -> usize {
+    let mut depth = 0;
+    let mut length = 0;
+    for (at, letter) in method.char_indices() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            // That of `.ctor` ends nothing.
+            '.' if depth == 0 && at > 0 => length = at + 1,
+            _ => {}
+        }
+    }
+    length
+}
+
 impl Paint<'_> {
     /// A name, from `left` to the end of its column, elided.
     pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>) {
@@ -224,6 +244,29 @@ mod tests {
         };
         let less = name.less(excess, tail, |_| 1.0);
         text.get(less..).and_then(|left| left.strip_suffix("(…)")).unwrap_or("not at a letter").to_owned()
+    }
+
+    #[test]
+    fn the_interface_is_not_the_method() {
+        for (name, own) in [
+            ("Add", "Add"),
+            (".ctor", ".ctor"),
+            ("Shop.ICart.Touch", "Touch"),
+            ("System.Collections.Generic.IEnumerator<System.String>.get_Current", "get_Current"),
+            ("Map<A.B, C.D>", "Map<A.B, C.D>"),
+            ("", ""),
+        ] {
+            assert_eq!(name.get(explicit_length(name)..), Some(own), "{name}");
+        }
+        // In the tree the interface's namespace goes first, in the table what stands before it.
+        let head = "System.Collections.Generic.IEnumerator<System.String>.";
+        assert_eq!(less(head, 20.0, 3.0), "IEnumerator<System.String>.Dispose");
+        let head = format!("Shop.Catalog+<Items>d__9.{head}");
+        assert_eq!(
+            less(&head, 20.0, 3.0),
+            ">d__9.System.Collections.Generic.IEnumerator<System.String>.Dispose"
+        );
+        assert_eq!(less(&head, 48.0, 3.0), "eric.IEnumerator<System.String>.Dispose");
     }
 
     #[test]

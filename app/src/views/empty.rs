@@ -2,7 +2,7 @@
 
 use crate::commands::{Command, Situation};
 use crate::ui::theme::Palette;
-use eframe::egui::{Button, Label, RichText, ScrollArea, Ui, vec2};
+use eframe::egui::{Button, Color32, Label, RichText, ScrollArea, Stroke, Ui, vec2};
 
 /// Why there is nothing to show.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,12 +193,18 @@ pub fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut
         if place == 0 && enabled.is_ok() {
             button = button.fill(Palette::of(ui).selected);
         }
+        if enabled.is_err() {
+            // Nothing that invites a click.
+            button = button.fill(Color32::TRANSPARENT).stroke(Stroke::new(1.0, Palette::of(ui).line));
+        }
         let response = ui.add_enabled(enabled.is_ok(), button);
         if response.clicked() {
             commands.push(command.clone());
         }
         if let Err(why) = enabled {
             ui.weak(why);
+            // It is of the button above it.
+            ui.add_space(6.0);
         }
     }
 }

@@ -88,7 +88,7 @@ pub fn toolbar(
             commands.push(Command::Filter(state.text.clone()));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let (shown, all) = (connection.list.len() as u64, connection.catalogue.len() as u64);
+            let (shown, all) = (connection.list.shown() as u64, connection.catalogue.len() as u64);
             let text = if shown == all {
                 words::methods(all)
             } else {

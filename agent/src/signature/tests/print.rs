@@ -161,6 +161,7 @@ fn how_a_parameter_is_passed_is_said_where_it_is_known() {
     // In any order, for the return value (0), and for what is not by reference: of that nothing is said.
     let said = [(4, out), (5, out), (0, out), (3, in_), (1, in_), (9, in_), (2, ref_)];
     assert_eq!(shown(&said), r"(int, ref int, in int, out T, delegate\*<ref int, void>)");
+    assert!(shown(&[(2, Passing::RefReadonly)]).starts_with("(int, ref readonly int, ref int"));
     let mut canonical = String::new();
     canonical_parameters(&blob, &NAMES, &mut canonical);
     assert_eq!(canonical, "(int,ref int,ref int,ref !0,delegate*<ref int,void>)");

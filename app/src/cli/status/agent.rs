@@ -3,6 +3,7 @@
 use super::{ask_agent, control_line, kept_line};
 use crate::cli::{arguments, save};
 use crate::exit::{Exit, Failure};
+use crate::link::discover::user_title;
 use crate::link::session::Session;
 use crate::output::json::AgentJson;
 use crate::output::table::{Table, text, wide};
@@ -72,7 +73,7 @@ fn audit(status: &AgentStatus) -> Table {
     let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), wide("ORDER")]);
     for entry in &status.audit {
         let AuditEntry { t_unix_ms, user, program, order } = entry;
-        table.row(vec![words::utc(*t_unix_ms), user.clone(), program.clone(), order.clone()]);
+        table.row(vec![words::utc(*t_unix_ms), user_title(user), program.clone(), order.clone()]);
     }
     table
 }
@@ -119,7 +120,8 @@ pub mod tests {
             value["orders"][1],
             json!({
                 "pattern": "Shop.Order.*", "level": "count", "domain": null, "copy": null, "all_domains": false,
-                "stand": "kept", "remaining_ms": 90_000, "user": "www", "by": {"pid": 7, "program": "redial\napp"},
+                "stand": "kept", "remaining_ms": 90_000, "user": "www",
+                "user_name": "www", "by": {"pid": 7, "program": "redial\napp"},
             })
         );
         assert_eq!(
@@ -136,6 +138,13 @@ pub mod tests {
             has("www   redial run  Shop.Cart.*") && has("changes that `undo` takes back: 3"),
             "{lines:#?}"
         );
+        let mut by_number = agent_status();
+        by_number.audit[0].user = "0".into();
+        let audit = audit(&by_number).lines(None);
+        #[cfg(unix)]
+        assert!(audit.iter().any(|line| line.contains("root (0)  redial run")), "{audit:#?}");
+        #[cfg(not(unix))]
+        assert!(audit.iter().any(|line| line.contains("0     redial run")), "{audit:#?}");
         let order = lines.iter().find(|line| line.starts_with("Shop.Order.*")).expect("a row");
         let cells: Vec<&str> = order.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         assert_eq!(

@@ -3,6 +3,7 @@
 pub mod stage;
 
 mod bodyless;
+mod contrast;
 mod domains;
 mod gestures;
 mod keys;

@@ -85,6 +85,31 @@ fn a_corrupt_file_is_set_aside_and_the_window_says_so() {
     assert_eq!(std::fs::read_to_string(folder.0.join("window.json.bad1")).expect("kept"), "{\"zoom\": ");
 }
 
+#[test]
+fn what_cannot_be_set_aside_is_left_as_it_is() {
+    let folder = Folder::new("stuck");
+    let file = folder.0.join("window.json");
+    std::fs::write(&file, "no settings").expect("written");
+    for number in 1..1000 {
+        std::fs::write(folder.0.join(format!("window.json.bad{number}")), "earlier").expect("written");
+    }
+    let mut harness = opened(&file);
+    assert!(harness.query_by_label_contains("nothing is saved").is_some());
+    act(&mut harness, Command::Tree);
+    eframe::App::on_exit(harness.state_mut(), None);
+    assert_eq!(std::fs::read_to_string(&file).expect("kept"), "no settings");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_cannot_be_written_to_is_said_when_something_is_to_be_saved() {
+    // No folder can be made there, by root neither.
+    let mut harness = opened(Path::new("/proc/redial/window.json"));
+    assert!(harness.query_by_label_contains("could not be saved").is_none());
+    act(&mut harness, Command::Tree);
+    assert!(harness.query_by_label_contains("the layout could not be saved to /proc/redial").is_some());
+}
+
 /// What the user gave it is only put aside while there is no room.
 #[test]
 fn a_panel_is_as_wide_again_once_the_window_is() {

@@ -28,6 +28,7 @@ fn both(name: &str, build: impl Fn(Theme) -> Harness<'static, App>) {
         let mut harness = build(theme);
         harness.remove_cursor();
         harness.run_steps(3);
+        super::contrast::check(harness.output(), theme, name);
         let options = SnapshotOptions::new().threshold(1.2).max_failed_pixels(DIFFERENT_PIXELS);
         harness.snapshot_options(format!("{name}_{word}"), &options);
         results.extend_harness(&mut harness);

@@ -34,6 +34,12 @@ pub fn user_name(word: &str) -> String {
     word.to_owned()
 }
 
+/// The same with the number behind the name, for who compares it with what other tools say: `www (33)`.
+pub fn user_title(word: &str) -> String {
+    let name = user_name(word);
+    if name == word { name } else { format!("{name} ({word})") }
+}
+
 /// A process as `ps` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {

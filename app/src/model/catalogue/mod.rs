@@ -7,6 +7,7 @@ pub mod bits;
 mod bodies;
 pub mod builder;
 pub mod copies;
+mod dense;
 pub mod forget;
 pub mod framework;
 pub mod search;

@@ -5,6 +5,7 @@
 use super::Catalogue;
 use super::arena::Arena;
 use super::bits::Bits;
+use super::dense;
 use crate::model::query::{Query, Term};
 use std::collections::VecDeque;
 
@@ -65,7 +66,7 @@ impl Searcher {
         let mut parts = [(); 3].map(|()| Bits::default());
         let mut whole = true;
         for (part, arena) in arenas.into_iter().enumerate() {
-            if let Some(strings) = arena.single_letter(term) {
+            if let Some(strings) = arena.short(term) {
                 parts[part] = strings;
                 whole = false;
                 continue;
@@ -155,17 +156,22 @@ fn in_types(
 
 /// Looking through all strings of an arena at once, by `memmem`; one bit each.
 impl Arena {
-    /// The strings that hold a word of one letter, where that is known.
-    fn single_letter(&self, term: &Term) -> Option<Bits> {
-        match term.text.as_bytes() {
-            [letter] => self.with_letter(*letter, term.exact_case),
+    /// The strings that hold a word of one letter or two, where that is known.
+    fn short(&self, term: &Term) -> Option<Bits> {
+        match *term.text.as_bytes() {
+            [letter] => self.with_letter(letter, term.exact_case),
+            [one, other] => self.with_pair([one, other], term.exact_case),
             _ => None,
         }
     }
 
     /// Every place where a word stands, overlapping ones too.
     fn places(&self, term: &Term) -> Vec<u32> {
-        let (whole, finder) = (self.whole(term.exact_case), memchr::memmem::Finder::new(&term.text));
+        let whole = self.whole(term.exact_case);
+        if let [one, two, three] = *term.text.as_bytes() {
+            return dense::places(whole, [one, two, three]);
+        }
+        let finder = memchr::memmem::Finder::new(&term.text);
         let mut places = Vec::new();
         let mut from = 0;
         while let Some(hit) = whole.get(from..).and_then(|rest| finder.find(rest)) {

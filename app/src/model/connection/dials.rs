@@ -1,6 +1,7 @@
 //! What knobs show: of a method, of the copies behind a row, of a group.
 
 use super::Connection;
+use super::grouped::{From, Totals};
 use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::bits::Bits;
 use crate::model::ids::{MethodIx, Node};
@@ -126,7 +127,33 @@ impl Connection {
 
     /// What a knob shows of a group: of its methods that are shown.
     pub fn group(&self, node: Node) -> GroupDial {
-        self.group_of(&self.catalogue.methods_below(node))
+        let below = || self.catalogue.methods_below(node);
+        if self.catalogue.is_merged() && self.catalogue.has_copies() {
+            return self.group_of_set(&self.catalogue.with_copies(&self.shown_in(&below())));
+        }
+        let from = From {
+            catalogue: self.catalogue.edition(),
+            rows: self.live.rows_edition(),
+            states: self.live.states_edition(),
+            folds: self.live.folds(),
+            unable: self.unable.at,
+            visible: self.list.edition(),
+        };
+        let Totals { methods, unable, bodyless, sums } = self.grouped.of(node, from, || {
+            let (ranges, visible) = (below(), self.list.visible());
+            let both = |bits: &Bits| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
+            Totals {
+                methods: ranges.iter().map(|range| visible.count_in(range.clone())).sum(),
+                unable: both(&self.unable.all),
+                bodyless: both(&self.unable.bodyless),
+                sums: self.live.sums(&ranges, Some(visible)),
+            }
+        });
+        // Which methods they are matters only while a turn waits for its answer.
+        let ranges = if self.turns.pending().is_empty() { Vec::new() } else { below() };
+        self.summed(&ranges, methods, (unable, bodyless), sums, || {
+            self.turns.whole(&self.shown_in(&ranges).ranges().collect::<Vec<_>>())
+        })
     }
 
     /// The copies that a method's row stands for, itself included; None where it stands for itself alone.
@@ -136,19 +163,6 @@ impl Connection {
         merged
             .then(|| self.catalogue.copies(method).into_iter().collect())
             .filter(|all: &MethodSet| all.len() > 1)
-    }
-
-    fn group_of(&self, ranges: &[Range<u32>]) -> GroupDial {
-        if self.catalogue.is_merged() && self.catalogue.has_copies() {
-            return self.group_of_set(&self.catalogue.with_copies(&self.shown_in(ranges)));
-        }
-        let visible = self.list.visible();
-        let methods = ranges.iter().map(|range| visible.count_in(range.clone())).sum();
-        let both = |bits: &Bits| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
-        let out = (both(&self.unable.all), both(&self.unable.bodyless));
-        self.summed(ranges, methods, out, self.live.sums(ranges, Some(visible)), || {
-            self.turns.whole(&self.shown_in(ranges).ranges().collect::<Vec<_>>())
-        })
     }
 
     /// What a knob shows of a set of methods, shown or not.

@@ -1,6 +1,7 @@
 //! `status --agent`.
 
 use super::{ControlJson, hex};
+use crate::link::discover::user_name;
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, Budget};
 use redial_protocol::order::{Stand, StandingOrder};
@@ -37,7 +38,9 @@ struct OrderJson<'a> {
     stand: &'static str,
     /// Milliseconds it still stands; null: until it is turned off, or its session ends.
     remaining_ms: Option<u64>,
+    /// As the agent knows it: a number on Unix, a SID on Windows.
     user: &'a str,
+    user_name: String,
     by: ControlJson,
 }
 
@@ -53,14 +56,17 @@ struct BudgetJson<'a> {
 pub struct AuditJson<'a> {
     /// Unix time, milliseconds.
     t: u64,
+    /// As the agent knows it: a number on Unix, a SID on Windows.
     user: &'a str,
+    user_name: String,
     program: &'a str,
     order: &'a str,
 }
 
 impl<'a> From<&'a AuditEntry> for AuditJson<'a> {
     fn from(entry: &'a AuditEntry) -> Self {
-        AuditJson { t: entry.t_unix_ms, user: &entry.user, program: &entry.program, order: &entry.order }
+        let AuditEntry { t_unix_ms, user, program, order } = entry;
+        AuditJson { t: *t_unix_ms, user, user_name: user_name(user), program, order }
     }
 }
 
@@ -79,6 +85,7 @@ impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
                 Stand::Held | Stand::Kept => None,
             },
             user,
+            user_name: user_name(user),
             by: ControlJson::from(by),
         }
     }
