@@ -19,7 +19,6 @@ use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, LiveShop, ReportFile, differences};
 use redial_testbed::truth;
 use redial_testbed::{cache, generate, programs};
-use serde_json::Value;
 
 const CORE_LIBRARY: &str = "System.Private.CoreLib!*";
 const PATTERNS: [&str; 3] = ["Shop!*", "Plugin!*", CORE_LIBRARY];
