@@ -11,13 +11,13 @@ use crate::clr::bindings::{
 use crate::clr::function_control::set_body;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
-use crate::il::{self, Prologue};
+use crate::il;
 use crate::inlining::{Inlining, compiling};
 use crate::known_bad::Known;
 use crate::launched::Launched;
 use crate::planner::{Orders, Published};
-use crate::probes::form::{self, CallForm, CallSites, PROLOGUE_STACK};
-use crate::probes::tokens;
+use crate::probes::form::{self, CallForm, CallSites};
+use crate::probes::{body, tokens};
 use crate::rejit::ledger::{HandOver, Verdict};
 use crate::rejit::passengers::cannot_ride;
 use crate::rejit::thread::Worker;
@@ -355,16 +355,7 @@ impl Agent {
             Some(Ok(sites)) => *sites,
             _ => return Err(Reason::Metadata),
         };
-        let rewrite = |original: &[u8]| {
-            let own = il::local_sig(original)?;
-            // A variable whose address is taken keeps the JIT from turning a last call into a jump.
-            let grows = il::may_end_in_itself(original, token);
-            let with_local = lock(&module.local_sigs).get(own).filter(|_| !grows);
-            let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
-            let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
-            let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
-            il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
-        };
+        let rewrite = |original: &[u8]| body::with_probe(&module, token, sites, slot_offset, original);
         let rewritten = self.info.il_body(module_id, token, rewrite).map_err(|_| Reason::NoBody)?;
         rewritten.map_err(|_| Reason::CannotInsert)
     }

@@ -13,6 +13,7 @@ pub mod endpoint;
 pub mod frame;
 pub mod frozen;
 pub mod ids;
+pub mod il;
 pub mod level;
 pub mod limits;
 pub mod message;

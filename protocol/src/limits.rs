@@ -10,6 +10,24 @@ pub const METHODS_PER_PAGE: usize = 4096;
 /// Status rows on one page (each with names and instances, about 300 bytes).
 pub const ROWS_PER_PAGE: usize = 1024;
 
+/// Lines on one page of IL.
+pub const IL_LINES_PER_PAGE: usize = 4096;
+
+/// Largest body that is shown as IL, bytes of code. The largest that compilers write have some hundred thousand.
+pub const MAX_IL_CODE: usize = 1 << 20;
+
+/// Branch targets of one line: a `switch` has four bytes of code for each.
+pub const MAX_IL_TARGETS: usize = MAX_IL_CODE / 4;
+
+/// Local variables named of one body; more are only counted.
+pub const MAX_IL_LOCALS: usize = 1024;
+
+/// Clauses told of one body; more are only counted.
+pub const MAX_IL_CLAUSES: usize = 4096;
+
+/// Longest operand or type told in words, bytes; what is longer is cut.
+pub const MAX_IL_WORDS: usize = 512;
+
 /// Orders in one `RequestReJit`: as many as may stand, so that whatever stands can be saved and applied as one change,
 /// and a selection of single methods is planned, turned and taken back as a whole.
 pub const MAX_ORDERS: usize = MAX_STANDING_ORDERS;

@@ -5,6 +5,7 @@ use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
 use crate::counters::CounterDelta;
 use crate::ids::{CopyKey, InstanceId, RowId};
+use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
     AUDIT_ENTRIES, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES, MAX_STANDING_ORDERS,
@@ -108,6 +109,13 @@ pub enum Command {
         /// Take control from whoever holds it.
         take: bool,
     },
+    /// A method's IL; answered by `Event::Il` pages, then `Reply::Il`.
+    Il {
+        /// Which copy of it.
+        copy: CopyKey,
+        /// With the probe, as the runtime has or would get it.
+        instrumented: bool,
+    },
 }
 
 /// What an agent sends.
@@ -164,6 +172,13 @@ pub enum Event {
     Goodbye {
         /// As `AgentStatus::missed_deadlines`.
         missed_deadlines: u64,
+    },
+    /// A page of the answer to `Command::Il`.
+    Il {
+        /// `Request::id`.
+        id: u32,
+        /// The page.
+        page: IlPage,
     },
 }
 
@@ -226,6 +241,8 @@ pub enum Reply {
         /// They could not be reverted.
         remaining: u64,
     },
+    /// To `Il`: what stands around the lines sent.
+    Il(IlBody),
 }
 
 /// Why a whole command was not carried out.

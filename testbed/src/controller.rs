@@ -41,6 +41,7 @@ use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
+use redial_protocol::il::IlLine;
 use redial_protocol::level::Level;
 use redial_protocol::limits::SESSION_PING_MS;
 use redial_protocol::message::{AgentStatus, Command, Event, Refusal, Reply, Request, StatusRow};
@@ -79,6 +80,8 @@ pub struct Answer {
     pub rows: Vec<StatusRow>,
     /// Pages, of `Methods`.
     pub methods: Vec<MethodPage>,
+    /// Lines, of `Il`.
+    pub il: Vec<IlLine>,
 }
 
 /// Every row by its id, as the events taken so far tell it.
@@ -206,15 +209,16 @@ impl Controller {
         self.last_id += 1;
         let id = self.last_id;
         self.send(&FromController::Request(Request { id, command }))?;
-        let (mut rows, mut methods) = (Vec::new(), Vec::new());
+        let (mut rows, mut methods, mut il) = (Vec::new(), Vec::new(), Vec::new());
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.packet(deadline, &what)? {
                 FromAgent::Event(Event::Reply { id: of, reply }) if of == id => {
-                    return Ok(Answer { reply, rows, methods });
+                    return Ok(Answer { reply, rows, methods, il });
                 }
                 FromAgent::Event(Event::Rows { id: Some(of), rows: page }) if of == id => rows.extend(page),
                 FromAgent::Event(Event::Methods { id: of, page }) if of == id => methods.push(page),
+                FromAgent::Event(Event::Il { id: of, page }) if of == id => il.extend(page.lines),
                 FromAgent::Event(event) => self.queued.push_back(event),
                 other => bail!("waiting for {what}, {} sent {other:?}", self.pid),
             }

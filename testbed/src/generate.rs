@@ -1,4 +1,4 @@
-//! Assemblies that are generated: one with many methods, many with few, one with invalid IL.
+//! Assemblies that are generated: one with many methods, many with few, one with invalid IL, some with random IL.
 //!
 //! All are deterministic and cached. `Big` goes through the C# compiler, so that its bodies are what a compiler
 //! writes; the small ones are written directly by the program `makelibs`, in one run.
@@ -140,14 +140,39 @@ pub fn bad_library() -> Result<PathBuf> {
     Ok(folder.join("Bad.dll"))
 }
 
+/// Modules of [`random_methods`].
+pub const RANDOM_MODULES: usize = 20;
+
+/// Methods of each module of [`random_methods`] with random bodies; [`RANDOM_NUMBERS`] with those that call them.
+pub const RANDOM_METHODS: usize = 1000;
+
+/// Numbers that a module of [`random_methods`] takes in the program's account of calls: that of the method with token
+/// `0x06000001 + n` in module `m` is `m * RANDOM_NUMBERS + n`.
+pub const RANDOM_NUMBERS: usize = 1020;
+
+/// A folder of `Rand0.dll`…, random valid IL as `randomil make` writes it; the same for the same seed.
+///
+/// # Errors
+/// The compiler's messages, or what `randomil` says.
+pub fn random_methods(seed: u64) -> Result<PathBuf> {
+    made_by("randomil", &format!("random-{seed}"), |folder| {
+        let modules = RANDOM_MODULES.to_string();
+        vec!["make".into(), seed.to_string(), modules, folder.display().to_string()]
+    })
+}
+
 fn make_libraries(item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Result<PathBuf> {
-    let program = programs::named("makelibs")?;
+    made_by("makelibs", item, arguments)
+}
+
+fn made_by(maker: &str, item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Result<PathBuf> {
+    let program = programs::named(maker)?;
     // The program's folder is named after the hash of its source.
     let recipe = program.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
     cache::ensure(&format!("generated/{item}"), &recipe, |into| {
         let output = program.command(Runtime::V8_0)?.args(arguments(into)).output()?;
         if !output.status.success() {
-            bail!("makelibs failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr));
+            bail!("{maker} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr));
         }
         Ok(())
     })

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -14,10 +14,11 @@ use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::ReportFile;
 use redial_testbed::under_agent::{self, ensure_said};
-use redial_testbed::{on_each_runtime, programs};
+use redial_testbed::{on_each_runtime, programs, soak};
 
 on_each_runtime!(
     the_same_end_as_without,
+    the_same_words_at_every_end,
     the_launcher_passes_every_end_on,
     dials_that_matched_nothing_are_told,
     ends_in_the_middle_of_turns,
@@ -67,6 +68,48 @@ fn the_same_end_as_without(runtime: Runtime) -> Result<()> {
         controller.wait_for_end().with_context(|| format!("after {word:?}"))?;
     }
     Ok(())
+}
+
+/// What is told and written is the same too, again and again: `return`, `Environment.Exit`, `FailFast`, an unhandled
+/// exception and SIGTERM, with every method of the program dialled.
+fn the_same_words_at_every_end(runtime: Runtime) -> Result<()> {
+    for word in ENDS.iter().chain(&["", TERMINATE]) {
+        let mut host = Host::start(shop(runtime)?)?;
+        let pid: u32 = host.wait_for("ready")?.parse()?;
+        let expected = said(&end_by(host, pid, word)?, pid);
+        let complains = ["failfast", "throw"].contains(word);
+        ensure!(expected.2.contains("on request") == complains, "{word:?}: {expected:#?}");
+        for time in 0..soak::scaled(2, 50) {
+            let live = under_agent::start(shop(runtime)?)?;
+            let mut controller = live.controller()?;
+            let report = controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+            ensure!(report.accepted > 100, "{report:?}");
+            let found = said(&end_by(live.host, live.pid, word)?, live.pid);
+            ensure!(found == expected, "{word:?}, time {time}: {found:#?}, not {expected:#?}");
+        }
+    }
+    Ok(())
+}
+
+/// A word for what the program is not told: SIGTERM.
+const TERMINATE: &str = "SIGTERM";
+
+fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
+    if word != TERMINATE {
+        return end(host, word);
+    }
+    host.ask("loop on", "looping")?;
+    host.ask("loop wait 20", "looped")?;
+    let sent = Command::new("kill").args(["-TERM", &pid.to_string()]).status()?;
+    ensure!(sent.success(), "SIGTERM cannot be sent");
+    host.finish()
+}
+
+/// Its exit status and all it wrote, its process id and the rounds it had made left out.
+fn said(outcome: &Outcome, pid: u32) -> (ExitStatus, String, String) {
+    let ready = format!("ready {pid}");
+    let lines = outcome.stdout.lines().filter(|line| *line != ready && !line.starts_with("looped "));
+    (outcome.status, lines.collect::<Vec<_>>().join("\n"), outcome.stderr.clone())
 }
 
 fn the_launcher_passes_every_end_on(runtime: Runtime) -> Result<()> {

@@ -8,5 +8,6 @@ pub mod names;
 pub mod precompiled;
 pub mod stock;
 pub mod suggest;
+pub mod tokens;
 
 pub use modules::{Module, Modules};

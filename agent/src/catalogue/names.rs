@@ -126,9 +126,9 @@ pub fn arity_of(blob: &[u8]) -> u32 {
     }
 }
 
-struct Resolver<'a> {
-    names: &'a ModuleNames,
-    import: &'a Import,
+pub(super) struct Resolver<'a> {
+    pub(super) names: &'a ModuleNames,
+    pub(super) import: &'a Import,
 }
 
 impl TypeNames for Resolver<'_> {

@@ -18,8 +18,8 @@ const BATCH: usize = 512;
 
 /// Read access to a module's metadata.
 pub struct Import {
-    import: IMetaDataImport2,
-    buffer: RefCell<Vec<u16>>,
+    pub(super) import: IMetaDataImport2,
+    pub(super) buffer: RefCell<Vec<u16>>,
 }
 
 /// A MethodDef row. The signature points into the module's metadata.

@@ -18,6 +18,7 @@ pub mod bindings;
 pub mod emit;
 pub mod function_control;
 pub mod hresult;
+pub mod members;
 pub mod metadata;
 pub mod profiler_info;
 

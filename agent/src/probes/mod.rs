@@ -2,6 +2,7 @@
 //! Knows nothing of modules, methods or dials.
 
 pub mod blocks;
+pub mod body;
 pub mod form;
 pub mod leaf;
 mod reserve;

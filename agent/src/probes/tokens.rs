@@ -112,6 +112,11 @@ pub struct WithLocal {
     pub local: u16,
 }
 
+/// Whether a body of so many variables can have one more.
+pub fn takes_local(locals: usize) -> bool {
+    locals < MAX_LOCALS as usize
+}
+
 impl LocalSigs {
     /// The signature that takes the place of `original`; None when it has none, then the body calls the leaf.
     pub fn get(&self, original: u32) -> Option<WithLocal> {

@@ -263,7 +263,7 @@ impl Book {
     pub fn hand_over(&mut self, module_id: usize, token: u32) -> HandOver {
         let of_row = self.find(module_id, token).and_then(|id| self.row_mut(id));
         let wanted = of_row.filter(|row| row.wanted > Level::Off && (row.requesting || row.is_on()));
-        let Some((row, slot)) = wanted.and_then(|row| row.slot.map(|slot| (row, slot))) else {
+        let Some((row, slot)) = wanted.and_then(|row| row.slot_offset().map(|slot| (row, slot))) else {
             return self.passengers.come((module_id, token));
         };
         // Not the first body of this request, and not asked for again: the runtime found it among inliners.
@@ -272,7 +272,7 @@ impl Book {
             row.handed = true;
             row.bodies += 1;
         }
-        HandOver::Body(row.id, slot.0 as usize * size_of::<u64>())
+        HandOver::Body(row.id, slot)
     }
 
     /// `ReJITCompilationStarted`. A thread that begins the same version anew while it has it open either never

@@ -202,6 +202,11 @@ impl Row {
         matches!(self.state, State::Asked | State::Live)
     }
 
+    /// Where its body counts, in bytes from the first slot.
+    pub fn slot_offset(&self) -> Option<usize> {
+        self.slot.map(|slot| slot.0 as usize * size_of::<u64>())
+    }
+
     /// Calls, given the slot's present sum.
     pub fn calls(&self, sum: u64) -> u64 {
         match self.slot {

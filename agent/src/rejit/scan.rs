@@ -309,7 +309,10 @@ fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason>
 }
 
 /// Whether anything but its body keeps a method from being recompiled.
-fn check(agent: &Agent, module: &Module, type_name: &str, method: &MethodDef) -> Result<(), Reason> {
+///
+/// # Errors
+/// The reason.
+pub fn check(agent: &Agent, module: &Module, type_name: &str, method: &MethodDef) -> Result<(), Reason> {
     eligibility::check(&Facts {
         attributes: method.attributes,
         impl_flags: method.impl_flags,

@@ -73,6 +73,7 @@ impl Session {
             }
             Command::Ping => Reply::Done,
             Command::LetGo => return self.let_go(id),
+            Command::Il { copy, instrumented } => self.il(id, copy, instrumented),
         };
         self.outbox.put(reply_frame(id, reply))
     }

@@ -5,6 +5,7 @@
 mod answer;
 pub mod audit;
 pub mod control;
+mod il;
 mod outbox;
 mod pages;
 mod rows;

@@ -53,6 +53,8 @@ pub enum Command {
     Modules(Modules),
     /// List methods
     Methods(Methods),
+    /// Show a method's IL, before and after
+    Il(Il),
     /// Turn the dials of matching methods
     Dial(Dial),
     /// Turn dials as a dial set says, all in one change
@@ -140,6 +142,26 @@ pub struct Methods {
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number(1, u64::MAX))]
     pub limit: u64,
     /// One JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `il`
+#[derive(Debug, Args)]
+pub struct Il {
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
+    /// Which method, as a pattern that matches just one
+    #[arg(value_name = "METHOD", value_parser = pattern)]
+    pub pattern: String,
+    /// With the probe, as the runtime has it or would get it
+    #[arg(long)]
+    pub instrumented: bool,
+    /// In this copy of its module: the id as `modules` lists it
+    #[arg(long, value_name = "MODULE", value_parser = module_id)]
+    pub copy: Option<u64>,
+    /// One JSON object
     #[arg(long)]
     pub json: bool,
 }

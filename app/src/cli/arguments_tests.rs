@@ -80,8 +80,20 @@ fn an_attach_has_a_pid_and_may_have_a_time_out() {
 
 #[test]
 fn commands_of_later_do_not_exist() {
-    for line in ["il 1 A.B", "events 1"] {
-        assert!(parse(line).is_err(), "{line}");
+    assert!(parse("events 1").is_err());
+}
+
+#[test]
+fn il_is_of_one_method() {
+    for (line, good) in [
+        ("il 1 A.B", true),
+        ("il name:Shop A.B(int) --instrumented --json", true),
+        ("il 1 A.B --copy 0x7f10", true),
+        ("il 1", false),
+        ("il A.B", false),
+        ("il 1 A.B --copy 7f10", false),
+    ] {
+        assert_eq!(parse(line).is_ok(), good, "{line}");
     }
 }
 

@@ -9,6 +9,7 @@ mod dial;
 mod doctor;
 mod duration;
 mod env;
+mod il;
 mod methods;
 mod modules;
 mod off;
@@ -47,6 +48,7 @@ pub fn main() -> i32 {
         Command::Attach(arguments) => attach::run(&arguments),
         Command::Modules(arguments) => modules::run(&arguments),
         Command::Methods(arguments) => methods::run(&arguments),
+        Command::Il(arguments) => il::run(&arguments),
         Command::Dial(arguments) => dial::run(&arguments),
         Command::Apply(arguments) => apply::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),

@@ -7,6 +7,7 @@ use super::wire::{Heard, PING_ID, Wire};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::frozen::{AgentFacts, ClientHello};
+use redial_protocol::il::IlPage;
 use redial_protocol::limits::SESSION_PING_MS;
 use redial_protocol::message::{Command, Event, Reply, Request, StatusRow};
 use redial_protocol::packet::{FromAgent, FromController};
@@ -29,6 +30,8 @@ pub enum Page {
     Methods(Box<MethodPage>),
     /// Ledger rows.
     Rows(Vec<StatusRow>),
+    /// Lines of IL.
+    Il(IlPage),
 }
 
 /// What "all off" did.
@@ -107,6 +110,9 @@ impl Session {
                 }
                 Some(FromAgent::Event(Event::Rows { id: Some(of), rows })) if of == id => {
                     page(Page::Rows(rows))
+                }
+                Some(FromAgent::Event(Event::Il { id: of, page: lines })) if of == id => {
+                    page(Page::Il(lines))
                 }
                 Some(FromAgent::Event(event)) => self.queue(event),
                 Some(FromAgent::VersionRefused { agent_protocol, agent_version, .. }) => {

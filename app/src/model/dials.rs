@@ -65,7 +65,8 @@ impl Dials {
             | Event::Methods { .. }
             | Event::Control(_)
             | Event::Progress { .. }
-            | Event::Catalogue { .. } => Change::None,
+            | Event::Catalogue { .. }
+            | Event::Il { .. } => Change::None,
         }
     }
 

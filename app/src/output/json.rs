@@ -11,10 +11,12 @@ use redial_protocol::state::State;
 use serde::{Serialize, Serializer};
 
 mod agent;
+mod il;
 mod modules;
 mod turns;
 
 pub use agent::{AgentJson, AuditJson};
+pub use il::IlJson;
 pub use modules::ModulesJson;
 pub use turns::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};
 

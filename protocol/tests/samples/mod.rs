@@ -5,6 +5,7 @@ use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn}
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey, ProcessKey, RowId};
+use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlPage, IlSource};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
     AgentStatus, AuditEntry, Budget, Command, Event, Holder, Instance, Refusal, Reply, Request, StatusRow,
@@ -50,17 +51,18 @@ variants!(
         Ping,
         LetGo,
         TakeBack,
+        Il,
     }
 );
 variants!(
     EVENTS,
     event_name,
-    Event { Reply, Methods, Rows, Transition, Counters, Control, Progress, Catalogue, Goodbye }
+    Event { Reply, Methods, Rows, Transition, Counters, Control, Progress, Catalogue, Goodbye, Il }
 );
 variants!(
     REPLIES,
     reply_name,
-    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused, LetGo }
+    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused, LetGo, Il }
 );
 variants!(
     REFUSALS,
@@ -106,6 +108,47 @@ fn module_key() -> ModuleKey {
     ModuleKey { module_id: 0x7f31_c0a8_4000, generation: 2 }
 }
 
+fn copy_key() -> CopyKey {
+    CopyKey { module: module_key(), token: MethodToken(0x0600_0012) }
+}
+
+fn il_page() -> IlPage {
+    let call = IlLine {
+        offset: 0x10,
+        opcode: "call".into(),
+        operand: Some("void Shop.Cart.Größe(int)".into()),
+        token: Some(0x0600_0013),
+        targets: vec![],
+        inserted: true,
+    };
+    let switch =
+        IlLine { offset: 0x15, opcode: "switch".into(), targets: vec![0x10, 300], ..IlLine::default() };
+    IlPage { lines: vec![call, switch] }
+}
+
+fn il_body() -> IlBody {
+    let kinds = [
+        IlClauseKind::Catch { class: "System.Exception".into(), token: 0x0100_0004 },
+        IlClauseKind::Filter { start: 5 },
+        IlClauseKind::Finally,
+        IlClauseKind::Fault,
+    ];
+    let clause =
+        |kind| IlClause { kind, try_start: 1, try_end: 2, handler_start: 300, handler_end: 0x1_0000 };
+    IlBody {
+        source: IlSource::WouldBe,
+        max_stack: 8,
+        init_locals: true,
+        local_sig: 0x1100_0002,
+        locals: vec!["int".into(), "Shop.Item[]".into()],
+        more_locals: 3,
+        code_size: 0x1_0001,
+        clauses: kinds.map(clause).to_vec(),
+        more_clauses: 4,
+        lines: 5,
+    }
+}
+
 fn column(strings: &[&str]) -> StringColumn {
     let mut column = StringColumn::default();
     for string in strings {
@@ -147,7 +190,7 @@ fn instance(state: State) -> Instance {
 fn status_row(index: u32, state: State) -> StatusRow {
     StatusRow {
         row: RowId(index),
-        copy: CopyKey { module: module_key(), token: MethodToken(0x0600_0012) },
+        copy: copy_key(),
         method: "Shop.Cart.Add".into(),
         signature: "(Item)".into(),
         module: "Shop".into(),
@@ -239,6 +282,7 @@ pub fn commands() -> Vec<Command> {
         Command::Ping,
         Command::LetGo,
         Command::TakeBack { change: 0x0c0d, take: true },
+        Command::Il { copy: copy_key(), instrumented: true },
     ]
 }
 
@@ -304,6 +348,7 @@ pub fn replies() -> Vec<Reply> {
             undoable: 2,
         },
         Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
+        Reply::Il(il_body()),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
@@ -334,6 +379,7 @@ pub fn events() -> Vec<Event> {
         Event::Progress { id: 10, done: 11, total: 12 },
         Event::Catalogue { revision: 13 },
         Event::Goodbye { missed_deadlines: 2 },
+        Event::Il { id: 14, page: il_page() },
     ]
 }
 

@@ -234,7 +234,8 @@ impl Connection {
             Event::Reply { .. }
             | Event::Methods { .. }
             | Event::Progress { .. }
-            | Event::Catalogue { .. } => {}
+            | Event::Catalogue { .. }
+            | Event::Il { .. } => {}
         }
     }
 

@@ -1,0 +1,116 @@
+//! `IMetaDataImport2`: what the tokens in a body mean. Blobs point into the module's metadata and are copied.
+
+use super::hresult::{ClrError, check};
+use super::metadata::Import;
+use super::text;
+use windows_core::PWSTR;
+
+/// A field, or a member that a MemberRef names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// TypeDef, TypeRef, TypeSpec, ModuleRef or MethodDef token of what it belongs to.
+    pub parent: u32,
+    /// Metadata name.
+    pub name: String,
+    /// Signature blob.
+    pub signature: Vec<u8>,
+}
+
+impl Import {
+    /// A MemberRef's row.
+    pub fn member_ref(&self, token: u32) -> Result<Member, ClrError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let (mut parent, mut written, mut blob, mut size) = (0u32, 0u32, std::ptr::null_mut(), 0u32);
+        // SAFETY: the name buffer has the length given; out pointers are live locals.
+        let hresult = unsafe {
+            self.import.GetMemberRefProps(
+                token,
+                &mut parent,
+                Some(PWSTR(buffer.as_mut_ptr())),
+                buffer.len() as u32,
+                &mut written,
+                &mut blob,
+                &mut size,
+            )
+        };
+        check("GetMemberRefProps", hresult)?;
+        // SAFETY: what the call above answered.
+        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { copy(blob, size) } })
+    }
+
+    /// A FieldDef's row.
+    pub fn field(&self, token: u32) -> Result<Member, ClrError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let (mut parent, mut written, mut blob, mut size) = (0u32, 0u32, std::ptr::null_mut(), 0u32);
+        let (mut attributes, mut constant_type, mut constant, mut constant_size) =
+            (0u32, 0u32, std::ptr::null_mut(), 0u32);
+        // SAFETY: as in `member_ref`; the constant is not looked at.
+        let hresult = unsafe {
+            self.import.GetFieldProps(
+                token,
+                &mut parent,
+                Some(PWSTR(buffer.as_mut_ptr())),
+                buffer.len() as u32,
+                &mut written,
+                &mut attributes,
+                &mut blob,
+                &mut size,
+                &mut constant_type,
+                &mut constant,
+                &mut constant_size,
+            )
+        };
+        check("GetFieldProps", hresult)?;
+        // SAFETY: what the call above answered.
+        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { copy(blob, size) } })
+    }
+
+    /// A MethodSpec: the token of the method, and the blob with what it is instantiated over.
+    pub fn method_spec(&self, token: u32) -> Result<(u32, Vec<u8>), ClrError> {
+        let (mut parent, mut blob, mut size) = (0u32, std::ptr::null_mut(), 0u32);
+        // SAFETY: out pointers are live locals.
+        let hresult = unsafe { self.import.GetMethodSpecProps(token, &mut parent, &mut blob, &mut size) };
+        check("GetMethodSpecProps", hresult)?;
+        // SAFETY: what the call above answered.
+        Ok((parent, unsafe { copy(blob, size) }))
+    }
+
+    /// A TypeSpec's blob.
+    pub fn type_spec(&self, token: u32) -> Result<Vec<u8>, ClrError> {
+        let (mut blob, mut size) = (std::ptr::null_mut(), 0u32);
+        // SAFETY: out pointers are live locals.
+        let hresult = unsafe { self.import.GetTypeSpecFromToken(token, &mut blob, &mut size) };
+        check("GetTypeSpecFromToken", hresult)?;
+        // SAFETY: what the call above answered.
+        Ok(unsafe { copy(blob, size) })
+    }
+
+    /// At most `limit` UTF-16 units of a string literal, and whether there are more.
+    pub fn user_string(&self, token: u32, limit: usize) -> Result<(String, bool), ClrError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let mut length = 0u32;
+        // SAFETY: as in `member_ref`. A literal that is longer than the buffer is cut (CLDB_S_TRUNCATION).
+        let hresult = unsafe {
+            self.import.GetUserString(
+                token,
+                Some(PWSTR(buffer.as_mut_ptr())),
+                buffer.len() as u32,
+                &mut length,
+            )
+        };
+        check("GetUserString", hresult)?;
+        // It is not NUL-terminated, and may have a NUL in it.
+        let shown = buffer.get(..(length as usize).min(limit)).unwrap_or(&buffer);
+        Ok((String::from_utf16_lossy(shown), length as usize > limit))
+    }
+}
+
+/// # Safety
+/// The CLR gave the address and the size of a blob of a module that cannot unload now.
+unsafe fn copy(blob: *const u8, size: u32) -> Vec<u8> {
+    if blob.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(blob, size as usize) }.to_vec()
+}

@@ -1,0 +1,46 @@
+//! A method's body with the probe in it.
+#![forbid(unsafe_code)]
+
+use super::form::{self, CallSites, PROLOGUE_STACK};
+use super::{stacks, tokens};
+use crate::catalogue::Module;
+use crate::il::{self, IlError, Prologue, Rewritten};
+use crate::sync::lock;
+
+/// The body that the CLR gets for `token`, counting in the slot at `slot_offset`.
+///
+/// # Errors
+/// An original that cannot take it.
+pub fn with_probe(
+    module: &Module,
+    token: u32,
+    sites: CallSites,
+    slot_offset: usize,
+    original: &[u8],
+) -> Result<Rewritten, IlError> {
+    let own = il::local_sig(original)?;
+    // A variable whose address is taken keeps the JIT from turning a last call into a jump.
+    let grows = il::may_end_in_itself(original, token);
+    let with_local = lock(&module.local_sigs).get(own).filter(|_| !grows);
+    let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
+    let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
+    let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
+    il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
+}
+
+/// The same as it is to be expected before anything of it is made: 0 where a call site's token will be, and a variable
+/// of ours after the `locals` that the body has, in a signature that is not there yet. True when there is that variable.
+///
+/// # Errors
+/// As [`with_probe`].
+pub fn foreseen(token: u32, locals: usize, original: &[u8]) -> Result<(Rewritten, bool), IlError> {
+    let sites = CallSites { always: 0, seldom: 0 };
+    let local = u16::try_from(locals).ok().filter(|_| {
+        stacks::table().is_some() && tokens::takes_local(locals) && !il::may_end_in_itself(original, token)
+    });
+    let inline = local.and_then(|local| form::inline(0, sites, local));
+    let local_sig = inline.is_some().then_some(0);
+    let code = inline.unwrap_or_else(|| form::calling(0, sites));
+    let rewritten = il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })?;
+    Ok((rewritten, local_sig.is_some()))
+}

@@ -1,0 +1,167 @@
+//! `redial il`: a method's IL, its own or with the probe.
+
+mod listing;
+
+use super::{arguments, modules, several};
+use crate::exit::{Exit, Failure};
+use crate::link::connect;
+use crate::link::error::{LinkError, nothing_matched};
+use crate::link::session::{Page, Session};
+use crate::output::json::{IlJson, hex};
+use crate::output::{Out, words};
+use redial_protocol::catalogue::{MethodPage, ModuleRow};
+use redial_protocol::ids::{CopyKey, MethodToken};
+use redial_protocol::il::{IlBody, IlLine};
+use redial_protocol::message::{Command, Reply};
+use std::collections::BTreeSet;
+
+/// Matches asked for: enough to say what there are.
+const ASKED: u64 = 1000;
+/// Matches named where one was wanted.
+const NAMED: usize = 5;
+
+/// Shows the IL of one method.
+pub fn run(arguments: &arguments::Il) -> Result<Exit, Failure> {
+    arguments::check_pattern(&arguments.pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, out))
+}
+
+fn one(pid: u32, arguments: &arguments::Il, out: &mut Out) -> Result<Exit, Failure> {
+    let mut session = connect::open(pid, "redial il")?;
+    let method = find(&mut session, arguments)?;
+    let (body, lines) = ask(&mut session, method.copy, arguments.instrumented)?;
+    if arguments.json {
+        let signature = words::plain_parameters(&method.signature);
+        let names = (method.module.as_str(), method.name.as_str(), signature.as_str());
+        out.json(&IlJson::new(pid, method.copy, names, &body, &lines))?;
+    } else {
+        for line in listing::lines(&method.shown(), method.copy.token.0, &body, &lines) {
+            out.line(&line)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A method that matched.
+struct Found {
+    copy: CopyKey,
+    module: String,
+    /// `Namespace.Type.Method`.
+    name: String,
+    /// `(PARAMS)`, as a pattern has them.
+    signature: String,
+}
+
+impl Found {
+    fn pattern(&self) -> String {
+        format!("{}!{}{}", self.module, self.name, self.signature)
+    }
+
+    fn shown(&self) -> String {
+        words::plain_parameters(&self.pattern())
+    }
+}
+
+/// The one method that is meant.
+fn find(session: &mut Session, arguments: &arguments::Il) -> Result<Found, Failure> {
+    let mut pages = Vec::new();
+    let command = Command::Methods { pattern: Some(arguments.pattern.clone()), limit: ASKED };
+    let reply = session.ask(command, &mut |page| {
+        if let Page::Methods(page) = page {
+            pages.push(*page);
+        }
+    })?;
+    let Reply::Methods { matched, suggestions } = reply else { return Err(session.wrong_reply().into()) };
+    if matched == 0 {
+        return Err(Failure::new(Exit::NothingMatched, nothing_matched(&suggestions)));
+    }
+    let (_, modules) = modules::ask(session)?;
+    let torn = || LinkError::Garbled { pid: session.pid(), why: "a page of methods is torn".to_owned() };
+    let mut found = Vec::new();
+    for page in &pages {
+        for index in 0..page.token.len() {
+            found.push(read(page, index, &modules).ok_or_else(torn)?);
+        }
+    }
+    choose(found, matched, arguments)
+}
+
+fn read(page: &MethodPage, index: usize, modules: &[ModuleRow]) -> Option<Found> {
+    let key = *page.modules.get(usize::try_from(*page.module.get(index)?).ok()?)?;
+    let type_name = page.type_names.get(usize::try_from(*page.type_index.get(index)?).ok()?)?;
+    let module = modules.iter().find(|module| module.key == key);
+    Some(Found {
+        copy: CopyKey { module: key, token: MethodToken(*page.token.get(index)?) },
+        module: module.map_or_else(|| "(unloaded)".to_owned(), |module| module.name.clone()),
+        name: format!("{type_name}.{}", page.name.get(index)?),
+        signature: page.signature.get(index)?.to_owned(),
+    })
+}
+
+/// The only one of what was found, or what to say in order to mean one.
+fn choose(found: Vec<Found>, matched: u64, arguments: &arguments::Il) -> Result<Found, Failure> {
+    let all = found.len();
+    let mut meant: Vec<Found> = match arguments.copy {
+        Some(copy) => found.into_iter().filter(|one| one.copy.module.module_id == copy).collect(),
+        None => found,
+    };
+    let (Some(first), left) = (meant.pop(), meant) else {
+        let copy = hex(arguments.copy.unwrap_or_default());
+        let why = format!("none of the {} that match is in module {copy}", words::methods(matched));
+        return Err(Failure::new(Exit::NothingMatched, why));
+    };
+    if left.is_empty() && (matched == all as u64 || arguments.copy.is_some()) {
+        return Ok(first);
+    }
+    let mut names: BTreeSet<String> = left.iter().map(Found::pattern).collect();
+    names.insert(first.pattern());
+    let why = if let (1, Some(name)) = (names.len(), names.first()) {
+        let mut copies: Vec<String> = left.iter().map(|one| hex(one.copy.module.module_id)).collect();
+        copies.push(hex(first.copy.module.module_id));
+        let several = copies.iter().collect::<BTreeSet<_>>().len() > 1;
+        copies.truncate(NAMED);
+        match several {
+            true => format!(
+                "'{name}' is loaded {} times; say which with --copy {}",
+                left.len() + 1,
+                words::either(&copies)
+            ),
+            // Names do not tell them apart: custom modifiers, for example.
+            false => {
+                let tokens = left.iter().chain([&first]).take(NAMED);
+                let tokens: Vec<String> =
+                    tokens.map(|one| format!("'{}!{:#010x}'", one.module, one.copy.token.0)).collect();
+                format!("several methods are called '{name}'; say {}", words::either(&tokens))
+            }
+        }
+    } else {
+        let mut named: Vec<String> = names.iter().take(NAMED).map(|name| format!("'{name}'")).collect();
+        if names.len() > NAMED || matched > all as u64 {
+            named.push("another".to_owned());
+        }
+        let matched = if arguments.copy.is_some() { left.len() as u64 + 1 } else { matched };
+        format!("{} match; say which one: {}", words::methods(matched), words::either(&named))
+    };
+    Err(Failure::new(Exit::Usage, why))
+}
+
+fn ask(session: &mut Session, copy: CopyKey, instrumented: bool) -> Result<(IlBody, Vec<IlLine>), Failure> {
+    let mut lines = Vec::new();
+    let reply = session.ask(Command::Il { copy, instrumented }, &mut |page| {
+        if let Page::Il(page) = page {
+            lines.extend(page.lines);
+        }
+    })?;
+    match reply {
+        Reply::Il(body) if body.lines == lines.len() as u64 => Ok((body, lines)),
+        Reply::Il(_) => {
+            let why = "not every line of the body was sent".to_owned();
+            Err(LinkError::Garbled { pid: session.pid(), why }.into())
+        }
+        _ => Err(session.wrong_reply().into()),
+    }
+}
+
+#[cfg(test)]
+#[path = "il_tests.rs"]
+mod tests;

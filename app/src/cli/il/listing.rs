@@ -1,0 +1,150 @@
+//! A body as text: what stands around it, then a line an instruction.
+
+use crate::output::table::printable;
+use crate::output::words;
+use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
+
+/// Before an instruction of the probe; others have blanks there.
+const INSERTED: &str = "+ ";
+
+/// The lines of a listing.
+pub fn lines(method: &str, token: u32, body: &IlBody, instructions: &[IlLine]) -> Vec<String> {
+    let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body)];
+    let named = body.locals.iter().enumerate();
+    lines.extend(named.map(|(number, local)| format!("  local {number}: {}", printable(local))));
+    if body.more_locals > 0 {
+        lines.push(format!("  and {} more", words::grouped(body.more_locals.into())));
+    }
+    lines.extend(body.clauses.iter().map(clause));
+    if body.more_clauses > 0 {
+        lines.push(format!("  and {} more", words::count(body.more_clauses.into(), "clause", "clauses")));
+    }
+    lines.push(String::new());
+    let width = instructions.iter().map(|line| line.opcode.len()).max().unwrap_or(0);
+    lines.extend(instructions.iter().map(|line| instruction(line, width)));
+    lines
+}
+
+fn about(body: &IlBody) -> String {
+    let source = match body.source {
+        IlSource::Original => "its own IL",
+        IlSource::HandedOver => "with the probe (+), as the runtime has it",
+        IlSource::WouldBe => "with the probe (+), as the runtime would get it",
+    };
+    let count = body.locals.len() as u64 + u64::from(body.more_locals);
+    let zeroed = if count > 0 && body.init_locals { ", zeroed" } else { "" };
+    format!(
+        "  {source}: {} of code, maxstack {}, {}{zeroed}",
+        words::count(body.code_size.into(), "byte", "bytes"),
+        body.max_stack,
+        words::count(count, "local variable", "local variables"),
+    )
+}
+
+fn label(offset: u32) -> String {
+    format!("IL_{offset:04x}")
+}
+
+fn clause(clause: &IlClause) -> String {
+    let handler = match &clause.kind {
+        IlClauseKind::Catch { class, .. } => format!("catch {}", printable(class)),
+        IlClauseKind::Filter { start } => format!("filter {}", label(*start)),
+        IlClauseKind::Finally => "finally".to_owned(),
+        IlClauseKind::Fault => "fault".to_owned(),
+    };
+    format!(
+        "  try {} to {} {handler} handler {} to {}",
+        label(clause.try_start),
+        label(clause.try_end),
+        label(clause.handler_start),
+        label(clause.handler_end)
+    )
+}
+
+fn instruction(line: &IlLine, width: usize) -> String {
+    let mark = if line.inserted { INSERTED } else { "  " };
+    let mut operand = match (line.opcode.as_str(), line.targets.as_slice()) {
+        ("switch", targets) => {
+            format!("({})", targets.iter().map(|target| label(*target)).collect::<Vec<_>>().join(", "))
+        }
+        (_, [target]) => label(*target),
+        _ => line.operand.as_deref().map(printable).unwrap_or_default(),
+    };
+    if let Some(token) = line.token {
+        let gap = if operand.is_empty() { "" } else { "  " };
+        operand = format!("{operand}{gap}// {token:#010x}");
+    }
+    format!("{mark}{}  {:<width$}  {operand}", label(line.offset), line.opcode).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(offset: u32, opcode: &str) -> IlLine {
+        IlLine { offset, opcode: opcode.into(), ..IlLine::default() }
+    }
+
+    #[test]
+    fn a_listing_has_everything_in_it() {
+        let body = IlBody {
+            source: IlSource::HandedOver,
+            max_stack: 8,
+            init_locals: true,
+            local_sig: 0x1100_0001,
+            locals: vec!["int".into()],
+            more_locals: 2,
+            code_size: 0x12345,
+            clauses: vec![
+                IlClause {
+                    kind: IlClauseKind::Catch { class: "System.Exception".into(), token: 0x0100_0001 },
+                    try_start: 0,
+                    try_end: 5,
+                    handler_start: 5,
+                    handler_end: 0x12345,
+                },
+                IlClause {
+                    kind: IlClauseKind::Filter { start: 7 },
+                    try_start: 0,
+                    try_end: 5,
+                    handler_start: 9,
+                    handler_end: 10,
+                },
+            ],
+            more_clauses: 1,
+            lines: 4,
+        };
+        let lines = lines(
+            "Shop!Shop.Cart.Add(int)",
+            0x0600_0012,
+            &body,
+            &[
+                IlLine { inserted: true, operand: Some("7".into()), ..line(0, "ldc.i4.s") },
+                IlLine { targets: vec![0x12345, 2], ..line(2, "switch") },
+                IlLine { targets: vec![2], ..line(0x20, "br.s") },
+                IlLine {
+                    operand: Some("void A.B(int)".into()),
+                    token: Some(0x0600_0001),
+                    ..line(0x22, "call")
+                },
+            ],
+        );
+        assert_eq!(
+            lines,
+            [
+                "Shop!Shop.Cart.Add(int)  0x06000012",
+                "  with the probe (+), as the runtime has it: 74,565 bytes of code, maxstack 8, 3 local variables, zeroed",
+                "  local 0: int",
+                "  and 2 more",
+                "  try IL_0000 to IL_0005 catch System.Exception handler IL_0005 to IL_12345",
+                "  try IL_0000 to IL_0005 filter IL_0007 handler IL_0009 to IL_000a",
+                "  and 1 clause more",
+                "",
+                "+ IL_0000  ldc.i4.s  7",
+                "  IL_0002  switch    (IL_12345, IL_0002)",
+                "  IL_0020  br.s      IL_0002",
+                "  IL_0022  call      void A.B(int)  // 0x06000001",
+            ]
+        );
+    }
+}

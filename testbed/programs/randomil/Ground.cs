@@ -1,0 +1,223 @@
+// What generated methods stand on: state they change, types they use, and the digest of all they do.
+using System;
+using System.Runtime.CompilerServices;
+
+namespace Ground
+{
+    /// <summary>A value type without references.</summary>
+    public struct Pt
+    {
+        public int A;
+        public long B;
+        public Pt(int a, long b) { A = a; B = b; }
+        public override string ToString() => "Pt";
+    }
+
+    /// <summary>A value type with a reference and a hole.</summary>
+    public struct Mixed
+    {
+        public object O;
+        public short S;
+        public double D;
+    }
+
+    /// <summary>A generic value type.</summary>
+    public struct Pair<T, U>
+    {
+        public T First;
+        public U Second;
+    }
+
+    /// <summary>The base of generated classes.</summary>
+    public class Node
+    {
+        public int I;
+        public long L;
+        public double D;
+        public object O;
+        public Pt P;
+        public int[] Ints;
+        public Node() { I = 3; }
+        public Node(int i) { I = i; L = i * 5L; }
+        public virtual int Visit(int n) => n ^ I;
+        public override string ToString() => "Node";
+    }
+
+    /// <summary>Overrides what Node has.</summary>
+    public class Leaf : Node
+    {
+        public Leaf(int i) : base(i) { O = "leaf"; }
+        public override int Visit(int n) => n + I * 2;
+    }
+
+    /// <summary>What generated code throws.</summary>
+    public class Oops : Exception
+    {
+        public readonly int Code;
+        public Oops(int code) { Code = code; }
+    }
+
+    /// <summary>A delegate that generated code makes of its own methods.</summary>
+    public delegate int Fn(int n);
+
+    public static class State
+    {
+        public static int SI;
+        public static long SL;
+        public static double SD;
+        public static object SO;
+        public static Pt SP;
+        public static string Text;
+        /// <summary>How often each method was entered, by its number; kept by the methods themselves.</summary>
+        public static int[] Truth = new int[0];
+
+        static ulong hash;
+        static int fuel;
+
+        /// <summary>Everything as at the start, and a new hash.</summary>
+        public static void Reset(int allowance)
+        {
+            SI = 5;
+            SL = -7;
+            SD = 0.5;
+            SO = "so";
+            SP = new Pt(1, 2);
+            Text = "";
+            hash = 14695981039346656037;
+            fuel = allowance;
+        }
+
+        /// <summary>What was mixed in, and what the statics hold now.</summary>
+        public static ulong Hash()
+        {
+            Mix(SI);
+            Mix(SL);
+            Mix(SD);
+            Mix(SO);
+            Mix(SP);
+            return hash;
+        }
+
+        /// <summary>Whether one more call is allowed: every chain of calls ends.</summary>
+        public static bool Burn() => --fuel >= 0;
+
+        public static void Mix(int value) => Mix((long)value);
+
+        public static void Mix(long value) => hash = (hash ^ (ulong)value) * 1099511628211 + (hash >> 47);
+
+        public static void Mix(double value) =>
+            Mix(double.IsNaN(value) ? 77 : value == 0 ? 0 : BitConverter.DoubleToInt64Bits(value));
+
+        public static void Mix(Pt value)
+        {
+            Mix(value.A);
+            Mix(value.B);
+        }
+
+        public static void Mix(Mixed value)
+        {
+            Mix(value.O);
+            Mix(value.S);
+            Mix(value.D);
+        }
+
+        public static void Mix(Pair<int, string> value)
+        {
+            Mix(value.First);
+            Mix(value.Second);
+        }
+
+        public static void Mix(object value) => Mix(value, 0);
+
+        static void Mix(object value, int depth)
+        {
+            switch (value)
+            {
+                case null:
+                    Mix(11);
+                    break;
+                case int i:
+                    Mix(i);
+                    break;
+                case long l:
+                    Mix(l);
+                    break;
+                case double d:
+                    Mix(d);
+                    break;
+                case Pt p:
+                    Mix(p);
+                    break;
+                case string s:
+                    Mix(s.Length);
+                    foreach (char c in s)
+                        Mix(c);
+                    break;
+                case int[] ints:
+                    Mix(ints.Length);
+                    foreach (int i in ints)
+                        Mix(i);
+                    break;
+                case Pt[] pts:
+                    Mix(pts.Length);
+                    foreach (Pt p in pts)
+                        Mix(p);
+                    break;
+                case object[] objects:
+                    Mix(objects.Length);
+                    for (int i = 0; i < objects.Length && depth < 2; i++)
+                        Mix(objects[i], depth + 1);
+                    break;
+                case Oops oops:
+                    Mix(oops.Code);
+                    break;
+                case Node node:
+                    Mix(node.I);
+                    Mix(node.L);
+                    Mix(node.D);
+                    Mix(node.P);
+                    if (depth < 2)
+                    {
+                        Mix(node.O, depth + 1);
+                        Mix(node.Ints, depth + 1);
+                    }
+                    break;
+                default:
+                    Mix(value.GetType().Name, depth);
+                    break;
+            }
+        }
+
+        /// <summary>A short text of a number, so that a string is not always a literal.</summary>
+        public static string Say(int n) => Words[n & 3];
+
+        static readonly string[] Words = { "", "one", "two", null };
+
+        /// <summary>One of eight array shapes; some are null, some short.</summary>
+        public static int[] Ints(int n) => (n & 7) == 7 ? null : new int[n & 7 | 2];
+
+        public static object[] Objects(int n)
+        {
+            switch (n & 7)
+            {
+                case 7:
+                    return null;
+                case 6:
+                    return new string[] { "s", "t", "u" };
+                default:
+                    return new object[] { n, "o", null, new Node(n) };
+            }
+        }
+
+        public static Pt[] Pts(int n) => (n & 7) == 7 ? null : new[] { new Pt(n, 1), new Pt(2, n), new Pt(), new Pt(4, 4) };
+
+        /// <summary>Digest of an exception's way: the name of its type.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static void Caught(object exception)
+        {
+            Mix(exception.GetType().Name, 0);
+            if (exception is Oops oops)
+                Mix(oops.Code);
+        }
+    }
+}

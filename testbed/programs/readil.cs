@@ -1,0 +1,183 @@
+// A reader of method bodies that shares nothing with Redial's: System.Reflection.Metadata for headers and clauses,
+// System.Reflection.Emit's table for instructions.
+//
+// readil LIST       -> for each file named in LIST, a line each: "file NAME", then for each method with IL
+//                      "TOKEN INSTRUCTIONS CLAUSES HASH" (tests/il_readers.rs says of what), or "TOKEN unreadable WHY"
+// readil FILE TOKEN -> that body in words
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Reflection.Emit;
+using System.Reflection.Metadata;
+using System.Reflection.Metadata.Ecma335;
+using System.Reflection.PortableExecutable;
+using System.Text;
+
+static class ReadIl
+{
+    static readonly Dictionary<ushort, OpCode> Table = typeof(OpCodes).GetFields(BindingFlags.Public | BindingFlags.Static)
+        .Select(field => (OpCode)field.GetValue(null)).ToDictionary(code => (ushort)code.Value);
+
+    static int Main(string[] args)
+    {
+        if (args.Length == 1)
+        {
+            using (var output = new StreamWriter(Console.OpenStandardOutput(), new UTF8Encoding(false), 1 << 16))
+                foreach (string file in File.ReadLines(args[0]))
+                    All(file, output);
+            return 0;
+        }
+        if (args.Length == 2)
+        {
+            int token = Convert.ToInt32(args[1], 16);
+            WithBodies(args[0], (method, read) =>
+            {
+                if (MetadataTokens.GetToken(method) == token)
+                    new Account(Console.WriteLine).Of(read());
+            });
+            return 0;
+        }
+        Console.Error.WriteLine("usage: readil LIST | FILE TOKEN");
+        return 2;
+    }
+
+    static void All(string file, TextWriter output)
+    {
+        output.Write("file " + file + "\n");
+        WithBodies(file, (method, read) =>
+        {
+            string token = MetadataTokens.GetToken(method).ToString("x8");
+            try
+            {
+                var account = new Account(null);
+                account.Of(read());
+                output.Write($"{token} {account.Instructions} {account.Clauses} {account.Hash:x16}\n");
+            }
+            catch (BadImageFormatException e)
+            {
+                output.Write(token + " unreadable " + e.Message + "\n");
+            }
+        });
+    }
+
+    static void WithBodies(string file, Action<MethodDefinitionHandle, Func<MethodBodyBlock>> body)
+    {
+        using (var image = new PEReader(File.OpenRead(file), PEStreamOptions.PrefetchEntireImage))
+        {
+            if (!image.HasMetadata)
+                return;
+            MetadataReader metadata = image.GetMetadataReader();
+            foreach (MethodDefinitionHandle handle in metadata.MethodDefinitions)
+            {
+                MethodDefinition method = metadata.GetMethodDefinition(handle);
+                MethodImplAttributes kind = method.ImplAttributes & (MethodImplAttributes.CodeTypeMask | MethodImplAttributes.Unmanaged);
+                if (method.RelativeVirtualAddress != 0 && kind == MethodImplAttributes.IL)
+                    body(handle, () => image.GetMethodBody(method.RelativeVirtualAddress));
+            }
+        }
+    }
+
+    /// <summary>Everything in a body, in words or as a hash (64 bits, FNV-1a) of little-endian numbers.</summary>
+    sealed class Account
+    {
+        readonly Action<string> tell;
+
+        public Account(Action<string> tell) => this.tell = tell;
+
+        public int Instructions { get; private set; }
+        public int Clauses { get; private set; }
+        public ulong Hash { get; private set; } = 0xcbf29ce484222325;
+
+        public void Of(MethodBodyBlock body)
+        {
+            int locals = body.LocalSignature.IsNil ? 0 : MetadataTokens.GetToken(body.LocalSignature);
+            Number(body.MaxStack);
+            Number(body.LocalVariablesInitialized ? 1 : 0);
+            Number(locals);
+            tell?.Invoke($"maxstack {body.MaxStack}, zeroed {body.LocalVariablesInitialized}, locals {locals:x8}");
+            BlobReader code = body.GetILReader();
+            while (code.RemainingBytes > 0)
+                Instruction(ref code);
+            foreach (ExceptionRegion region in body.ExceptionRegions)
+                Clause(region);
+        }
+
+        void Instruction(ref BlobReader code)
+        {
+            int offset = code.Offset;
+            ushort value = code.ReadByte();
+            if (value == 0xFE)
+                value = (ushort)(0xFE00 | code.ReadByte());
+            if (!Table.TryGetValue(value, out OpCode op))
+                throw new BadImageFormatException("no instruction " + value.ToString("x4"));
+            long[] operands = Operands(op, ref code);
+            Number(offset);
+            Number(value);
+            foreach (char letter in op.Name)
+                Byte((byte)letter);
+            foreach (long operand in operands)
+                Number(operand);
+            Instructions++;
+            tell?.Invoke($"{offset:x4} {op.Name} {string.Join(" ", operands.Select(one => one.ToString("x")))}");
+        }
+
+        static long[] Operands(OpCode op, ref BlobReader code)
+        {
+            switch (op.OperandType)
+            {
+                case OperandType.InlineNone:
+                    return new long[0];
+                case OperandType.ShortInlineBrTarget:
+                    int near = code.ReadSByte();
+                    return new long[] { code.Offset + near };
+                case OperandType.InlineBrTarget:
+                    int far = code.ReadInt32();
+                    return new long[] { code.Offset + far };
+                case OperandType.ShortInlineI:
+                    return new long[] { op == OpCodes.Ldc_I4_S ? (long)code.ReadSByte() : code.ReadByte() };
+                case OperandType.ShortInlineVar:
+                    return new long[] { code.ReadByte() };
+                case OperandType.InlineVar:
+                    return new long[] { code.ReadUInt16() };
+                case OperandType.InlineI:
+                    return new long[] { code.ReadInt32() };
+                case OperandType.InlineI8:
+                case OperandType.InlineR:
+                    return new[] { code.ReadInt64() };
+                case OperandType.InlineSwitch:
+                    var distances = new int[code.ReadInt32()];
+                    for (int i = 0; i < distances.Length; i++)
+                        distances[i] = code.ReadInt32();
+                    int end = code.Offset;
+                    return distances.Select(distance => (long)end + distance).ToArray();
+                default:
+                    // ShortInlineR's bits and every kind of token.
+                    return new long[] { code.ReadUInt32() };
+            }
+        }
+
+        void Clause(ExceptionRegion region)
+        {
+            long last = region.Kind == ExceptionRegionKind.Catch ? MetadataTokens.GetToken(region.CatchType)
+                : region.Kind == ExceptionRegionKind.Filter ? region.FilterOffset : 0;
+            foreach (long number in new long[]
+            {
+                (int)region.Kind, region.TryOffset, region.TryLength, region.HandlerOffset, region.HandlerLength, last
+            })
+                Number(number);
+            Clauses++;
+            tell?.Invoke(
+                $"{region.Kind} try {region.TryOffset:x4}+{region.TryLength:x} handler {region.HandlerOffset:x4}+{region.HandlerLength:x} {last:x}");
+        }
+
+        void Number(long number)
+        {
+            for (int i = 0; i < 8; i++)
+                Byte((byte)(number >> (8 * i)));
+        }
+
+        void Byte(byte one) => Hash = (Hash ^ one) * 0x100000001b3;
+    }
+}

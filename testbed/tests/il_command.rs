@@ -1,0 +1,282 @@
+//! `redial il` and what the agent answers it with: every body of a whole program as a decoder reads it from the file, each
+//! token with a name, the probe marked, and a sentence for what has no IL.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use redial_agent::il::{Body, ClauseKind, Label, Operand, decode};
+use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
+use redial_protocol::il::{IlBody, IlClauseKind, IlLine, IlSource};
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command, Refusal, Reply};
+use redial_protocol::reason::Reason;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::generate::random_methods;
+use redial_testbed::pe::Assembly;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::LiveShop;
+use redial_testbed::under_agent::ensure_said;
+use redial_testbed::{on_each_runtime, programs, under_agent};
+use serde_json::Value;
+
+on_each_runtime!(
+    every_body_of_a_program_is_shown,
+    the_probe_is_marked,
+    what_a_user_reads,
+    large_bodies_are_shown_whole,
+    what_has_no_il_says_so
+);
+
+fn every_body_of_a_program_is_shown(runtime: Runtime) -> Result<()> {
+    let shop = LiveShop::start(runtime, &[], 1, &[])?;
+    let mut controller = Controller::connect(shop.pid)?;
+    let assembly = Assembly::read(programs::shop()?.dll())?.context("Shop has metadata")?;
+    let module = module(&mut controller, "Shop")?;
+    let (mut shown, mut clauses, mut tokens) = (0, 0, 0);
+    for method in assembly.methods() {
+        let method = method?;
+        if !method.is_il() {
+            continue;
+        }
+        let (body, lines) = show(&mut controller, module, method.token, false)?
+            .map_err(|refusal| anyhow::anyhow!("{}: {refusal:?}", method.name))?;
+        ensure_read_as(&decode(assembly.body(method.rva)?)?, &body, &lines)
+            .with_context(|| method.name.to_owned())?;
+        ensure!(body.source == IlSource::Original && lines.iter().all(|line| !line.inserted));
+        for line in lines.iter().filter(|line| line.token.is_some()) {
+            ensure!(line.operand.as_ref().is_some_and(|name| !name.contains('?')), "{line:?}");
+            tokens += 1;
+        }
+        shown += 1;
+        clauses += body.clauses.len();
+    }
+    ensure!(shown > 100 && clauses > 5 && tokens > 500, "{shown} bodies, {clauses} clauses, {tokens} tokens");
+    drop(controller);
+    shop.exit().map(drop)
+}
+
+/// Before it is dialled, while it is, and that off means the original.
+fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
+    let mut shop = LiveShop::start(runtime, &[], 1, &[])?;
+    let mut controller = Controller::connect(shop.pid)?;
+    let assembly = Assembly::read(programs::shop()?.dll())?.context("Shop has metadata")?;
+    let module = module(&mut controller, "Shop")?;
+    let mut seen = BTreeMap::new();
+    for source in [IlSource::WouldBe, IlSource::HandedOver, IlSource::WouldBe] {
+        for method in assembly.methods() {
+            let method = method?;
+            if !method.is_il() {
+                continue;
+            }
+            let (body, lines) = show(&mut controller, module, method.token, true)?
+                .map_err(|refusal| anyhow::anyhow!("{}: {refusal:?}", method.name))?;
+            let about = || format!("{} {source:?}: {body:?} {lines:#?}", method.name);
+            ensure!(body.source == source, about());
+            let probe = lines.iter().take_while(|line| line.inserted).count();
+            ensure!(probe > 4 && lines.iter().skip(probe).all(|line| !line.inserted), about());
+            // What stands after it is the method, further down; a branch may have grown.
+            let original = decode(assembly.body(method.rva)?)?;
+            let names = |name: &str| name.trim_end_matches(".s").to_owned();
+            let own: Vec<_> = lines.iter().skip(probe).map(|line| names(&line.opcode)).collect();
+            let expected: Vec<_> =
+                original.instructions.iter().map(|one| names(one.opcode.info().name)).collect();
+            ensure!(own == expected && body.clauses.len() == original.clauses.len(), about());
+            let calls =
+                lines.iter().find(|line| line.inserted && line.opcode == "calli").with_context(about)?;
+            let site = calls.operand.as_deref().unwrap_or_default();
+            ensure!(
+                if source == IlSource::WouldBe {
+                    site.contains("call site")
+                } else {
+                    site.contains("(nint, nint)")
+                },
+                about()
+            );
+            // Foreseen is what it becomes, the slot's number aside.
+            let opcodes: Vec<String> = lines
+                .iter()
+                .take(probe)
+                .map(|line| names(&line.opcode))
+                .filter(|name| !name.starts_with("ldc.i4"))
+                .collect();
+            let before = seen.entry(method.token).or_insert_with(|| (opcodes.clone(), body.locals.clone()));
+            ensure!(*before == (opcodes, body.locals.clone()), "not as foreseen: {before:?}, {}", about());
+        }
+        if source == IlSource::WouldBe {
+            controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+            shop.rounds(3)?;
+        } else {
+            controller.all_off()?;
+        }
+    }
+    drop(controller);
+    shop.exit().map(drop)
+}
+
+fn what_a_user_reads(runtime: Runtime) -> Result<()> {
+    let shop = LiveShop::start(runtime, &[], 1, &[])?;
+    let read = |arguments: &[&str]| -> Result<String> { Ok(shop.redial("il", arguments)?.ok()?.stdout) };
+    let ordinary = read(&["Shop.Cart.Add(int)"])?;
+    for part in [
+        "Shop!Shop.Cart.Add(int)  0x06",
+        "  its own IL: ",
+        "  IL_0000  ldarg.0\n",
+        "int Shop.Cart.total  // 0x04",
+    ] {
+        ensure!(ordinary.contains(part), "nothing of {part:?} in:\n{ordinary}");
+    }
+    let generic = read(&["Shop.Box<T>.Map<U>"])?;
+    ensure!(generic.contains("System.Func<T, U>.Invoke(!0)"), "{generic}");
+    let filtered = read(&["Shop.LiveMode.Obey"])?;
+    ensure!(filtered.contains(" filter IL_") && filtered.contains("\"error \""), "{filtered}");
+    let instrumented = read(&["Shop.Cart.Add(int)", "--instrumented"])?;
+    ensure!(
+        instrumented.contains("\n+ IL_0000  ") && instrumented.contains("would get it"),
+        "{instrumented}"
+    );
+    let told: Value = serde_json::from_str(&read(&["Shop.LiveMode.Obey", "--json"])?)?;
+    ensure!(told["source"] == "original" && told["clauses"][0]["kind"] == "filter", "{told}");
+    ensure!(told["instructions"][0]["opcode"] == "ldstr", "{told}");
+
+    let several = shop.redial("il", &["Shop.Cart.Add"])?;
+    ensure_said(&several, 2, &["2 methods match; say which one: 'Shop!Shop.Cart.Add(int)' or "])?;
+    ensure_said(&shop.redial("il", &["Shop.Cart.Ad"])?, 6, &["nothing matched"])?;
+    ensure_said(&shop.redial("il", &["Shop.Cart.Add(int"])?, 2, &["Shop.Cart.Add(int"])?;
+    let module = Controller::connect(shop.pid).and_then(|mut controller| module(&mut controller, "Shop"))?;
+    let id = format!("{:#x}", module.module_id);
+    shop.redial("il", &["Shop.Cart.Add(int)", "--copy", &id])?.ok()?;
+    ensure_said(&shop.redial("il", &["Shop.Cart.Add(int)", "--copy", "0x10"])?, 6, &["is in module 0x10"])?;
+    shop.exit().map(drop)
+}
+
+/// More than 64 KiB of code, and a `switch`, in random IL.
+fn large_bodies_are_shown_whole(runtime: Runtime) -> Result<()> {
+    let folder = random_methods(1)?;
+    let mut command = programs::named("randomil")?.command(runtime)?;
+    command.arg("run").arg(&folder);
+    let live = under_agent::start(command)?;
+    let mut controller = live.controller()?;
+    let module = module(&mut controller, "Rand0")?;
+    let assembly = Assembly::read(&folder.join("Rand0.dll"))?.context("no metadata")?;
+    let (mut largest, mut switches) = (0, 0);
+    for method in assembly.methods() {
+        let method = method?;
+        let (body, lines) = show(&mut controller, module, method.token, false)?
+            .map_err(|refusal| anyhow::anyhow!("{}: {refusal:?}", method.name))?;
+        ensure_read_as(&decode(assembly.body(method.rva)?)?, &body, &lines)
+            .with_context(|| method.name.to_owned())?;
+        largest = largest.max(body.code_size);
+        switches += lines.iter().filter(|line| line.opcode == "switch" && !line.targets.is_empty()).count();
+    }
+    ensure!(largest > 0x1_0000 && switches > 50, "{largest} bytes at most, {switches} switches");
+    let text = live.redial("il", &["Rand0!Rand0.T4.M20"])?.ok()?.stdout;
+    ensure!(text.lines().count() > 20_000 && text.contains("  IL_10"), "{} lines", text.lines().count());
+    Ok(())
+}
+
+fn what_has_no_il_says_so(runtime: Runtime) -> Result<()> {
+    let shop = LiveShop::start(runtime, &[], 1, &[])?;
+    let mut controller = Controller::connect(shop.pid)?;
+    let core = "System.Private.CoreLib!";
+    let dispose = format!("{core}System.IDisposable.Dispose");
+    ensure_said(&shop.redial("il", &[&dispose])?, 1, &["it is abstract, an interface's or extern"])?;
+    let invoke = format!("{core}System.Func<T>.Invoke");
+    ensure_said(&shop.redial("il", &[&invoke])?, 1, &["the runtime supplies its code"])?;
+
+    let answer = controller.ask(Command::Methods { pattern: Some(format!("{core}*")), limit: u64::MAX })?;
+    let native = answer.methods.iter().find_map(|page| {
+        let (index, _) = page.bodyless()?.into_iter().find(|(_, reason)| *reason == Reason::PInvoke)?;
+        page.token.get(index as usize).copied()
+    });
+    let native = format!("{core}{:#010x}", native.context("a core library has P/Invokes")?);
+    for further in [&[][..], &["--instrumented"]] {
+        let arguments = [&[native.as_str()], further].concat();
+        ensure_said(&shop.redial("il", &arguments)?, 1, &["it is a P/Invoke, and its code is native"])?;
+    }
+
+    // Of another life of the module, or of no method.
+    let module = module(&mut controller, "Shop")?;
+    let elsewhere = ModuleKey { generation: module.generation + 1, ..module };
+    for (module, token) in [(elsewhere, 0x0600_0001), (module, 0x06FF_FFFF), (module, 0x0200_0001)] {
+        let answer = show(&mut controller, module, token, false)?;
+        ensure!(matches!(answer, Err(Refusal::Unsupported(_))), "{answer:?}");
+    }
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    drop(controller);
+    shop.exit().map(drop)
+}
+
+fn module(controller: &mut Controller, name: &str) -> Result<ModuleKey> {
+    let (_, modules) = controller.modules()?;
+    Ok(modules.iter().find(|module| module.name == name).with_context(|| format!("no {name}"))?.key)
+}
+
+type Shown = Result<(IlBody, Vec<IlLine>), Refusal>;
+
+fn show(controller: &mut Controller, module: ModuleKey, token: u32, instrumented: bool) -> Result<Shown> {
+    let copy = CopyKey { module, token: MethodToken(token) };
+    let answer = controller.ask(Command::Il { copy, instrumented })?;
+    match answer.reply {
+        Reply::Il(body) => {
+            ensure!(body.lines == answer.il.len() as u64, "{} lines of {}", answer.il.len(), body.lines);
+            Ok(Ok((body, answer.il)))
+        }
+        Reply::Refused(refusal) => Ok(Err(refusal)),
+        other => anyhow::bail!("answered {other:?}"),
+    }
+}
+
+/// The lines and clauses are those of the body as it was decoded from the file.
+fn ensure_read_as(expected: &Body, body: &IlBody, lines: &[IlLine]) -> Result<()> {
+    let offset = |label: Label| match expected.at(label) {
+        Some(instruction) => instruction.old_offset.unwrap_or_default(),
+        None => expected.old_code_size,
+    };
+    ensure!(
+        (body.code_size, body.init_locals, body.local_sig)
+            == (expected.old_code_size, expected.init_locals, expected.local_sig),
+        "{body:?}"
+    );
+    ensure!((body.local_sig == 0) == body.locals.is_empty() && body.more_locals == 0, "{body:?}");
+    ensure!(lines.len() == expected.instructions.len(), "{} lines", lines.len());
+    for (line, instruction) in lines.iter().zip(&expected.instructions) {
+        let (token, targets) = match &instruction.operand {
+            Operand::Token(token) => (Some(*token), vec![]),
+            Operand::Target(label) => (None, vec![offset(*label)]),
+            Operand::Switch(labels) => (None, labels.iter().map(|label| offset(*label)).collect()),
+            _ => (None, vec![]),
+        };
+        ensure!(
+            Some(line.offset) == instruction.old_offset
+                && line.opcode == instruction.opcode.info().name
+                && line.token == token
+                && line.targets == targets,
+            "{line:?} is not {instruction:?}"
+        );
+    }
+    ensure!(body.clauses.len() == expected.clauses.len() && body.more_clauses == 0, "{body:?}");
+    for (shown, clause) in body.clauses.iter().zip(&expected.clauses) {
+        let kinds = match (&shown.kind, clause.kind) {
+            (IlClauseKind::Catch { class, token }, ClauseKind::Catch { class: expected }) => {
+                *token == expected && !class.is_empty()
+            }
+            (IlClauseKind::Filter { start }, ClauseKind::Filter { start: expected }) => {
+                *start == offset(expected)
+            }
+            (IlClauseKind::Finally, ClauseKind::Finally { .. }) => true,
+            (IlClauseKind::Fault, ClauseKind::Fault { .. }) => true,
+            _ => false,
+        };
+        let bounds = [
+            (shown.try_start, clause.try_region.start),
+            (shown.try_end, clause.try_region.end),
+            (shown.handler_start, clause.handler.start),
+            (shown.handler_end, clause.handler.end),
+        ];
+        ensure!(
+            kinds && bounds.iter().all(|(shown, label)| *shown == offset(*label)),
+            "{shown:?} is not {clause:?}"
+        );
+    }
+    Ok(())
+}

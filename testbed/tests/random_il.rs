@@ -1,0 +1,339 @@
+//! Random valid IL (20,000 methods in the gate, 200,000 in the soak): every method does what it does without dials, in
+//! every phase of them, and is counted as often as it says itself that it was entered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use redial_agent::il::{Body, ClauseKind, Operand, decode};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::generate::{RANDOM_METHODS, RANDOM_MODULES, RANDOM_NUMBERS, random_methods};
+use redial_testbed::host::Host;
+use redial_testbed::pe::Assembly;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::{cache, on_each_runtime, programs, soak, under_agent};
+
+on_each_runtime!(dials_change_nothing_and_count_exactly);
+
+fn dials_change_nothing_and_count_exactly(runtime: Runtime) -> Result<()> {
+    for seed in 1..=soak::scaled(1, 10) {
+        round(runtime, seed).with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(())
+}
+
+fn round(runtime: Runtime, seed: u64) -> Result<()> {
+    let folder = random_methods(seed)?;
+    let notes = Notes::new(runtime, seed)?;
+    let expected = Expected::find(runtime, &folder, &notes)?;
+
+    let mut live = under_agent::start(program(runtime, &folder, &expected.left_out)?)?;
+    let mut controller = live.controller()?;
+    let every_other = |first: usize| -> Vec<String> {
+        (first..RANDOM_MODULES).step_by(2).map(|module| format!("Rand{module}!*")).collect()
+    };
+    let (before, later) = (every_other(0), every_other(1));
+
+    // Half of them before their first call; the others while the pass goes on, half of those after their first call.
+    dial(&mut controller, &before)?;
+    controller.subscribe(Some("Rand10!*"))?;
+    let running = notes.begin_pass(&mut live.host)?;
+    controller.wait_until("half of the modules to be passed", |dials| {
+        dials.values().any(|row| row.state == State::Live)
+    })?;
+    dial(&mut controller, &later)?;
+    expected.end_pass(&mut live.host, &running, "half of them counted, then all")?;
+    let (first, counted_first) = (notes.truth(&mut live.host)?, counts(&mut controller, true)?);
+
+    expected.pass(&mut live.host, &notes, "all counted")?;
+    let (second, counted) = (notes.truth(&mut live.host)?, counts(&mut controller, true)?);
+    let known = |index: usize| (index / RANDOM_NUMBERS).is_multiple_of(2);
+    ensure_exact("from the start", &first, &counted_first, known)?;
+    ensure_exact("since the start", &second, &counted, known)?;
+    let since =
+        |then: &[u64], now: &[u64]| now.iter().zip(then).map(|(now, then)| now - then).collect::<Vec<_>>();
+    ensure_exact("in one pass", &since(&first, &second), &since(&counted_first, &counted), |_| true)?;
+
+    let all = (RANDOM_MODULES * RANDOM_NUMBERS) as u64;
+    ensure!(controller.all_off()? == (all, 0), "not all of {all} are off");
+    expected.pass(&mut live.host, &notes, "all off again")?;
+    ensure!(counts(&mut controller, false)? == counted, "counted while off");
+    let status = controller.agent_status()?;
+    ensure!((status.guard_trips, status.kept) == (0, 0), "{status:?}");
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    notes.remove()
+}
+
+/// The program, which has loaded every module when it is ready; `left_out` are methods as it names them.
+fn program(runtime: Runtime, folder: &Path, left_out: &[String]) -> Result<Command> {
+    let mut command = programs::named("randomil")?.command(runtime)?;
+    command.arg("run").arg(folder).args(left_out);
+    Ok(command)
+}
+
+/// Where the program writes what it finds.
+struct Notes {
+    folder: PathBuf,
+}
+
+impl Notes {
+    fn new(runtime: Runtime, seed: u64) -> Result<Self> {
+        let name = format!("random-notes-{}-{seed}-{}", runtime.name(), std::process::id());
+        let folder = cache::folder().join(name);
+        fs::create_dir_all(&folder)?;
+        Ok(Self { folder })
+    }
+
+    fn begin_pass(&self, host: &mut Host) -> Result<PathBuf> {
+        let path = self.folder.join("pass");
+        host.say(&format!("pass {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// The method that a pass was at when its process ended, as the program takes it.
+    fn last_begun(&self) -> Result<String> {
+        let written = fs::read_to_string(self.folder.join("pass"))?;
+        let last = written.lines().last().context("it ended before the first method")?;
+        let names: Vec<&str> = last.split(' ').take(3).collect();
+        let numbers =
+            names.iter().map(|name| name.trim_start_matches(|letter: char| !letter.is_ascii_digit()));
+        Ok(numbers.collect::<Vec<_>>().join("."))
+    }
+
+    /// How often each method says that it was entered so far.
+    fn truth(&self, host: &mut Host) -> Result<Vec<u64>> {
+        let path = self.folder.join("truth");
+        host.ask(&format!("truth {}", path.display()), "told")?;
+        Ok(fs::read_to_string(path)?.lines().map(str::parse).collect::<Result<_, _>>()?)
+    }
+
+    fn remove(&self) -> Result<()> {
+        fs::remove_dir_all(&self.folder).context("cannot remove the notes")
+    }
+}
+
+/// What every method does without the agent: a line each.
+struct Expected {
+    lines: Vec<String>,
+    /// Methods that end the process without any agent in it.
+    left_out: Vec<String>,
+}
+
+/// Most of those in one seed.
+const MOST_LEFT_OUT: usize = 8;
+
+impl Expected {
+    /// The JITs of 2.1 and 3.1 crash over a few bodies in 200,000; over which, is found without the agent.
+    fn find(runtime: Runtime, folder: &Path, notes: &Notes) -> Result<Self> {
+        let mut left_out = Vec::new();
+        let (lines, truth) = loop {
+            match Self::try_find(program(runtime, folder, &left_out)?, notes) {
+                Ok(found) => break found,
+                Err(error) => {
+                    let crashed = format!("{error:#}").contains("SIGSEGV");
+                    ensure!(crashed && left_out.len() < MOST_LEFT_OUT, error);
+                    left_out.push(notes.last_begun()?);
+                }
+            }
+        };
+        if !left_out.is_empty() {
+            println!("{} crashes without the agent over {}", runtime.name(), left_out.join(", "));
+        }
+        // Bodies that are never entered, or that all throw at once, would show nothing.
+        ensure!(lines.len() + left_out.len() == RANDOM_MODULES * RANDOM_METHODS, "{} methods", lines.len());
+        let entered = truth.iter().filter(|&&calls| calls > 0).count();
+        let normal = lines.iter().filter(|line| !line.contains('!')).count();
+        let different = lines.iter().map(|line| line.rsplit(' ').next()).collect::<BTreeSet<_>>().len();
+        ensure!(entered + RANDOM_MODULES >= truth.len(), "only {entered} methods are entered");
+        ensure!(normal * 5 > lines.len() * 2, "only {normal} methods end without an exception");
+        ensure!(different * 2 > lines.len(), "only {different} different results");
+        Ok(Self { lines, left_out })
+    }
+
+    fn try_find(command: Command, notes: &Notes) -> Result<(Vec<String>, Vec<u64>)> {
+        let mut host = Host::start(command)?;
+        host.wait_for("ready")?;
+        let path = notes.begin_pass(&mut host)?;
+        let lines = end_pass(&mut host, &path)?;
+        let truth = notes.truth(&mut host)?;
+        host.close_input();
+        host.finish()?.ok()?;
+        Ok((lines, truth))
+    }
+
+    /// Has every method called, and compares.
+    fn pass(&self, host: &mut Host, notes: &Notes, phase: &str) -> Result<()> {
+        let path = notes.begin_pass(host)?;
+        self.end_pass(host, &path, phase)
+    }
+
+    fn end_pass(&self, host: &mut Host, path: &Path, phase: &str) -> Result<()> {
+        let found = end_pass(host, path)?;
+        ensure!(found.len() == self.lines.len(), "{phase}: {} methods", found.len());
+        let wrong: Vec<_> =
+            self.lines.iter().zip(&found).filter(|(expected, found)| expected != found).collect();
+        ensure!(
+            wrong.is_empty(),
+            "{phase}: {} methods do something else: {:#?}",
+            wrong.len(),
+            &wrong[..wrong.len().min(10)]
+        );
+        Ok(())
+    }
+}
+
+fn end_pass(host: &mut Host, path: &Path) -> Result<Vec<String>> {
+    let last = || fs::read_to_string(path).ok().and_then(|text| text.lines().last().map(str::to_owned));
+    let mut wait =
+        |line: &str| host.wait_for(line).with_context(|| format!("the last method begun: {:?}", last()));
+    for module in 0..RANDOM_MODULES {
+        wait(&format!("module {module}"))?;
+    }
+    wait("passed")?;
+    Ok(fs::read_to_string(path)?.lines().map(str::to_owned).collect())
+}
+
+fn dial(controller: &mut Controller, patterns: &[String]) -> Result<()> {
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let report = controller.dial_all(&patterns, Level::Count, Stay::Kept)?;
+    let all = (patterns.len() * RANDOM_NUMBERS) as u64;
+    ensure!((report.matched, report.accepted) == (all, all), "{report:?}");
+    Ok(())
+}
+
+/// Calls by the method's number.
+fn counts(controller: &mut Controller, on: bool) -> Result<Vec<u64>> {
+    let mut counts = vec![None; RANDOM_MODULES * RANDOM_NUMBERS];
+    for row in controller.status(None)? {
+        let module: usize = row.module.strip_prefix("Rand").context("a module of another name")?.parse()?;
+        let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
+        let sound = match row.state {
+            State::Off => !on,
+            State::Asked => on && row.calls == 0,
+            State::Live => on,
+            State::Refused | State::Failed | State::Reverting | State::Lost => false,
+        };
+        ensure!(sound, "{row:?}");
+        counts[module * RANDOM_NUMBERS + number] = Some(row.calls);
+    }
+    counts.into_iter().collect::<Option<_>>().context("not every method has a row")
+}
+
+fn ensure_exact(when: &str, truth: &[u64], counted: &[u64], of: impl Fn(usize) -> bool) -> Result<()> {
+    ensure!(truth.len() == counted.len(), "{} rows for {} methods", counted.len(), truth.len());
+    let wrong: Vec<_> = (0..truth.len())
+        .filter(|&index| of(index) && truth[index] != counted[index])
+        .map(|index| {
+            let (module, method) = (index / RANDOM_NUMBERS, index % RANDOM_NUMBERS + 1);
+            let (entered, counted) = (truth[index], counted[index]);
+            format!("Rand{module}!0x{:08x}: entered {entered} times, counted {counted}", 0x0600_0000 + method)
+        })
+        .collect();
+    ensure!(
+        wrong.is_empty(),
+        "{when}: {} counts are wrong: {:#?}",
+        wrong.len(),
+        &wrong[..wrong.len().min(10)]
+    );
+    Ok(())
+}
+
+/// What the bodies above have in them, so that nothing falls out of the generator unseen.
+#[test]
+fn the_bodies_are_of_every_kind() -> Result<()> {
+    let folder = random_methods(1)?;
+    let mut found = Found::default();
+    for module in 0..RANDOM_MODULES {
+        let assembly = Assembly::read(&folder.join(format!("Rand{module}.dll")))?.context("no metadata")?;
+        for method in assembly.methods() {
+            let bytes = assembly.body(method?.rva)?;
+            found.add(bytes, &decode(bytes)?);
+        }
+    }
+    println!("{found:?}");
+    ensure!(found.opcodes.len() > 165, "{} opcodes: {:?}", found.opcodes.len(), found.opcodes);
+    for (what, least) in [
+        ("tiny header", 100),
+        ("fat clauses", 500),
+        ("small clauses", 2000),
+        ("more than 64 KiB", 2),
+        ("switch", 2000),
+        ("short branch", 50_000),
+        ("long branch", 10_000),
+        ("branch to the start", 500),
+        ("try from the start", 500),
+        ("clause to the end", 500),
+        ("nested clauses", 1000),
+        ("several handlers of one block", 500),
+        ("locals not zeroed", 1000),
+        ("catch", 5000),
+        ("filter", 1000),
+        ("finally", 1000),
+        ("fault", 500),
+    ] {
+        let times = found.traits.get(what).copied().unwrap_or_default();
+        ensure!(times >= least, "{what}: {times} times, not {least}");
+    }
+    Ok(())
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    opcodes: BTreeSet<&'static str>,
+    traits: BTreeMap<&'static str, usize>,
+}
+
+impl Found {
+    fn add(&mut self, bytes: &[u8], body: &Body) {
+        let mut note = |what, holds: bool| *self.traits.entry(what).or_default() += usize::from(holds);
+        note("tiny header", bytes[0] & 3 == 2);
+        note("locals not zeroed", body.local_sig != 0 && !body.init_locals);
+        note("more than 64 KiB", body.old_code_size > 0x1_0000);
+        note("fat clauses", body.fat_clauses);
+        note("small clauses", !body.clauses.is_empty() && !body.fat_clauses);
+        for (index, clause) in body.clauses.iter().enumerate() {
+            note(
+                match clause.kind {
+                    ClauseKind::Catch { .. } => "catch",
+                    ClauseKind::Filter { .. } => "filter",
+                    ClauseKind::Finally { .. } => "finally",
+                    ClauseKind::Fault { .. } => "fault",
+                },
+                true,
+            );
+            note("try from the start", clause.try_region.start.0 == 0);
+            note("clause to the end", clause.handler.end == body.end());
+            let before = &body.clauses[..index];
+            note(
+                "nested clauses",
+                before.iter().any(|inner| {
+                    inner.try_region.start >= clause.try_region.start
+                        && inner.handler.end <= clause.try_region.end
+                }),
+            );
+            note(
+                "several handlers of one block",
+                before.iter().any(|other| other.try_region == clause.try_region),
+            );
+        }
+        let mut to_start = false;
+        for instruction in &body.instructions {
+            self.opcodes.insert(instruction.opcode.info().name);
+            match &instruction.operand {
+                Operand::Switch(_) => note("switch", true),
+                Operand::Target(label) => {
+                    to_start |= label.0 == 0;
+                    let short = instruction.opcode.info().name.ends_with(".s");
+                    note(if short { "short branch" } else { "long branch" }, true);
+                }
+                _ => {}
+            }
+        }
+        note("branch to the start", to_start);
+    }
+}
