@@ -15,7 +15,7 @@ use crate::il;
 use crate::inlining::{Inlining, compiling};
 use crate::known_bad::Known;
 use crate::launched::Launched;
-use crate::planner::{Orders, Published};
+use crate::planner::{Orders, Published, Standing};
 use crate::probes::form::{self, CallForm, CallSites};
 use crate::probes::{body, tokens};
 use crate::rejit::ledger::{HandOver, Verdict};
@@ -71,6 +71,8 @@ pub struct Agent {
     pub inlining: Inlining,
     /// Sessions, control, audit.
     pub server: Server,
+    /// Orders that modules which load are held against; they may be on their way.
+    expected: Mutex<Arc<[Arc<Standing>]>>,
     standing: Mutex<Arc<Published>>,
     any_order: AtomicBool,
     /// The ReJIT thread was told to look after passengers, and has not yet.
@@ -175,6 +177,7 @@ pub(crate) fn install(
         inbox: Inbox::default(),
         inlining: Inlining::default(),
         server: Server::default(),
+        expected: Mutex::new(Arc::from([])),
         standing: Mutex::default(),
         any_order: AtomicBool::new(false),
         passengers_told: AtomicBool::new(false),
@@ -414,11 +417,20 @@ impl Agent {
         self.ledger.book().stopping()
     }
 
-    /// Makes the orders known to other threads: to [`Agent::module_loaded`], and to sessions that list them.
+    /// Makes the orders known to [`Agent::module_loaded`], before anything follows from them.
+    pub fn expect(&self, orders: &Orders) {
+        let expected = Arc::from(orders.tidied());
+        self.any_order.store(!orders.tidied().is_empty(), Ordering::Release);
+        *lock(&self.expected) = expected;
+    }
+
+    /// Makes the orders known to sessions that list them, too, after what follows from them is done: so that whoever sees
+    /// them gone sees nothing more of them.
     pub fn publish(&self, orders: &Orders, undoable: usize) {
-        let published = Published { orders: orders.tidied().to_vec(), undoable };
-        self.any_order.store(!published.orders.is_empty(), Ordering::Release);
-        *lock(&self.standing) = Arc::new(published);
+        self.expect(orders);
+        let published = Arc::new(Published { orders: orders.tidied().to_vec(), undoable });
+        let before = std::mem::replace(&mut *lock(&self.standing), published);
+        drop(before);
     }
 
     /// The orders that stand, as published last.
@@ -430,7 +442,8 @@ impl Agent {
         if !self.any_order.load(Ordering::Acquire) {
             return false;
         }
-        self.published().orders.iter().any(|standing| standing.pattern.matches_assembly(assembly))
+        let expected = Arc::clone(&lock(&self.expected));
+        expected.iter().any(|standing| standing.pattern.matches_assembly(assembly))
     }
 
     /// How leaves are called: by whether the core library has the type that the cheap form needs. Looked up at the first

@@ -253,7 +253,6 @@ impl Worker {
         let expired = self.orders.expire(Instant::now());
         if !expired.is_empty() {
             self.note_ended(&expired, "its time has passed");
-            self.tell_orders();
             let rows = self.review(&expired).rows;
             self.apply(&rows, &Progress::silent());
         }
@@ -277,7 +276,6 @@ impl Worker {
         self.ended.push(session);
         let ended = self.orders.end_session(session);
         self.note_ended(&ended, why);
-        self.tell_orders();
         self.review(&ended).rows
     }
 
@@ -290,6 +288,7 @@ impl Worker {
         };
         let affected = self.end_held(session, "its controller let it go");
         self.apply(&affected, &Progress::silent());
+        self.tell_orders();
         let book = self.agent.ledger.book();
         let (mut reverted, mut stay, mut remaining) = (0, 0, 0);
         for row in held.into_iter().filter_map(|id| book.row(id)) {
@@ -351,7 +350,7 @@ impl Worker {
         self.tell_orders();
     }
 
-    /// Makes the orders known to other threads.
+    /// Makes the orders known to other threads; see [`Agent::publish`].
     pub(super) fn tell_orders(&self) {
         self.agent.publish(&self.orders, self.history.len());
     }
