@@ -162,7 +162,12 @@ impl Inlining {
     /// Lets those be inlined again that were asked for long enough ago.
     pub fn lapse(&self) {
         let now = Instant::now();
-        self.change(|vetoed| vetoed.asked.retain(|_, until| until.is_none_or(|until| until > now)));
+        self.change(|vetoed| {
+            vetoed.asked.retain(|_, until| until.is_none_or(|until| until > now));
+            if vetoed.asked.is_empty() {
+                vetoed.asked = HashMap::new();
+            }
+        });
     }
 
     fn change(&self, change: impl FnOnce(&mut Vetoed)) {
@@ -188,6 +193,9 @@ impl Inlining {
             for callee in callees {
                 vetoed.dialled.remove(&callee);
             }
+            if vetoed.dialled.is_empty() {
+                vetoed.dialled = HashSet::new();
+            }
         });
     }
 
@@ -202,11 +210,9 @@ impl Inlining {
 
     /// Bytes used, an estimate.
     pub fn bytes(&self) -> usize {
-        let vetoed = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // An entry has 16 bytes, or 32, and one of control; one in eight stays empty.
-        (vetoed.dialled.capacity() * 17 + vetoed.asked.capacity() * 33) * 8 / 7
-            + lock(&self.held).bytes()
-            + self.underway.bytes()
+        let dialled = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner()).dialled.len();
+        // An entry has 16 bytes and one of control; one in eight stays empty. What was asked for a moment ago is left out.
+        dialled * 17 * 8 / 7 + lock(&self.held).bytes() + self.underway.bytes()
     }
 }
 

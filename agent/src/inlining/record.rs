@@ -88,11 +88,12 @@ impl Pairs {
         self.free.extend(gone);
     }
 
-    /// Bytes used, an estimate.
+    /// Bytes used, an estimate: of entries, not of the room for more, so that what grows without end can be told from a
+    /// table that has just doubled.
     pub fn bytes(&self) -> usize {
         // An entry of the table has 24 bytes and one of control; one in eight stays empty.
-        self.numbers.capacity() * 25 * 8 / 7
-            + self.methods.capacity() * size_of::<Entry>()
+        self.numbers.len() * 25 * 8 / 7
+            + self.methods.len() * size_of::<Entry>()
             + self.methods.iter().map(|entry| entry.inliners.capacity() * size_of::<u32>()).sum::<usize>()
             + self.free.capacity() * size_of::<u32>()
     }
