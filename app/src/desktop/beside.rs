@@ -1,6 +1,6 @@
 //! Several processes side by side: a table of methods each.
 
-use super::App;
+use super::{App, unread};
 use crate::commands::{Command, Situation};
 use crate::model::connection::Connection;
 use crate::model::ids::ConnectionId;
@@ -48,7 +48,9 @@ impl App {
         several::head(ui, connection, is_current, commands);
         let mut of_pane = Vec::new();
         progress::show(ui, connection, mono, &mut of_pane);
-        if connection.row_count() == 0 {
+        if connection.catalogue.is_empty() {
+            unread::show(ui, model, connection, situation, &mut of_pane);
+        } else if connection.row_count() == 0 {
             empty::show(ui, &why_empty(connection), situation, &mut of_pane);
         } else {
             methods::table(ui, state, connection, &mut of_pane);
@@ -63,10 +65,8 @@ impl App {
 
 fn why_empty(connection: &Connection) -> empty::Why<'_> {
     let filter = connection.list.filter();
-    match (connection.obstacle(), connection.catalogue.is_empty()) {
-        (Some(why), true) => empty::Why::Waiting(why),
-        (None, true) => empty::Why::Waiting("Reading the methods…"),
-        (_, false) if filter.only_dialled && filter.text.trim().is_empty() => empty::Why::NoDials,
-        (_, false) => empty::Why::NoMatch { filter: filter.text.trim(), hidden: 0 },
+    match filter.only_dialled && filter.text.trim().is_empty() {
+        true => empty::Why::NoDials,
+        false => empty::Why::NoMatch { filter: filter.text.trim(), hidden: 0 },
     }
 }

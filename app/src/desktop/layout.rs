@@ -1,12 +1,10 @@
 //! Where everything stands in the window.
 
 use super::panels::Sized;
-use super::{App, TOAST};
+use super::{App, TOAST, unread};
 use crate::commands::Command;
-use crate::model::connection::{Connection, Status};
+use crate::model::connection::Connection;
 use crate::model::log::Kind;
-use crate::model::processes::AgentState;
-use crate::model::update::Retry;
 use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty::Why;
@@ -102,39 +100,8 @@ impl App {
             empty::show(ui, &Why::NoProcess { any }, situation, commands);
             return;
         };
-        let process = connection.title();
         if connection.catalogue.is_empty() {
-            let row = model.processes.get(connection.process);
-            let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
-            let attachable = unready.is_some_and(|row| row.agent == AgentState::Attachable);
-            let without =
-                attachable || unready.is_some_and(|row| matches!(row.agent, AgentState::LaunchOnly(_)));
-            let waiting;
-            let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
-                (Status::Lost { why, retry: Retry::Never, .. }, _) => Why::Gone { what: why, ended: true },
-                (Status::Attaching, _) => {
-                    waiting = format!("Loading the agent into {process}…");
-                    Why::Waiting(&waiting)
-                }
-                (Status::Lost { .. } | Status::Connecting, reason) if without => {
-                    let trouble = connection.not_attached.as_deref();
-                    let unable = reason.filter(|_| !attachable);
-                    Why::NoAgent { process: &process, unable, trouble }
-                }
-                (Status::Lost { why, .. }, None) => Why::Gone { what: why, ended: false },
-                (Status::Lost { .. } | Status::Connecting, Some(why)) => {
-                    Why::Unfit { process: &process, why }
-                }
-                (Status::Connecting, None) => {
-                    waiting = format!("Connecting to {process}…");
-                    Why::Waiting(&waiting)
-                }
-                (Status::Live, _) if !connection.catalogue.is_complete() => {
-                    Why::Waiting("Reading the methods…")
-                }
-                (Status::Live, _) => Why::NoMethods,
-            };
-            empty::show(ui, &why, situation, commands);
+            unread::show(ui, model, connection, situation, commands);
             return;
         }
         let colours = Palette::of(ui);

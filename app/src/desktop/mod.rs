@@ -16,6 +16,7 @@ mod several;
 #[cfg(test)]
 mod tests;
 mod turning;
+mod unread;
 mod workers;
 
 pub use clock::Clock;

@@ -34,6 +34,7 @@ pub fn systemd(agent: String) -> Recipe {
     lines.extend(variables(&agent, false).into_iter().map(set));
     Recipe {
         title: "A drop-in for one service; UNIT is its name: \
+                mkdir -p /etc/systemd/system/UNIT.service.d && \
                 redial env --for systemd > /etc/systemd/system/UNIT.service.d/redial.conf"
             .into(),
         lines,
@@ -43,7 +44,7 @@ pub fn systemd(agent: String) -> Recipe {
             "systemctl daemon-reload && systemctl restart UNIT".into(),
         ],
         notes: vec![
-            "The service's user must be able to read the library (mind ProtectHome= and its own file system).".into(),
+            "The service's user must be able to read the library (mind ProtectHome=, PrivateTmp= and its own file system).".into(),
             "Afterwards, as that user or root: redial ps".into(),
         ],
         library: agent,

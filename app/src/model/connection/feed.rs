@@ -115,7 +115,8 @@ impl Connection {
 
     fn connected(&mut self, facts: Box<AgentFacts>, log: &mut Log, now: Now) {
         self.status = Status::Live;
-        let again = self.loss.take().is_some();
+        // A process that had no agent until now had no connection either.
+        let again = self.loss.take().is_some() && self.facts.is_some();
         self.holder.clone_from(&facts.holder);
         self.live.begin_session();
         let what = format!(

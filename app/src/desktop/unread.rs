@@ -1,0 +1,46 @@
+//! What stands where a process's methods would, while none are known.
+
+use crate::commands::{Command, Situation};
+use crate::model::connection::{Connection, Status};
+use crate::model::processes::AgentState;
+use crate::model::state::Model;
+use crate::model::update::Retry;
+use crate::views::empty::{self, Why};
+use eframe::egui::Ui;
+
+/// Why there are no methods, and what can be done.
+pub fn show(
+    ui: &mut Ui,
+    model: &Model,
+    connection: &Connection,
+    situation: &Situation,
+    commands: &mut Vec<Command>,
+) {
+    let process = connection.title();
+    let row = model.processes.get(connection.process);
+    let unready = row.filter(|row| !row.agent.can_connect() && row.agent != AgentState::Unknown);
+    let attachable = unready.is_some_and(|row| row.agent == AgentState::Attachable);
+    let without = attachable || unready.is_some_and(|row| matches!(row.agent, AgentState::LaunchOnly(_)));
+    let waiting;
+    let why = match (&connection.status, unready.and_then(|row| row.agent.reason())) {
+        (Status::Lost { why, retry: Retry::Never, .. }, _) => Why::Gone { what: why, ended: true },
+        (Status::Attaching, _) => {
+            waiting = format!("Loading the agent into {process}…");
+            Why::Waiting(&waiting)
+        }
+        (Status::Lost { .. } | Status::Connecting, reason) if without => {
+            let trouble = connection.not_attached.as_deref();
+            let unable = reason.filter(|_| !attachable);
+            Why::NoAgent { process: &process, unable, trouble }
+        }
+        (Status::Lost { why, .. }, None) => Why::Gone { what: why, ended: false },
+        (Status::Lost { .. } | Status::Connecting, Some(why)) => Why::Unfit { process: &process, why },
+        (Status::Connecting, None) => {
+            waiting = format!("Connecting to {process}…");
+            Why::Waiting(&waiting)
+        }
+        (Status::Live, _) if !connection.catalogue.is_complete() => Why::Waiting("Reading the methods…"),
+        (Status::Live, _) => Why::NoMethods,
+    };
+    empty::show(ui, &why, situation, commands);
+}
