@@ -418,7 +418,7 @@ impl Agent {
     }
 
     /// Makes the orders known to [`Agent::module_loaded`], before anything follows from them.
-    pub fn expect(&self, orders: &Orders) {
+    pub fn anticipate(&self, orders: &Orders) {
         let expected = Arc::from(orders.tidied());
         self.any_order.store(!orders.tidied().is_empty(), Ordering::Release);
         *lock(&self.expected) = expected;
@@ -427,7 +427,7 @@ impl Agent {
     /// Makes the orders known to sessions that list them, too, after what follows from them is done: so that whoever sees
     /// them gone sees nothing more of them.
     pub fn publish(&self, orders: &Orders, undoable: usize) {
-        self.expect(orders);
+        self.anticipate(orders);
         let published = Arc::new(Published { orders: orders.tidied().to_vec(), undoable });
         let before = std::mem::replace(&mut *lock(&self.standing), published);
         drop(before);

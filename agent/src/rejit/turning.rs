@@ -132,7 +132,7 @@ impl Worker {
             }
             Err(refusal) => {
                 self.orders.replace_by(before);
-                self.agent.expect(&self.orders);
+                self.agent.anticipate(&self.orders);
                 Err(refusal)
             }
         };
@@ -153,7 +153,7 @@ impl Worker {
         let new = self.parse(orders.clone(), owner, by)?;
         let added = self.orders.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
         let AddedTogether { seqs, replacing, replaced } = added;
-        self.agent.expect(&self.orders);
+        self.agent.anticipate(&self.orders);
         // Not tidied yet: an `off` that takes the place of its forerunner masks nothing, but must still find its rows.
         let found = self.scan_all(&seqs);
         let mut unmatched = Vec::new();
@@ -192,7 +192,7 @@ impl Worker {
         let seqs = self.orders.not_in(present);
         let replaced: Vec<Arc<Standing>> =
             present.all().iter().filter(|standing| !self.orders.stands(standing.seq)).cloned().collect();
-        self.agent.expect(&self.orders);
+        self.agent.anticipate(&self.orders);
         let back = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
         let found = self.review(&back.chain(&replaced).cloned().collect::<Vec<_>>());
         let lines = vec![format!("undo of {}", change.what.order)];
