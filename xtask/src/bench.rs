@@ -96,9 +96,10 @@ const SUBJECTS: &[Subject] = &[
 const FEWEST: usize = 3;
 
 /// Measures the subjects named, or all, on every runtime or the one named, and prints tables for the terminal and in Markdown.
+/// A subject that fails costs its own rows, not those of the others.
 ///
 /// # Errors
-/// A subject nobody knows, or the first failure of a measurement.
+/// A subject nobody knows; or, after the tables, the subjects whose measuring failed.
 pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Result<()> {
     for name in names {
         if !SUBJECTS.iter().any(|subject| subject.name == name) {
@@ -119,7 +120,11 @@ pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Res
     if let Some(sentence) = &begun {
         println!("{sentence}");
     }
-    let (mut rows, mut figures) = (Vec::new(), Vec::new());
+    let (mut rows, mut figures, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut missed = |what: String, error: anyhow::Error| {
+        eprintln!("{what} failed: {error:#}");
+        failed.push(what);
+    };
     for Subject { name, measure } in SUBJECTS {
         if !names.is_empty() && !names.iter().any(|one| one == name) {
             continue;
@@ -128,12 +133,18 @@ pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Res
             Measure::Pairs(measure) => {
                 for runtime in bench.runtimes.iter().copied() {
                     println!("==> {name} on {}: {pairs} pairs", runtime.name());
-                    rows.extend(measure(&bench, runtime)?);
+                    match measure(&bench, runtime) {
+                        Ok(measured) => rows.extend(measured),
+                        Err(error) => missed(format!("{name} on {}", runtime.name()), error),
+                    }
                 }
             }
             Measure::Figures(measure) => {
                 println!("==> {name}");
-                figures.extend(measure(&bench)?);
+                match measure(&bench) {
+                    Ok(measured) => figures.extend(measured),
+                    Err(error) => missed(name.to_string(), error),
+                }
             }
         }
     }
@@ -147,6 +158,9 @@ pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Res
     }
     if !figures.is_empty() {
         print(&figures::cells(&figures));
+    }
+    if !failed.is_empty() {
+        bail!("no rows of {}: see above why", failed.join(", "));
     }
     Ok(())
 }
