@@ -26,7 +26,8 @@ pub fn is_on(lookup: impl Fn(&str) -> Option<OsString>) -> bool {
         either.map(|value| value.to_string_lossy().trim().to_lowercase())
     };
     let forced = value("ForceEnc").and_then(|value| u32::from_str_radix(&value, 16).ok());
-    value("MODIFIABLE_ASSEMBLIES").is_some_and(|value| value == "debug") || forced.is_some_and(|number| number != 0)
+    value("MODIFIABLE_ASSEMBLIES").is_some_and(|value| value == "debug")
+        || forced.is_some_and(|number| number != 0)
 }
 
 /// Whether an assembly with this `DebuggableAttribute` (its value; None: it has none) is a debug build: with the `Debuggable(

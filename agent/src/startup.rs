@@ -43,8 +43,6 @@ pub struct Settings {
     pub frame_deadline: Duration,
     /// Ask for a method that does not exist along with every request (`REDIAL_TEST_BAD_TOKEN`, test builds only).
     pub provoke_rejit_error: bool,
-    /// Ask for what the runtime accepts and ignores, too (`REDIAL_TEST_SILENCE`, test builds only).
-    pub provoke_silence: bool,
     /// Requests wait as long as this file is there (`REDIAL_TEST_HANG`, test builds only).
     pub provoke_hang: Option<PathBuf>,
 }
@@ -105,7 +103,6 @@ impl Settings {
                 FIRST_CALL_WAIT_MS,
             )?,
             provoke_rejit_error: flag("REDIAL_TEST_BAD_TOKEN", word("REDIAL_TEST_BAD_TOKEN"))?,
-            provoke_silence: flag("REDIAL_TEST_SILENCE", word("REDIAL_TEST_SILENCE"))?,
             provoke_hang: lookup("REDIAL_TEST_HANG").filter(|v| !v.is_empty()).map(PathBuf::from),
         })
     }

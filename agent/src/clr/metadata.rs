@@ -274,10 +274,12 @@ impl Import {
         }
     }
 
-    /// Whether calls of a method may not be calls: the JIT may put in code of its own (`[Intrinsic]`), or precompiled code
-    /// of other modules holds its body and nobody tells (`[NonVersionable]`).
-    pub fn may_be_expanded(&self, method: u32) -> bool {
-        self.has_attribute(method, w!("System.Runtime.CompilerServices.IntrinsicAttribute"))
+    /// Whether calls of a method may not be calls: the JIT may put in code of its own (`[Intrinsic]`, also of the type), or
+    /// precompiled code of other modules holds its body and nobody tells (`[NonVersionable]`).
+    pub fn may_be_expanded(&self, type_def: u32, method: u32) -> bool {
+        const INTRINSIC: PCWSTR = w!("System.Runtime.CompilerServices.IntrinsicAttribute");
+        self.has_attribute(method, INTRINSIC)
+            || self.has_attribute(type_def, INTRINSIC)
             || self.has_attribute(method, w!("System.Runtime.Versioning.NonVersionableAttribute"))
     }
 

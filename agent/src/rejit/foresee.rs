@@ -53,7 +53,7 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
             let name = || names.display(import, method).full_name(&module.name);
             if tally.add(copy, (here, refused), name) == Due::Request {
                 let itself = (module.id(), method.token);
-                expanded += u64::from(import.may_be_expanded(method.token));
+                expanded += u64::from(import.may_be_expanded(method.type_token, method.token));
                 asked_for.insert(itself);
                 inliners.extend(agent.info.precompiled_inliners(itself.0, itself.1).0);
                 inliners.extend(agent.inlining.holders(itself).inliners);

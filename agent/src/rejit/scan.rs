@@ -229,7 +229,9 @@ fn enter(
     let (ineligible, body) = match known {
         Some((_, ineligible)) => (ineligible, Body::default()),
         None => match judge(agent, module, method) {
-            Ok(body) => (None, Body { expanded: import.may_be_expanded(method.token), ..body }),
+            Ok(body) => {
+                (None, Body { expanded: import.may_be_expanded(method.type_token, method.token), ..body })
+            }
             Err(reason) => (Some(reason), Body::default()),
         },
     };
@@ -316,15 +318,13 @@ fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason>
 /// # Errors
 /// The reason.
 pub fn check(agent: &Agent, module: &Module, type_name: &str, method: &MethodDef) -> Result<(), Reason> {
-    // Tests want to see what comes of requests that are ignored.
-    let silent = cfg!(debug_assertions) && agent.settings.provoke_silence;
     eligibility::check(&Facts {
         attributes: method.attributes,
         impl_flags: method.impl_flags,
         rva: method.rva,
         dynamic: module.dynamic,
-        collectible: module.collectible && !silent,
-        editable: agent.is_editable(module) && !silent,
+        collectible: module.collectible,
+        editable: agent.is_editable(module),
         type_name,
         method: &method.name,
         core_library: agent.is_core_library(module),

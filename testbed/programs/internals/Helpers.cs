@@ -10,14 +10,14 @@ namespace Internals
     {
         class Animal { }
         class Cat : Animal, IDisposable { public void Dispose() { } }
-        struct Wide { public long A, B, C, D, E, F, G, H; public object Last; }
+        struct Wide { public long A, H; public Guid B, C, D; public object Last; }
         enum Colour : byte { Red = 3 }
 
         static object[] things;
         static double number = 1e300;
         static long large = long.MaxValue;
         static ulong unsigned = ulong.MaxValue - 1;
-        static int zero;
+        static int zero = things == null ? 0 : 1;
 
         public static void All()
         {
@@ -59,7 +59,7 @@ namespace Internals
             Program.Show("divisions", () => new object[] { large / 7, large % 7, unsigned / 7, unsigned % 7 });
             Program.Show("by zero", () => 1 / zero);
             Program.Show("past the smallest", () => int.MinValue / (zero - 1));
-            Program.Show("past the end", () => new int[2][zero + 2]);
+            Program.Show("past the end", () => (new int[2])[zero + 2]);
             Program.Show("negative length", () => new int[zero - 1]);
             Program.Show("several dimensions", () =>
             {
@@ -71,7 +71,7 @@ namespace Internals
             });
             Program.Show("copies", () =>
             {
-                var wide = new Wide { A = 1, H = 2, Last = "last" };
+                var wide = new Wide { A = 1, B = default, C = default, D = default, H = 2, Last = "last" };
                 Wide[] many = { wide, Copied(wide), default };
                 var again = (Wide[])many.Clone();
                 Array.Copy(many, 0, again, 1, 2);
