@@ -64,7 +64,7 @@ pub struct Agent {
     pub modules: Modules,
     /// Copies, wanted and actual.
     pub ledger: Ledger,
-    /// Debug builds may be changed by Hot Reload here, and the runtime recompiles none of them.
+    /// Debug builds may be edited here (Hot Reload), and the runtime recompiles none of them.
     pub hot_reload: bool,
     /// What became of the launcher's orders.
     pub launched: Launched,
@@ -169,8 +169,8 @@ pub(crate) fn install(
     let info = ProfilerInfo::open(unknown)?;
     let runtime = Runtime::detect(&info)?;
     let mask = event_mask(&runtime, &settings);
-    let hot_reload =
-        runtime.does(Known::SilentUnderHotReload) && hot_reload::is_on(|name| std::env::var_os(name));
+    let hot_reload = runtime.does(Known::EditableIgnored)
+        && hot_reload::is_on(runtime.major, |name| std::env::var_os(name));
     let agent: &'static Agent = Box::leak(Box::new(Agent {
         info,
         runtime,

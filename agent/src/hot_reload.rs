@@ -1,5 +1,5 @@
 //! Hot Reload (Edit and Continue): the runtime has two ways of giving a method other code, and a module that is open to the
-//! one takes no part in the other. Before .NET 9 nobody is told (`Known::SilentUnderHotReload`).
+//! one takes no part in the other. Before .NET 9 nobody is told (`Known::EditableIgnored`).
 #![forbid(unsafe_code)]
 
 use crate::agent::Agent;
@@ -8,6 +8,8 @@ use std::ffi::OsString;
 
 /// `DebuggableAttribute.DebuggingModes.DisableOptimizations`, set by debug builds.
 const DISABLE_OPTIMIZATIONS: u32 = 0x100;
+/// The first version that knows `MODIFIABLE_ASSEMBLIES`.
+const MODIFIABLE_ASSEMBLIES_FROM: u16 = 6;
 /// What a custom attribute's value begins with (ECMA-335 II.23.3).
 const PROLOG: [u8; 2] = [1, 0];
 
@@ -20,13 +22,14 @@ impl Agent {
 
 /// Whether the environment opens debug builds to it: `DOTNET_MODIFIABLE_ASSEMBLIES=debug`, as `dotnet watch` and Visual
 /// Studio set it, or `ForceEnc` (`clrconfignames.h`; numbers are hexadecimal).
-pub fn is_on(lookup: impl Fn(&str) -> Option<OsString>) -> bool {
+pub fn is_on(major: u16, lookup: impl Fn(&str) -> Option<OsString>) -> bool {
     let value = |name: &str| {
         let either = lookup(&format!("DOTNET_{name}")).or_else(|| lookup(&format!("COMPlus_{name}")));
         either.map(|value| value.to_string_lossy().trim().to_lowercase())
     };
     let forced = value("ForceEnc").and_then(|value| u32::from_str_radix(&value, 16).ok());
-    value("MODIFIABLE_ASSEMBLIES").is_some_and(|value| value == "debug")
+    major >= MODIFIABLE_ASSEMBLIES_FROM
+        && value("MODIFIABLE_ASSEMBLIES").is_some_and(|value| value == "debug")
         || forced.is_some_and(|number| number != 0)
 }
 
@@ -47,9 +50,11 @@ mod tests {
     #[test]
     fn the_environment_says_whether_it_is_on() {
         let with = |name: &'static str, value: &'static str| {
-            is_on(|asked| (asked == name).then(|| OsString::from(value)))
+            is_on(8, |asked| (asked == name).then(|| OsString::from(value)))
         };
-        assert!(!is_on(|_| None));
+        assert!(!is_on(8, |_| None));
+        let everything = |value: &'static str| move |_: &str| Some(OsString::from(value));
+        assert!(!is_on(3, everything("debug")) && is_on(3, everything("1")));
         for (name, value, on) in [
             ("DOTNET_MODIFIABLE_ASSEMBLIES", "debug", true),
             ("DOTNET_MODIFIABLE_ASSEMBLIES", "Debug", true),

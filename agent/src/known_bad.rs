@@ -18,8 +18,8 @@ pub enum Known {
     InlinedMeanwhile,
     /// It stops all managed threads while it takes a request.
     StopsForRequests,
-    /// What Hot Reload may change is not recompiled.
-    SilentUnderHotReload,
+    /// What may be edited (Hot Reload, Edit and Continue) is not recompiled, whatever it answers.
+    EditableIgnored,
     /// It may call a recompiled method by an address that is none, while its tiering waits.
     TieringDelay,
     /// In traces of exceptions it measures where a recompiled method was from the start of the method's first code.
@@ -40,7 +40,7 @@ struct Range {
     warning: Option<&'static str>,
 }
 
-const TABLE: [Range; 11] = [
+const TABLE: [Range; 12] = [
     Range {
         known: Known::HelpersByAddress,
         majors: (5, 8),
@@ -85,12 +85,18 @@ const TABLE: [Range; 11] = [
         warning: None,
     },
     Range { known: Known::StopsForRequests, majors: (0, 4), mended: None, issue: "13442", warning: None },
-    // Hot Reload itself came with 6.0; before, only a debugger may edit, of which nobody knows beforehand.
     Range {
-        known: Known::SilentUnderHotReload,
-        majors: (6, u16::MAX),
+        known: Known::EditableIgnored,
+        majors: (3, 8),
         mended: None,
-        issue: "91963: before 9.0 requests are accepted and ignored, since then (98546) refused; silence.rs",
+        issue: "91963: accepted, then silence, and before 5.0 the caller spins in MethodDesc::DoPrestub; silence.rs",
+        warning: None,
+    },
+    Range {
+        known: Known::EditableIgnored,
+        majors: (9, u16::MAX),
+        mended: None,
+        issue: "98546: the request is refused",
         warning: None,
     },
     Range {

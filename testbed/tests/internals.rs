@@ -83,8 +83,8 @@ fn what_has_no_body_is_refused_by_name(runtime: Runtime) -> Result<()> {
     let mut controller = Controller::connect(host.wait_for("ready")?.parse()?)?;
     for (pattern, reason) in [
         ("internals!Internals.Native.Length(string)", Reason::PInvoke),
-        ("internals!Internals.Helpers.INamed.Named<T>()", Reason::NoBody),
-        ("internals!Internals.Native.Compare.Invoke", Reason::RuntimeImplemented),
+        ("internals!Internals.Helpers+INamed.Named<T>()", Reason::NoBody),
+        ("internals!Internals.Native+Compare.Invoke", Reason::RuntimeImplemented),
     ] {
         let report = controller.dial(pattern, Level::Count, Stay::Kept)?;
         ensure!(report.matched == 1 && report.refused_by_reason == [(reason, 1)], "{pattern}: {report:?}");
@@ -127,7 +127,7 @@ fn what_the_jit_may_expand_says_so() -> Result<()> {
         (Runtime::V2_1, "System.Collections.Generic.EqualityComparer<T>.get_Default"),
         (Runtime::V3_1, "System.Math.Max(int, int)"),
         (Runtime::V8_0, "System.Runtime.CompilerServices.Unsafe.As<T>(object)"),
-        (Runtime::V8_0, "System.Collections.Generic.List<T>.get_Item(int)"),
+        (Runtime::V8_0, "System.Nullable<T>.GetValueOrDefault()"),
         (Runtime::V8_0, "System.Runtime.Intrinsics.X86.Sse2.Add(*"),
     ] {
         let command = programs::named("internals")?.command(runtime)?;

@@ -1,6 +1,5 @@
-//! Code that may be edited while it runs: runtimes accept requests for it and do nothing. What Hot Reload may change (debug
-//! builds under `DOTNET_MODIFIABLE_ASSEMBLIES=debug`) is refused beforehand; what a debugger may change nobody knows, and it is
-//! seen that the runtime goes on without us.
+//! Requests that runtimes accept and ignore. For code that may be edited while it runs (debug builds under Hot Reload) they are
+//! refused beforehand; else it is seen that the runtime compiles original code, and told.
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
@@ -11,11 +10,12 @@ use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent;
 
 const SHAPES: &str = "shapes!*";
 const FRAMEWORK: &str = "System.Private.CoreLib!System.Text.StringBuilder.*";
 const HOT_RELOAD: (&str, &str) = ("DOTNET_MODIFIABLE_ASSEMBLIES", "debug");
-const IGNORED: &str = "yet compiled the original code";
+const IGNORED: &str = "compiled original code of it all the same";
 
 fn start(runtime: Runtime, optimised: bool, variable: (&str, &str)) -> Result<(Host, Controller)> {
     let mut command = programs::shapes(optimised)?.command(runtime)?;
@@ -69,27 +69,53 @@ fn release_builds_are_dialled() -> Result<()> {
     finish(host, controller)
 }
 
-/// On .NET Core 3.1 a switch does what a debugger would: whoever is called says that the runtime passes us over, the others
-/// are only asked, and what cannot be edited counts.
+/// A switch that .NET Core 3.1 knows, too: it would spin in the first call.
 #[test]
-fn what_the_runtime_ignores_says_so_once_it_is_called() -> Result<()> {
-    let (mut host, mut controller) = start(Runtime::V3_1, false, ("COMPlus_ForceEnc", "1"))?;
-    let report = controller.dial(SHAPES, Level::Count, Stay::Kept)?;
-    ensure!(report.accepted > 300 && report.refused.is_empty(), "{report:?}");
-    controller.dial(FRAMEWORK, Level::Count, Stay::Kept)?;
-    controller.subscribe(None)?;
-    run(&mut host)?;
-    let ignored = |row: &redial_protocol::message::StatusRow| {
-        row.note.as_deref().is_some_and(|note| note.contains(IGNORED))
-    };
-    controller.wait_until("what is called to be told of", |dials| {
-        dials.values().filter(|row| ignored(row)).count() > 100
-    })?;
-    for row in controller.dials().values() {
-        let silent = row.module == "shapes" && row.state == State::Asked && row.calls == 0;
-        ensure!(silent || !ignored(row) && row.module != "shapes", "{row:?}");
+fn what_is_open_to_a_debugger_by_the_environment_is_refused() -> Result<()> {
+    for runtime in [Runtime::V3_1, Runtime::V8_0] {
+        let (mut host, mut controller) = start(runtime, false, ("COMPlus_ForceEnc", "1"))?;
+        let report = controller.dial(SHAPES, Level::Count, Stay::Kept)?;
+        let reasons: Vec<Reason> = report.refused_by_reason.iter().map(|(reason, _)| *reason).collect();
+        ensure!((report.accepted, reasons) == (0, vec![Reason::HotReload]), "{report:?}");
+        run(&mut host)?;
+        finish(host, controller)?;
     }
-    let counted = controller.status(Some(FRAMEWORK))?.iter().filter(|row| row.calls > 0).count();
-    ensure!(counted > 1, "{counted} methods of the framework counted");
-    finish(host, controller)
+    Ok(())
+}
+
+/// Of a generic method the runtime recompiles nothing that is over a type which can be unloaded, without a word. It is seen
+/// that it compiles the original for it; over other types the method counts.
+#[test]
+fn generic_code_over_a_type_that_unloads_says_so() -> Result<()> {
+    const OVER: &str = "collectible!Collectible.Over<T>(int)";
+    for runtime in [Runtime::V3_1, Runtime::V8_0] {
+        let command = programs::named("collectible")?.command(runtime)?;
+        let mut live = under_agent::start(command)?;
+        let mut controller = live.controller()?;
+        controller.subscribe(None)?;
+        for load in ["collectible", "over", "over-int"] {
+            live.host.ask(&format!("load {load}"), "loaded")?;
+        }
+        let report = controller.dial(OVER, Level::Count, Stay::Kept)?;
+        ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
+        live.host.ask("call over-int 30", "called")?;
+        let row = controller.row(OVER)?;
+        ensure!((row.state, row.calls) == (State::Live, 30) && row.note.is_none(), "{row:?}");
+        live.host.ask("call over 20", "called")?;
+        controller.wait_until("the original code to be told of", |dials| {
+            dials.values().any(|row| row.note.as_deref().is_some_and(|note| note.contains(IGNORED)))
+        })?;
+        live.host.ask("call over-int 30", "called")?;
+        let row = controller.row(OVER)?;
+        ensure!((row.state, row.calls) == (State::Live, 60), "{row:?}");
+        // Off takes the note along, and a new dial begins without it.
+        controller.off(OVER)?;
+        ensure!(controller.row(OVER)?.note.is_none());
+        live.host.ask("call over 20", "called")?;
+        controller.dial(OVER, Level::Count, Stay::Kept)?;
+        ensure!(controller.row(OVER)?.note.is_none());
+        live.host.close_input();
+        ensure!(live.host.finish()?.code()? == 0);
+    }
+    Ok(())
 }

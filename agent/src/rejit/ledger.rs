@@ -275,7 +275,6 @@ impl Book {
         row.stray |= row.handed && !std::mem::take(&mut row.again);
         if !row.handed {
             row.handed = true;
-            row.passed_over = None;
             row.bodies += 1;
         }
         HandOver::Body(row.id, slot)
@@ -288,6 +287,7 @@ impl Book {
         if !row.handed {
             return;
         }
+        row.was_asked_for(id.function_id as usize);
         let Some(compiled) = row.instance(id) else { return };
         let thread = this_thread();
         match compiled.open.iter_mut().find(|open| open.thread == thread) {

@@ -117,7 +117,7 @@ pub struct Row {
     pub bodies: u32,
     /// Whether a body was handed over since the last request.
     pub handed: bool,
-    /// Its original code was compiled for the first time although a request stands.
+    /// Original code of it was compiled for the first time although a request stands.
     pub passed_over: Option<PassedOver>,
     /// A request of ours is on its way into the CLR; its acceptance is not known yet.
     pub requesting: bool,
@@ -363,10 +363,10 @@ struct Why {
     passed_over: bool,
 }
 
-/// The runtime compiled the original after a request.
-const PASSED_OVER: &str = "the runtime accepted this, yet compiled the original code and has not asked for the counting one: \
-                           its calls are not counted. A debugger that may edit the code (Edit and Continue, Hot Reload) has \
-                           this effect: start the program without it";
+/// The runtime compiled original code after a request.
+const PASSED_OVER: &str = "the runtime accepted this, and compiled original code of it all the same: calls of that are not \
+                           counted. It does so where a generic method is used over a type that can be unloaded (a \
+                           collectible load context), or where a debugger may edit the code (Edit and Continue)";
 /// `[Intrinsic]`, `[NonVersionable]`.
 const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have its own code in the place of a call; such \
                         calls are not counted";
