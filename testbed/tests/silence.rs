@@ -44,7 +44,7 @@ fn debug_builds_are_refused_where_the_runtime_would_ignore_them(runtime: Runtime
     let refused: Vec<Reason> = report.refused_by_reason.iter().map(|(reason, _)| *reason).collect();
     // Older runtimes know nothing of it.
     let expected = if runtime == Runtime::V8_0 { vec![Reason::HotReload] } else { vec![] };
-    ensure!(refused == expected && (report.accepted == 0) == !expected.is_empty(), "{report:?}");
+    ensure!(refused == expected && (report.accepted == 0) != expected.is_empty(), "{report:?}");
     // What is no debug build is dialled as ever.
     let report = controller.dial(FRAMEWORK, Level::Count, Stay::Kept)?;
     ensure!(report.accepted > 20 && report.refused.is_empty(), "{report:?}");
@@ -108,6 +108,8 @@ fn generic_code_over_a_type_that_unloads_says_so() -> Result<()> {
         live.host.ask("call over-int 30", "called")?;
         let row = controller.row(OVER)?;
         ensure!((row.state, row.calls) == (State::Live, 60), "{row:?}");
+        let remains = controller.agent_status()?.remains;
+        ensure!(remains.iter().any(|one| one.contains("ended while a dial was on")), "{remains:?}");
         // Off takes the note along, and a new dial begins without it.
         controller.off(OVER)?;
         ensure!(controller.row(OVER)?.note.is_none());
