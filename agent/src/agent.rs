@@ -11,6 +11,7 @@ use crate::clr::bindings::{
 use crate::clr::function_control::set_body;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
+use crate::hot_reload;
 use crate::il;
 use crate::inlining::{Inlining, compiling};
 use crate::known_bad::Known;
@@ -63,6 +64,8 @@ pub struct Agent {
     pub modules: Modules,
     /// Copies, wanted and actual.
     pub ledger: Ledger,
+    /// Debug builds may be edited here (Hot Reload), and the runtime recompiles none of them.
+    pub hot_reload: bool,
     /// What became of the launcher's orders.
     pub launched: Launched,
     /// The ReJIT thread's inbox.
@@ -166,6 +169,8 @@ pub(crate) fn install(
     let info = ProfilerInfo::open(unknown)?;
     let runtime = Runtime::detect(&info)?;
     let mask = event_mask(&runtime, &settings);
+    let hot_reload = runtime.does(Known::EditableIgnored)
+        && hot_reload::is_on(runtime.major, |name| std::env::var_os(name));
     let agent: &'static Agent = Box::leak(Box::new(Agent {
         info,
         runtime,
@@ -173,6 +178,7 @@ pub(crate) fn install(
         settings,
         modules: Modules::default(),
         ledger: Ledger::default(),
+        hot_reload,
         launched: Launched::default(),
         inbox: Inbox::default(),
         inlining: Inlining::default(),
@@ -304,7 +310,7 @@ impl Agent {
 
     fn domains_changed(&self) {
         // Told once until it is looked at, however many come and go.
-        if self.any_order.load(Ordering::Acquire) && !self.domains_told.swap(true, Ordering::AcqRel) {
+        if self.has_orders() && !self.domains_told.swap(true, Ordering::AcqRel) {
             self.inbox.put(Job::DomainsChanged);
         }
     }
@@ -418,17 +424,17 @@ impl Agent {
     }
 
     /// Makes the orders known to [`Agent::module_loaded`], before anything follows from them.
-    pub fn anticipate(&self, orders: &Orders) {
-        let expected = Arc::from(orders.tidied());
-        self.any_order.store(!orders.tidied().is_empty(), Ordering::Release);
-        *lock(&self.expected) = expected;
+    pub fn anticipate(&self, orders: &Orders) -> Arc<[Arc<Standing>]> {
+        let expected: Arc<[Arc<Standing>]> = Arc::from(orders.tidied());
+        self.any_order.store(!expected.is_empty(), Ordering::Release);
+        *lock(&self.expected) = Arc::clone(&expected);
+        expected
     }
 
     /// Makes the orders known to sessions that list them, too, after what follows from them is done: so that whoever sees
     /// them gone sees nothing more of them.
     pub fn publish(&self, orders: &Orders, undoable: usize) {
-        self.anticipate(orders);
-        let published = Arc::new(Published { orders: orders.tidied().to_vec(), undoable });
+        let published = Arc::new(Published { orders: self.anticipate(orders), undoable });
         let before = std::mem::replace(&mut *lock(&self.standing), published);
         drop(before);
     }
@@ -438,8 +444,13 @@ impl Agent {
         Arc::clone(&lock(&self.standing))
     }
 
+    /// Whether any order stands, or is on its way.
+    pub fn has_orders(&self) -> bool {
+        self.any_order.load(Ordering::Acquire)
+    }
+
     fn may_match(&self, assembly: &str) -> bool {
-        if !self.any_order.load(Ordering::Acquire) {
+        if !self.has_orders() {
             return false;
         }
         let expected = Arc::clone(&lock(&self.expected));

@@ -30,6 +30,8 @@ pub struct Facts<'a> {
     pub dynamic: bool,
     /// The module can unload alone.
     pub collectible: bool,
+    /// Hot Reload may change the module.
+    pub editable: bool,
     /// Full metadata name of the type.
     pub type_name: &'a str,
     /// Metadata name of the method.
@@ -54,6 +56,9 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
     }
     if facts.collectible {
         return Err(Reason::Collectible);
+    }
+    if facts.editable {
+        return Err(Reason::HotReload);
     }
     if facts.impl_flags & ASYNC != 0 && is_known(Known::RuntimeAsync) {
         return Err(Reason::RuntimeAsync);
@@ -117,6 +122,7 @@ mod tests {
         rva: 0x2050,
         dynamic: false,
         collectible: false,
+        editable: false,
         type_name: "Shop.Cart",
         method: "Add",
         core_library: false,
@@ -135,6 +141,8 @@ mod tests {
             (Facts { dynamic: true, ..PLAIN }, Reason::Dynamic),
             (Facts { dynamic: true, rva: 0, ..PLAIN }, Reason::Dynamic),
             (Facts { collectible: true, ..PLAIN }, Reason::Collectible),
+            (Facts { editable: true, ..PLAIN }, Reason::HotReload),
+            (Facts { editable: true, rva: 0, ..PLAIN }, Reason::NoBody),
             (Facts { impl_flags: ASYNC, runtime_major: 11, ..PLAIN }, Reason::RuntimeAsync),
         ];
         for (facts, reason) in cases {

@@ -18,6 +18,10 @@ pub enum Known {
     InlinedMeanwhile,
     /// It stops all managed threads while it takes a request.
     StopsForRequests,
+    /// What may be edited (Hot Reload, Edit and Continue) is not recompiled, whatever it answers.
+    EditableIgnored,
+    /// It may call a recompiled method by an address that is none, while its tiering waits.
+    TieringDelay,
     /// In traces of exceptions it measures where a recompiled method was from the start of the method's first code.
     LinesOfTraces,
 }
@@ -27,6 +31,8 @@ struct Range {
     known: Known,
     /// First and last major version, as people count them (2 is Core 2.1, 3 Core 3.1).
     majors: (u16, u16),
+    /// The patch of the last of them that mended it, if one did.
+    mended: Option<u16>,
     /// Where it is told of: dotnet/runtime unless it says otherwise.
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers"))]
     issue: &'static str,
@@ -34,23 +40,32 @@ struct Range {
     warning: Option<&'static str>,
 }
 
-const TABLE: [Range; 8] = [
+const TABLE: [Range; 12] = [
     Range {
         known: Known::HelpersByAddress,
         majors: (5, 8),
-        issue: "seen on 8.0.31 (everything.rs, helpers_of_the_runtime)",
+        mended: None,
+        issue: "ECall::PopulateManagedCastHelpers in coreclr's ecall.cpp; everything.rs, helpers_of_the_runtime",
         warning: None,
     },
     Range {
         known: Known::FragileHelpers,
         majors: (9, 9),
+        mended: None,
         issue: "112636, fixed in 10.0 by 117765",
         warning: None,
     },
-    Range { known: Known::RuntimeAsync, majors: (11, u16::MAX), issue: "not proven", warning: None },
+    Range {
+        known: Known::RuntimeAsync,
+        majors: (11, u16::MAX),
+        mended: None,
+        issue: "not proven",
+        warning: None,
+    },
     Range {
         known: Known::InlinersNotLoaded,
         majors: (0, 6),
+        mended: None,
         issue: "88924, fixed in 7.0 by 69634",
         warning: None,
     },
@@ -58,19 +73,50 @@ const TABLE: [Range; 8] = [
     Range {
         known: Known::InlinedMeanwhile,
         majors: (3, 3),
+        mended: None,
         issue: "95653; web.rs, everything_dialled_under_load",
         warning: None,
     },
     Range {
         known: Known::InlinedMeanwhile,
         majors: (5, 8),
+        mended: None,
         issue: "95653, fixed in 9.0 by 95659; and a deadlock there, 97771, fixed by 98400",
         warning: None,
     },
-    Range { known: Known::StopsForRequests, majors: (0, 4), issue: "13442", warning: None },
+    Range { known: Known::StopsForRequests, majors: (0, 4), mended: None, issue: "13442", warning: None },
+    Range {
+        known: Known::EditableIgnored,
+        majors: (3, 8),
+        mended: None,
+        issue: "91963: accepted, then silence, and before 5.0 the caller spins in MethodDesc::DoPrestub; silence.rs",
+        warning: None,
+    },
+    Range {
+        known: Known::EditableIgnored,
+        majors: (9, u16::MAX),
+        mended: None,
+        issue: "98546: the request is refused",
+        warning: None,
+    },
+    Range {
+        known: Known::TieringDelay,
+        majors: (5, 6),
+        mended: Some(13),
+        issue: "77973",
+        warning: Some(TIERING_DELAY),
+    },
+    Range {
+        known: Known::TieringDelay,
+        majors: (7, 7),
+        mended: Some(2),
+        issue: "77973",
+        warning: Some(TIERING_DELAY),
+    },
     Range {
         known: Known::LinesOfTraces,
         majors: (0, 4),
+        mended: None,
         issue: "GetStackFramesFromException in coreclr's debugdebugger.cpp; shapes.rs",
         warning: Some(
             "in traces of exceptions this runtime gives wrong line numbers for methods that were recompiled (.NET 5 and \
@@ -79,22 +125,28 @@ const TABLE: [Range; 8] = [
     },
 ];
 
+const TIERING_DELAY: &str = "this release of the runtime is known to crash now and then when a recompiled method is called \
+                             (dotnet/runtime 77973); update to 6.0.13, 7.0.2 or later";
+
 impl Known {
-    /// Whether runtimes of this major version do so.
+    /// Whether runtimes of this major version do so, whatever their patch.
     pub fn is_of(self, major: u16) -> bool {
-        TABLE.iter().any(|range| range.known == self && range.covers(major))
+        TABLE.iter().any(|range| range.known == self && range.covers(major, None))
     }
 }
 
 impl Range {
-    fn covers(&self, major: u16) -> bool {
-        (self.majors.0..=self.majors.1).contains(&major)
+    /// `patch`: None where it makes no difference.
+    fn covers(&self, major: u16, patch: Option<u16>) -> bool {
+        let (first, last) = self.majors;
+        let mended = major == last && self.mended.zip(patch).is_some_and(|(mended, patch)| patch >= mended);
+        (first..=last).contains(&major) && !mended
     }
 }
 
-/// What people with dials that are on are told of a runtime of this major version.
-pub fn warnings(major: u16) -> impl Iterator<Item = &'static str> {
-    TABLE.iter().filter(move |range| range.covers(major)).filter_map(|range| range.warning)
+/// What people with dials that are on are told of a runtime of this major version and patch.
+pub fn warnings(major: u16, patch: u16) -> impl Iterator<Item = &'static str> {
+    TABLE.iter().filter(move |range| range.covers(major, Some(patch))).filter_map(|range| range.warning)
 }
 
 #[cfg(test)]
@@ -119,6 +171,8 @@ mod tests {
         let meanwhile = |major| Known::InlinedMeanwhile.is_of(major);
         assert!(!meanwhile(2) && meanwhile(3) && !meanwhile(4) && meanwhile(8) && !meanwhile(9));
         assert!(Known::InlinersNotLoaded.is_of(6) && !Known::InlinersNotLoaded.is_of(7));
-        assert_eq!((warnings(3).count(), warnings(8).count()), (1, 0));
+        assert_eq!((warnings(3, 1).count(), warnings(8, 31).count()), (1, 0));
+        let told = |major, patch| warnings(major, patch).count();
+        assert_eq!([told(5, 17), told(6, 12), told(6, 13), told(7, 1), told(7, 2)], [1, 1, 0, 1, 0]);
     }
 }

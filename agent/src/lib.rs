@@ -21,6 +21,7 @@ pub mod clr;
 pub mod com;
 pub mod eligibility;
 pub mod guard;
+pub mod hot_reload;
 pub mod il;
 pub mod inlining;
 pub mod known_bad;

@@ -15,6 +15,8 @@ pub struct Runtime {
     pub framework: bool,
     /// Major version as people count it: 2 (Core 2.1), 3, 5, 8, … or 4 for .NET Framework.
     pub major: u16,
+    /// The last number of its version, where it tells it: of 8.0.31, 31.
+    pub patch: u16,
     /// The version in words, `8.0.31`.
     pub version: String,
 }
@@ -39,7 +41,8 @@ impl Runtime {
     pub fn detect(info: &ProfilerInfo) -> Result<Runtime, ClrError> {
         let told = info.runtime()?;
         let [major, minor, build, _] = told.version;
-        let plain = Runtime { framework: told.framework, major, version: format!("{major}.{minor}.{build}") };
+        let version = format!("{major}.{minor}.{build}");
+        let plain = Runtime { framework: told.framework, major, patch: build, version };
         if told.framework || major >= 5 {
             return Ok(plain);
         }
@@ -51,7 +54,8 @@ impl Runtime {
 fn version_in(path: &str) -> Option<Runtime> {
     let version = path.rsplit('/').nth(1)?;
     let major = version.split('.').next()?.parse().ok()?;
-    Some(Runtime { framework: false, major, version: version.to_owned() })
+    let patch = version.rsplit('.').next().and_then(|patch| patch.parse().ok()).unwrap_or(0);
+    Some(Runtime { framework: false, major, patch, version: version.to_owned() })
 }
 
 #[cfg(test)]
@@ -63,7 +67,7 @@ mod tests {
         let found = version_in(
             "7f00-7f01 r--p 0 0 0 /usr/share/dotnet/shared/Microsoft.NETCore.App/3.1.23/libcoreclr.so",
         );
-        assert_eq!(found, Some(Runtime { framework: false, major: 3, version: "3.1.23".into() }));
+        assert_eq!(found, Some(Runtime { framework: false, major: 3, patch: 23, version: "3.1.23".into() }));
         assert_eq!(version_in("/opt/app/libcoreclr.so"), None);
     }
 }

@@ -39,11 +39,14 @@ pub enum Reason {
     /// A compilation that may be inlining it has not ended, and the runtime would crash if it were asked now; it is asked
     /// as soon as that is over.
     BeingCompiled,
+    /// Its assembly may be changed by Hot Reload (Edit and Continue): the runtime takes requests there and does nothing, or
+    /// refuses them.
+    HotReload,
 }
 
 impl Reason {
     /// The whole closed set, for tables and tests.
-    pub const ALL: [Reason; 16] = [
+    pub const ALL: [Reason; 17] = [
         Reason::NoBody,
         Reason::PInvoke,
         Reason::RuntimeImplemented,
@@ -60,6 +63,7 @@ impl Reason {
         Reason::Unloaded,
         Reason::Shared,
         Reason::BeingCompiled,
+        Reason::HotReload,
     ];
 
     /// Whether there is no IL to put a probe into: known from the metadata alone, for as long as the module lives. A
@@ -100,6 +104,10 @@ impl Reason {
             Reason::BeingCompiled => {
                 "it waits for a compilation to end that may be inlining it, because this runtime would crash if it were \
                  asked meanwhile; it is turned by itself then"
+            }
+            Reason::HotReload => {
+                "its assembly is open to Hot Reload, and the runtime recompiles nothing there; start the program without \
+                 it (no DOTNET_MODIFIABLE_ASSEMBLIES; `dotnet watch --no-hot-reload`), or from a release build"
             }
             Reason::Shared => {
                 "one copy of its module serves other AppDomains too, and they would be dialled along; accept all of \

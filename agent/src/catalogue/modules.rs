@@ -5,6 +5,7 @@ use super::precompiled::is_precompiled;
 use super::stock::Stock;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
+use crate::hot_reload::is_debug_build;
 use crate::planner::scope::Place;
 use crate::platform::changed_since_start;
 use crate::probes::form::CallSites;
@@ -49,6 +50,8 @@ pub struct Module {
     pub before_attach: bool,
     /// Whether its file holds precompiled code, once somebody asked.
     precompiled: OnceLock<Option<bool>>,
+    /// Whether it was compiled for debugging, once somebody asked.
+    debug_build: OnceLock<bool>,
     /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
     pub call_sites: OnceLock<Result<CallSites, ClrError>>,
     /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
@@ -78,6 +81,12 @@ impl Module {
         let path = Path::new(&self.path);
         let look = || is_precompiled(path).filter(|_| !changed_since_start(path));
         self.precompiled.get_or_init(look).unwrap_or(true)
+    }
+
+    /// Whether it was compiled for debugging: the JIT does not optimise it.
+    pub fn is_debug_build(&self, info: &ProfilerInfo) -> bool {
+        let look = || self.with_metadata(info, |import| is_debug_build(import.debuggable().as_deref()));
+        *self.debug_build.get_or_init(|| look().unwrap_or(false))
     }
 
     /// Runs `body` with the module's metadata; None once unloaded or when there is none.
@@ -156,6 +165,7 @@ impl Modules {
             collectible: facts.collectible,
             before_attach,
             precompiled: OnceLock::new(),
+            debug_build: OnceLock::new(),
             call_sites: OnceLock::new(),
             local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),

@@ -59,6 +59,7 @@ pub fn words(hresult: HRESULT) -> String {
         0x8013_137A => "the module is dynamic (CORPROF_E_MODULE_IS_DYNAMIC)",
         0x8013_137C => "ReJIT is not enabled in this process (CORPROF_E_REJIT_NOT_ENABLED)",
         0x8013_137D => "no recompilation stands for this function (CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND)",
+        0x8013_138A => "Hot Reload may change the module (CORPROF_E_MODULE_IS_ENC)",
         0x8013_137E => "the function is in a collectible assembly (CORPROF_E_FUNCTION_IS_COLLECTIBLE)",
         _ => return format!("HRESULT 0x{:08x}", hresult.0 as u32),
     };

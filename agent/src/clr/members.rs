@@ -35,7 +35,7 @@ impl Import {
         };
         check("GetMemberRefProps", hresult)?;
         // SAFETY: what the call above answered.
-        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { copy(blob, size) } })
+        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { super::blob(blob, size) } })
     }
 
     /// A FieldDef's row.
@@ -62,7 +62,7 @@ impl Import {
         };
         check("GetFieldProps", hresult)?;
         // SAFETY: what the call above answered.
-        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { copy(blob, size) } })
+        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { super::blob(blob, size) } })
     }
 
     /// A MethodSpec: the token of the method, and the blob with what it is instantiated over.
@@ -72,7 +72,7 @@ impl Import {
         let hresult = unsafe { self.import.GetMethodSpecProps(token, &mut parent, &mut blob, &mut size) };
         check("GetMethodSpecProps", hresult)?;
         // SAFETY: what the call above answered.
-        Ok((parent, unsafe { copy(blob, size) }))
+        Ok((parent, unsafe { super::blob(blob, size) }))
     }
 
     /// A TypeSpec's blob.
@@ -82,7 +82,7 @@ impl Import {
         let hresult = unsafe { self.import.GetTypeSpecFromToken(token, &mut blob, &mut size) };
         check("GetTypeSpecFromToken", hresult)?;
         // SAFETY: what the call above answered.
-        Ok(unsafe { copy(blob, size) })
+        Ok(unsafe { super::blob(blob, size) })
     }
 
     /// At most `limit` UTF-16 units of a string literal, and whether there are more.
@@ -103,14 +103,4 @@ impl Import {
         let shown = buffer.get(..(length as usize).min(limit)).unwrap_or(&buffer);
         Ok((String::from_utf16_lossy(shown), length as usize > limit))
     }
-}
-
-/// # Safety
-/// The CLR gave the address and the size of a blob of a module that cannot unload now.
-unsafe fn copy(blob: *const u8, size: u32) -> Vec<u8> {
-    if blob.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(blob, size as usize) }.to_vec()
 }

@@ -55,6 +55,8 @@ pub struct Sizes {
 /// Table numbers (ECMA-335 II.22).
 const TYPE_REF: u32 = 0x01;
 const STAND_ALONE_SIG: u32 = 0x11;
+/// The one row of the Assembly table.
+const ASSEMBLY: u32 = 0x2000_0001;
 
 impl Import {
     pub(super) fn new(import: IMetaDataImport2) -> Import {
@@ -187,14 +189,10 @@ impl Import {
     /// `GetSigFromToken`: a copy of the blob of a StandAloneSig.
     pub fn stand_alone_sig(&self, token: u32) -> Result<Vec<u8>, ClrError> {
         let (mut blob, mut size) = (std::ptr::null_mut(), 0u32);
-        // SAFETY: out pointers are live locals; the blob stays valid as long as the module and is copied here.
-        unsafe {
-            check("GetSigFromToken", self.import.GetSigFromToken(token, &mut blob, &mut size))?;
-            if blob.is_null() {
-                return Ok(Vec::new());
-            }
-            Ok(std::slice::from_raw_parts(blob, size as usize).to_vec())
-        }
+        // SAFETY: out pointers are live locals.
+        check("GetSigFromToken", unsafe { self.import.GetSigFromToken(token, &mut blob, &mut size) })?;
+        // SAFETY: what the call above answered.
+        Ok(unsafe { super::blob(blob, size) })
     }
 
     /// A MethodDef's row.
@@ -204,25 +202,24 @@ impl Import {
             (0, 0, 0, 0, 0, 0u32);
         let mut blob = std::ptr::null_mut();
         // SAFETY: the name buffer is non-null with its true length (a null length with a non-null buffer coincided
-        // with crashes on 8 and 9); the blob stays valid as long as the module and is copied below.
-        let signature = unsafe {
-            check(
-                "GetMethodProps",
-                self.import.GetMethodProps(
-                    token,
-                    &mut class,
-                    Some(PWSTR(buffer.as_mut_ptr())),
-                    buffer.len() as u32,
-                    &mut written,
-                    &mut attributes,
-                    &mut blob,
-                    &mut size,
-                    &mut rva,
-                    &mut impl_flags,
-                ),
-            )?;
-            if blob.is_null() { Vec::new() } else { std::slice::from_raw_parts(blob, size as usize).to_vec() }
+        // with crashes on 8 and 9); out pointers are live locals.
+        let hresult = unsafe {
+            self.import.GetMethodProps(
+                token,
+                &mut class,
+                Some(PWSTR(buffer.as_mut_ptr())),
+                buffer.len() as u32,
+                &mut written,
+                &mut attributes,
+                &mut blob,
+                &mut size,
+                &mut rva,
+                &mut impl_flags,
+            )
         };
+        check("GetMethodProps", hresult)?;
+        // SAFETY: what the call above answered.
+        let signature = unsafe { super::blob(blob, size) };
         // The nil token stands for `<Module>`, the first type.
         let type_def = if class & 0x00FF_FFFF == 0 { 0x0200_0001 } else { class };
         Ok(MethodDef { type_def, name: text(&buffer, written), attributes, impl_flags, rva, signature })
@@ -277,16 +274,36 @@ impl Import {
         }
     }
 
-    /// Whether something has an attribute of a type of that full name.
+    /// Whether calls of a method may not be calls: the JIT may put in code of its own (`[Intrinsic]`, also of the type), or
+    /// precompiled code of other modules holds its body and nobody tells (`[NonVersionable]`).
+    pub fn may_be_expanded(&self, type_def: u32, method: u32) -> bool {
+        const INTRINSIC: PCWSTR = w!("System.Runtime.CompilerServices.IntrinsicAttribute");
+        self.has_attribute(method, INTRINSIC)
+            || self.has_attribute(type_def, INTRINSIC)
+            || self.has_attribute(method, w!("System.Runtime.Versioning.NonVersionableAttribute"))
+    }
+
+    /// The value of the assembly's `DebuggableAttribute` (ECMA-335 II.23.3); None where it has none.
+    pub fn debuggable(&self) -> Option<Vec<u8>> {
+        let (start, size) = self.attribute(ASSEMBLY, w!("System.Diagnostics.DebuggableAttribute"))?;
+        // SAFETY: the address and the size are the CLR's, of this module.
+        Some(unsafe { super::blob(start, size) })
+    }
+
     fn has_attribute(&self, token: u32, name: PCWSTR) -> bool {
+        self.attribute(token, name).is_some()
+    }
+
+    /// Where the value of an attribute of a type of that full name lies in the metadata, and its size; None where there is
+    /// none. The name is a literal (`w!`): it ends in a zero.
+    fn attribute(&self, token: u32, name: PCWSTR) -> Option<(*const u8, u32)> {
         let (mut data, mut length): (*const c_void, u32) = (std::ptr::null(), 0);
-        // SAFETY: the name is a literal that ends in a zero; out pointers are live locals, and what they are set to, which
-        // lies in the metadata, is not looked at.
+        // SAFETY: the name ends in a zero; out pointers are live locals.
         let hresult = unsafe {
             self.import.GetCustomAttributeByName(token, name, (&raw mut data).cast_const(), &mut length)
         };
         // S_FALSE: it has none.
-        hresult == HRESULT(0)
+        (hresult == HRESULT(0)).then_some((data.cast(), length))
     }
 
     /// Names of the generic parameters of a type or method, in order.

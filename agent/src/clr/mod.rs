@@ -43,3 +43,15 @@ fn text(buffer: &[u16], written: u32) -> String {
 fn wide(name: &str) -> Vec<u16> {
     name.encode_utf16().chain(std::iter::once(0)).collect()
 }
+
+/// A copy of a blob of a module's metadata; empty where there is none.
+///
+/// # Safety
+/// The CLR gave the address and the size, of a module that cannot unload now.
+unsafe fn blob(start: *const u8, size: u32) -> Vec<u8> {
+    if start.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(start, size as usize) }.to_vec()
+}

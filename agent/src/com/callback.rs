@@ -88,11 +88,11 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn JITCompilationStarted(&self, function: usize, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| agent.inlining.compiling(function))
+        with(|agent| agent.jit_started(function))
     }
 
     fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| agent.inlining.compiled(function))
+        with(|agent| agent.inlining.jit_finished(function))
     }
 
     /// Precompiled code is always welcome: ReJIT replaces it where a dial asks for it.

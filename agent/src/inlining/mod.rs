@@ -11,6 +11,7 @@ pub use record::Holders;
 use crate::sync::lock;
 use record::Pairs;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 use underway::{Underway, Wanted};
@@ -89,6 +90,8 @@ pub struct Inlining {
     /// Compiled with the callee in them, or about to be: the JIT asks before it decides.
     held: Mutex<Pairs>,
     underway: Underway,
+    /// Compilations that ended while something was forbidden.
+    restrained: AtomicU64,
 }
 
 impl Inlining {
@@ -117,6 +120,21 @@ impl Inlining {
     /// A compilation of a dynamic method begins on this thread.
     pub fn compiling_dynamic(&self, function: usize) {
         compiling::begin_dynamic(function, |compilation| self.underway.end(compilation));
+    }
+
+    /// A compilation of original code has ended on this thread.
+    pub fn jit_finished(&self, function: usize) {
+        self.compiled(function);
+        let vetoed = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if !vetoed.dialled.is_empty() {
+            self.restrained.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Compilations of original code that ended while a copy was dialled: who calls it there keeps the call. (From .NET Core
+    /// 3.0 on nobody says which those are.)
+    pub fn restrained(&self) -> u64 {
+        self.restrained.load(Ordering::Relaxed)
     }
 
     /// A compilation has ended on this thread.
@@ -185,6 +203,11 @@ impl Inlining {
         // Looked up after the veto stands, so that no inlining falls between the two.
         let held = lock(&self.held);
         callees.map(|callee| held.holders(callee)).collect()
+    }
+
+    /// Which compiled methods may hold a callee, nothing being forbidden.
+    pub fn holders(&self, callee: Method) -> Holders {
+        lock(&self.held).holders(callee)
     }
 
     /// Allows them again.

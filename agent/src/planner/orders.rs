@@ -152,7 +152,7 @@ pub struct AddedTogether {
 #[derive(Debug, Default)]
 pub struct Published {
     /// Those that stand, oldest first.
-    pub orders: Vec<Arc<Standing>>,
+    pub orders: Arc<[Arc<Standing>]>,
     /// Changes that can be undone.
     pub undoable: usize,
 }

@@ -66,13 +66,13 @@ impl Tally {
     }
 
     /// Adds a copy that these orders, later than all that stand, match: `here` mean it, oldest first, `refused` name
-    /// some of the domains that share it.
+    /// some of the domains that share it. Answers what it would take.
     pub fn add(
         &mut self,
         copy: CopyFacts,
         (here, refused): (&[&Standing], &[&Standing]),
         name: impl FnOnce() -> String,
-    ) {
+    ) -> Due {
         for standing in here.iter().chain(refused) {
             if let Ok(at) = self.matches.binary_search_by_key(&standing.seq, |(seq, _)| *seq)
                 && let Some((_, sum)) = self.matches.get_mut(at)
@@ -84,13 +84,15 @@ impl Tally {
         let by_name = here.iter().chain(refused).any(|standing| !standing.pattern.has_wildcard());
         if copy.bodyless && !by_name {
             self.report.bodyless += 1;
-            return;
+            return Due::Nothing;
         }
         let Some(latest) = here.last() else {
-            return self.refuse(Reason::Shared, name);
+            self.refuse(Reason::Shared, name);
+            return Due::Nothing;
         };
         let wanted = latest.order.level;
-        match (due(wanted, copy.refusal.is_none(), copy.on), copy.refusal) {
+        let due = due(wanted, copy.refusal.is_none(), copy.on);
+        match (due, copy.refusal) {
             (Due::Request, _) => {
                 self.report.to_request += 1;
                 self.report.generic += u64::from(copy.generic);
@@ -99,6 +101,7 @@ impl Tally {
             (Due::Nothing, Some(reason)) if wanted > Level::Off => self.refuse(reason, name),
             (Due::Nothing, _) => self.report.unchanged += 1,
         }
+        due
     }
 
     fn refuse(&mut self, reason: Reason, name: impl FnOnce() -> String) {

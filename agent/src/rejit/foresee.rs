@@ -4,15 +4,29 @@
 use super::scan::{Target, refusal_of};
 use crate::agent::Agent;
 use crate::catalogue::names::arity_of;
-use crate::planner::plan::{CopyFacts, Tally};
+use crate::inlining::Method;
+use crate::planner::plan::{CopyFacts, Due, Tally};
 use crate::planner::{OrderSeq, Orders};
 use redial_protocol::limits::MAX_SHARED;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::PlanReport;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// The plan of the orders numbered `seqs`, which are among `orders`. Its estimates are for the caller.
-pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> PlanReport {
+/// What orders would do.
+pub struct Foreseen {
+    /// The plan; estimates and warnings are for the caller.
+    pub plan: PlanReport,
+    /// Copies to be recompiled that other code may stand in for (`Identity::expanded`).
+    pub expanded: u64,
+    /// Methods that would be recompiled for the sake of those inlined into them, as far as we know them without asking the
+    /// runtime to find more.
+    pub passengers: u64,
+}
+
+/// Foresees the orders numbered `seqs`, which are among `orders`.
+pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
+    let mut expanded = 0;
+    let (mut asked_for, mut inliners) = (HashSet::new(), HashSet::new());
     let mut tally = Tally::new(seqs);
     let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
     let mut shared = BTreeMap::new();
@@ -37,8 +51,18 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> PlanReport 
                 generic: method.type_name.contains('`') || arity_of(&method.method.signature) > 0,
             };
             let name = || names.display(import, method).full_name(&module.name);
-            tally.add(copy, (here, refused), name);
+            if tally.add(copy, (here, refused), name) == Due::Request {
+                let itself = (module.id(), method.token);
+                expanded += u64::from(import.may_be_expanded(method.type_token, method.token));
+                asked_for.insert(itself);
+                inliners.extend(agent.info.precompiled_inliners(itself.0, itself.1).0);
+                inliners.extend(agent.inlining.holders(itself).inliners);
+            }
         });
     }
-    PlanReport { shared: shared.into_values().take(MAX_SHARED).collect(), ..tally.finish() }
+    let book = agent.ledger.book();
+    let recompiled_already = |method: &Method| book.passengers.has(*method) || book.is_on(*method);
+    inliners.retain(|method| !asked_for.contains(method) && !recompiled_already(method));
+    let plan = PlanReport { shared: shared.into_values().take(MAX_SHARED).collect(), ..tally.finish() };
+    Foreseen { plan, expanded, passengers: inliners.len() as u64 }
 }

@@ -193,6 +193,11 @@ impl Book {
         self.live.get(&module_id)?.get(index(token)).copied().flatten()
     }
 
+    /// Whether a request of ours stands for a copy.
+    pub fn is_on(&self, method: Method) -> bool {
+        self.find(method.0, method.1).and_then(|id| self.row(id)).is_some_and(Row::is_on)
+    }
+
     /// Gives a row its counters. False when the budget is used up.
     pub fn give_slot(&mut self, id: RowId) -> bool {
         let Some(row) = self.rows.get(id) else { return false };
@@ -282,6 +287,7 @@ impl Book {
         if !row.handed {
             return;
         }
+        row.was_asked_for(id.function_id as usize);
         let Some(compiled) = row.instance(id) else { return };
         let thread = this_thread();
         match compiled.open.iter_mut().find(|open| open.thread == thread) {

@@ -15,6 +15,7 @@ pub mod request;
 pub mod revert;
 pub mod row;
 pub mod scan;
+mod silence;
 pub mod table;
 pub mod thread;
 mod turning;

@@ -27,13 +27,14 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         ..DialReport::default()
     };
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
-    let mut inlined = 0;
+    let (mut inlined, mut expanded) = (0, 0);
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
         let (wanted, _) = orders.wanted(row.decides);
         let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
         if done {
             report.accepted += 1;
             inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);
+            expanded += u64::from(wanted > Level::Off && row.what.expanded);
             continue;
         }
         let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
@@ -50,13 +51,26 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
     }
     report.refused_by_reason = reasons.into_iter().collect();
     report.warnings.extend((inlined > 0).then(|| left_out(inlined)));
+    report.warnings.extend((expanded > 0).then(|| may_be_expanded(expanded)));
     report
+}
+
+/// The sentence about copies whose calls other code may stand in for.
+pub fn may_be_expanded(copies: u64) -> String {
+    let (of, their) = counted(copies);
+    format!(
+        "calls of {of} may be missing: the JIT, or precompiled code of other modules, may have its own code in {their} \
+         place (`redial status` says of which)"
+    )
+}
+
+fn counted(copies: u64) -> (String, &'static str) {
+    if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{copies} copies"), "their") }
 }
 
 /// The sentence about copies of which calls may be missing.
 fn left_out(copies: u64) -> String {
-    let (of, they) =
-        if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{copies} copies"), "their") };
+    let (of, they) = counted(copies);
     format!(
         "calls of {of} may be missing: {they} code was, or may have been, inlined before into callers that are not \
          recompiled (`redial status` says of which)"

@@ -289,6 +289,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             row.by_runtime = found.by_runtime;
             row.reason = None;
             row.handed = false;
+            row.passed_over = None;
             row.again = false;
             row.stray |= was == Some(Found::ByRuntime);
             row.early = false;

@@ -1,6 +1,7 @@
 //! One row of the ledger: a copy, what is wanted of it and what the runtime does.
 #![forbid(unsafe_code)]
 
+use super::silence::PassedOver;
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
 use crate::inlining::{Inlined, Method};
@@ -60,6 +61,8 @@ pub struct Identity {
     pub local_sig: u32,
     /// The JIT may inline it.
     pub inlinable: bool,
+    /// There may be other code in the place of its calls, even while it must not be inlined.
+    pub expanded: bool,
     /// What it is called.
     pub names: MethodNames,
 }
@@ -114,6 +117,8 @@ pub struct Row {
     pub bodies: u32,
     /// Whether a body was handed over since the last request.
     pub handed: bool,
+    /// Original code of it was compiled for the first time although a request stands.
+    pub passed_over: Option<PassedOver>,
     /// A request of ours is on its way into the CLR; its acceptance is not known yet.
     pub requesting: bool,
     /// Compiled while `requesting`: goes live as soon as the acceptance is known.
@@ -159,6 +164,7 @@ impl Row {
             state: State::Off,
             bodies: 0,
             handed: false,
+            passed_over: None,
             requesting: false,
             early: false,
             live_version: None,
@@ -220,6 +226,7 @@ impl Row {
         self.state = State::Off;
         self.live_version = None;
         self.handed = false;
+        self.passed_over = None;
         self.inliners = Box::default();
         self.by_runtime = false;
         self.stray = false;
@@ -310,8 +317,13 @@ impl Row {
     }
 
     fn why(&self) -> Why {
-        let inlined = if self.wanted > Level::Off { self.inlined } else { Inlined::No };
-        Why { reason: self.reason, inlined }
+        let on = self.wanted > Level::Off;
+        Why {
+            reason: self.reason,
+            inlined: if on { self.inlined } else { Inlined::No },
+            expanded: on && self.what.expanded,
+            passed_over: on && self.passed_over.is_some_and(|seen| seen.told),
+        }
     }
 }
 
@@ -347,7 +359,17 @@ impl Moment {
 struct Why {
     reason: Option<(Reason, u32)>,
     inlined: Inlined,
+    expanded: bool,
+    passed_over: bool,
 }
+
+/// The runtime compiled original code after a request.
+const PASSED_OVER: &str = "the runtime accepted this, and compiled original code of it all the same: calls of that are not \
+                           counted. It does so where a generic method is used over a type that can be unloaded (a \
+                           collectible load context), or where a debugger may edit the code (Edit and Continue)";
+/// `[Intrinsic]`, `[NonVersionable]`.
+const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have its own code in the place of a call; such \
+                        calls are not counted";
 
 impl Why {
     fn sentence(self) -> Option<String> {
@@ -357,8 +379,9 @@ impl Why {
                 Some(format!("{}: {words}", Reason::Hresult.sentence()))
             }
             Some((reason, _)) => Some(reason.sentence().to_owned()),
+            None if self.passed_over => Some(PASSED_OVER.to_owned()),
             None => match self.inlined {
-                Inlined::No => None,
+                Inlined::No => self.expanded.then(|| EXPANDED.to_owned()),
                 Inlined::Perhaps => Some(
                     "perhaps already inlined into callers that are not known (compiled before the agent came, or too \
                      many of them); calls from there are not counted"

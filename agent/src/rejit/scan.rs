@@ -229,7 +229,9 @@ fn enter(
     let (ineligible, body) = match known {
         Some((_, ineligible)) => (ineligible, Body::default()),
         None => match judge(agent, module, method) {
-            Ok(body) => (None, body),
+            Ok(body) => {
+                (None, Body { expanded: import.may_be_expanded(method.type_token, method.token), ..body })
+            }
             Err(reason) => (Some(reason), Body::default()),
         },
     };
@@ -251,9 +253,9 @@ fn enter(
     let id = match (known, fresh) {
         (Some((id, _)), _) => Some(id),
         (None, Some(names)) => {
-            let Body { local_sig, inlinable } = body;
+            let Body { local_sig, inlinable, expanded } = body;
             let module = Arc::clone(module);
-            let what = Identity { module, token: method.token, local_sig, inlinable, names };
+            let what = Identity { module, token: method.token, local_sig, inlinable, expanded, names };
             book.add_row(what, ineligible)
         }
         (None, None) => None,
@@ -277,6 +279,8 @@ struct Body {
     local_sig: u32,
     /// The JIT may inline it.
     inlinable: bool,
+    /// Other code may stand in the place of its calls.
+    expanded: bool,
 }
 
 /// Why a method without a row cannot be dialled, if so. Bodies are looked at where the latest order turns it on.
@@ -299,6 +303,7 @@ fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason>
         il::decode(original).map(|body| Body {
             local_sig: body.local_sig,
             inlinable: may_be_inlined(agent.runtime.major, method.method.impl_flags, body.old_code_size),
+            expanded: false,
         })
     };
     match agent.info.il_body(module.id(), method.token, read) {
@@ -319,6 +324,7 @@ pub fn check(agent: &Agent, module: &Module, type_name: &str, method: &MethodDef
         rva: method.rva,
         dynamic: module.dynamic,
         collectible: module.collectible,
+        editable: agent.is_editable(module),
         type_name,
         method: &method.name,
         core_library: agent.is_core_library(module),

@@ -148,6 +148,7 @@ impl Worker {
             if self.looked_after.elapsed() >= WATCH {
                 self.agent.inlining.lapse();
                 self.look_after_open_compilations();
+                self.agent.look_after_silent_requests();
                 self.look_after_shared_copies();
                 self.looked_after = Instant::now();
             }

@@ -1,9 +1,9 @@
 //! Turns on the ReJIT thread: taking in, carrying out, taking back.
 #![forbid(unsafe_code)]
 
-use super::foresee;
+use super::foresee::{Foreseen, foresee};
 use super::inbox::{Answer, Progress, Turn, Wish};
-use super::report::{report, unmatched_named};
+use super::report::{may_be_expanded, report, unmatched_named};
 use super::request::Applied;
 use super::row::Row;
 use super::scan::Scan;
@@ -342,7 +342,7 @@ impl Worker {
         let mut then = self.orders.clone();
         let new = self.parse(orders.clone(), owner, &Arc::default())?;
         let added = then.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
-        let mut plan = foresee::foresee(self.agent, &then, &added.seqs);
+        let Foreseen { mut plan, expanded, passengers } = foresee(self.agent, &then, &added.seqs);
         let matched: BTreeSet<OrderSeq> = added
             .seqs
             .iter()
@@ -356,10 +356,11 @@ impl Worker {
         if self.agent.runtime.does(Known::StopsForRequests) && plan.to_request + plan.to_revert > 0 {
             plan.warnings.push("this runtime stops the program while it takes a request".into());
         }
+        plan.warnings.extend((expanded > 0).then(|| may_be_expanded(expanded)));
         let turned = plan.to_request + plan.to_revert;
         Ok(Reply::Plan(PlanReport {
             expected_us: turned * self.pace_ns / 1000,
-            expected_clr_bytes: plan.to_request
+            expected_clr_bytes: (plan.to_request + passengers)
                 * self.agent.runtime.compilations_per_dial()
                 * super::CLR_BYTES_PER_COMPILATION,
             expected_agent_bytes: plan.to_request * AGENT_BYTES_PER_COPY,

@@ -152,7 +152,7 @@ impl Session {
             ));
         }
         if kept + held > 0 {
-            remains.extend(known_bad::warnings(agent.runtime.major).map(str::to_owned));
+            remains.extend(known_bad::warnings(agent.runtime.major, agent.runtime.patch).map(str::to_owned));
         }
         let passengers = book.passengers.count();
         if passengers > 0 {
@@ -163,12 +163,13 @@ impl Session {
                 if passengers == 1 { "its" } else { "their" },
             ));
         }
-        if compilations > 0 {
-            remains.push(
-                "callers that were compiled for the first time while a dial was on keep their call instead of inlining \
-                 it"
-                .into(),
-            );
+        let restrained = agent.inlining.restrained();
+        if restrained > 0 {
+            remains.push(format!(
+                "{restrained} compilation{} ended while a dial was on: code that calls a dialled method there keeps the \
+                 call, instead of inlining it",
+                if restrained == 1 { "" } else { "s" },
+            ));
         }
         AgentStatus {
             control: agent.server.control.holder(),

@@ -4,7 +4,9 @@
 //   load KIND   -> loaded KIND, or unsupported KIND (collectible on .NET Core 2.1)
 //                  KIND: collectible (Gathered!Gathered.Work.Twice(int)), run and collect (dynamic assemblies
 //                  Emitted_run and Emitted_collect, Emitted.Work.Twice(int)), method (a DynamicMethod), plain (the
-//                  same file as collectible, in a context that stays: the counterpart that may be dialled)
+//                  same file as collectible, in a context that stays: the counterpart that may be dialled), over
+//                  (Collectible.Over<T>(int), which is not collectible, over a type of the collectible context, which is
+//                  to be loaded before), over-int (the same over int)
 //   call KIND N -> called KIND N     calls its Twice N times and checks the results
 //   unload      -> unloaded          the collectible context, once it is really gone (3.1 and later)
 // It says "ready PID" first and ends with "exit" or at the end of its input.
@@ -92,6 +94,13 @@ static class Collectible
                 context = new WeakReference(made);
                 Methods[kind] = Bind(made.LoadFromAssemblyPath(Gathered).GetType("Gathered.Work", true));
                 return true;
+            case "over":
+                Assembly gathered = ((AssemblyLoadContext)context.Target).LoadFromAssemblyPath(Gathered);
+                Methods[kind] = BindOver(gathered.GetType("Gathered.Item", true));
+                return true;
+            case "over-int":
+                Methods[kind] = BindOver(typeof(int));
+                return true;
             case "run":
                 Methods[kind] = Bind(Emit(kind, AssemblyBuilderAccess.Run));
                 return true;
@@ -127,6 +136,12 @@ static class Collectible
         il.Emit(OpCodes.Add);
         il.Emit(OpCodes.Ret);
     }
+
+    static int Over<T>(int n) where T : struct => 2 * n + default(T).GetHashCode();
+
+    static Func<int, int> BindOver(Type type) =>
+        (Func<int, int>)typeof(Collectible).GetMethod("Over", BindingFlags.Static | BindingFlags.NonPublic)
+            .MakeGenericMethod(type).CreateDelegate(typeof(Func<int, int>));
 
     static Func<int, int> Bind(Type type) =>
         (Func<int, int>)type.GetMethod("Twice").CreateDelegate(typeof(Func<int, int>));

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// Before a number that leaves calls out.
 const AT_LEAST: char = '≥';
-const EXPLAINED: &str = "≥ at least: calls from code that it was inlined into before are not counted";
+const EXPLAINED: &str = "≥ at least: some calls cannot be counted (`redial status` says why)";
 
 /// The output of one watch.
 pub struct Screen {
