@@ -3,6 +3,7 @@
 // badil FILE, FILE as `makelibs bad` wrote it, then commands, one a line:
 //   good N -> good RESULT                Bad.Bodies.Good(int)
 //   broken N -> threw EXCEPTION-TYPE     Bad.Bodies.Broken(int)
+//   variable N -> variable RESULT        Bad.Bodies.CallsVariable(int); threw EXCEPTION-TYPE where that cannot be
 // It says "ready PID" first and ends with "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
@@ -20,6 +21,7 @@ static class BadIl
         }
         Type bodies = Assembly.LoadFrom(Path.GetFullPath(args[0])).GetType("Bad.Bodies", true);
         Func<int, int> good = Bind(bodies, "Good"), broken = Bind(bodies, "Broken");
+        Func<int, int> variable = Bind(bodies, "CallsVariable");
         Say("ready " + Process.GetCurrentProcess().Id);
         string line;
         while ((line = Console.In.ReadLine()) != null && line != "exit")
@@ -34,6 +36,9 @@ static class BadIl
                         break;
                     case "broken":
                         Say("broken " + broken(int.Parse(words[1])));
+                        break;
+                    case "variable":
+                        Say("variable " + variable(int.Parse(words[1])));
                         break;
                     default:
                         Say("error unknown command: " + line);

@@ -3,7 +3,11 @@
 // makelibs tiny FOLDER COUNT -> FOLDER/Lib0.dll, Lib1.dll, ...: each has Lib0.Worker with
 //     static int First(int n) => n + 1; static int Second(int n) => n * 2;
 // makelibs bad FILE          -> FILE has Bad.Bodies with
-//     static int Good(int n) => n + 1; static int Broken(int n), whose IL takes from an empty stack.
+//     static int Good(int n) => n + 1; static int Broken(int n), whose IL takes from an empty stack;
+//     static int Variable(int n, __arglist) => n; static int CallsVariable(int n) => Variable(n, __arglist(n, n)).
+// makelibs jumps FILE        -> FILE has Shapes.Jumps, of methods (int) -> int that call Shapes.T.Hit first:
+//     Down(n) jumps (`jmp`) to itself until n is 0, and is 7; Even and Odd call each other last (`tail.`);
+//     Thrower throws, Jumping jumps there, Calling calls it last.
 using System;
 using System.IO;
 using System.Reflection;
@@ -33,12 +37,84 @@ static class MakeLibs
             var library = new Library("Bad", "Bodies");
             library.Method("Good", il => { Argument(il); One(il); il.OpCode(ILOpCode.Add); Return(il); });
             library.Method("Broken", il => { il.OpCode(ILOpCode.Add); Return(il); });
+            library.Variable("Variable", "CallsVariable");
             library.Write(args[1]);
             Console.WriteLine("wrote " + args[1]);
             return 0;
         }
-        Console.Error.WriteLine("usage: makelibs tiny FOLDER COUNT | bad FILE");
+        if (args.Length == 2 && args[0] == "jumps")
+        {
+            Jumps(args[1]);
+            Console.WriteLine("wrote " + args[1]);
+            return 0;
+        }
+        Console.Error.WriteLine("usage: makelibs tiny FOLDER COUNT | bad FILE | jumps FILE");
         return 2;
+    }
+
+    static void Jumps(string file)
+    {
+        var library = new Library("Jumps", "Jumps", "Shapes");
+        string[] methods = { "Down", "Even", "Odd", "Thrower", "Jumping", "Calling" };
+        MethodDefinitionHandle Named(string method) =>
+            MetadataTokens.MethodDefinitionHandle(Array.IndexOf(methods, method) + 1);
+        void JumpTo(InstructionEncoder il, string method)
+        {
+            il.OpCode(ILOpCode.Jmp);
+            il.Token(Named(method));
+        }
+        void CallLast(InstructionEncoder il, string method)
+        {
+            il.OpCode(ILOpCode.Tail);
+            il.Call(Named(method));
+            Return(il);
+        }
+        // At 0 it returns this; else the argument is one less.
+        void Ends(InstructionEncoder il, int result)
+        {
+            LabelHandle on = il.DefineLabel();
+            Argument(il);
+            il.Branch(ILOpCode.Brtrue, on);
+            il.LoadConstantI4(result);
+            Return(il);
+            il.MarkLabel(on);
+            Argument(il);
+            One(il);
+            il.OpCode(ILOpCode.Sub);
+        }
+        foreach (string method in methods)
+            library.Method(method, il =>
+            {
+                library.Hit(il, "Jumps." + method + "(int)");
+                switch (method)
+                {
+                    case "Down":
+                        Ends(il, 7);
+                        il.StoreArgument(0);
+                        JumpTo(il, method);
+                        break;
+                    case "Even":
+                        Ends(il, 1);
+                        CallLast(il, "Odd");
+                        break;
+                    case "Odd":
+                        Ends(il, 0);
+                        CallLast(il, "Even");
+                        break;
+                    case "Thrower":
+                        il.OpCode(ILOpCode.Ldnull);
+                        il.OpCode(ILOpCode.Throw);
+                        break;
+                    case "Jumping":
+                        JumpTo(il, "Thrower");
+                        break;
+                    default:
+                        Argument(il);
+                        CallLast(il, "Thrower");
+                        break;
+                }
+            });
+        library.Write(file);
     }
 
     static void Argument(InstructionEncoder il) => il.LoadArgument(0);
@@ -47,19 +123,22 @@ static class MakeLibs
 
     static void Return(InstructionEncoder il) => il.OpCode(ILOpCode.Ret);
 
-    /// <summary>An assembly NAME with one static class NAME.TYPE of methods (int) -> int.</summary>
+    /// <summary>An assembly NAME with one static class SPACE.TYPE of methods (int) -> int.</summary>
     sealed class Library
     {
         readonly MetadataBuilder metadata = new MetadataBuilder();
         readonly MethodBodyStreamEncoder bodies = new MethodBodyStreamEncoder(new BlobBuilder());
         readonly BlobHandle signature;
+        MemberReferenceHandle hit;
         readonly string name;
         readonly string type;
+        readonly string space;
 
-        public Library(string name, string type)
+        public Library(string name, string type, string space = null)
         {
             this.name = name;
             this.type = type;
+            this.space = space ?? name;
             var blob = new BlobBuilder();
             new BlobEncoder(blob).MethodSignature().Parameters(
                 1, returns => returns.Type().Int32(), parameters => parameters.AddParameter().Type().Int32());
@@ -68,9 +147,14 @@ static class MakeLibs
 
         public void Method(string method, Action<InstructionEncoder> body)
         {
-            var il = new InstructionEncoder(new BlobBuilder());
+            Add(method, signature, body);
+        }
+
+        MethodDefinitionHandle Add(string method, BlobHandle signature, Action<InstructionEncoder> body)
+        {
+            var il = new InstructionEncoder(new BlobBuilder(), new ControlFlowBuilder());
             body(il);
-            metadata.AddMethodDefinition(
+            MethodDefinitionHandle added = metadata.AddMethodDefinition(
                 MethodAttributes.Public | MethodAttributes.Static | MethodAttributes.HideBySig,
                 MethodImplAttributes.IL | MethodImplAttributes.NoInlining,
                 metadata.GetOrAddString(method),
@@ -78,6 +162,35 @@ static class MakeLibs
                 bodies.AddMethodBody(il),
                 MetadataTokens.ParameterHandle(metadata.GetRowCount(TableIndex.Param) + 1));
             metadata.AddParameter(ParameterAttributes.None, metadata.GetOrAddString("n"), 1);
+            return added;
+        }
+
+        /// <summary>A method with variable arguments, and one that calls it with two.</summary>
+        public void Variable(string method, string caller)
+        {
+            // vararg int (int), and at the call (int, ..., int, int): ECMA-335 II.23.2.1, II.23.2.2.
+            BlobHandle fixedOnly = metadata.GetOrAddBlob(new byte[] { 0x05, 1, 0x08, 0x08 });
+            BlobHandle called = metadata.GetOrAddBlob(new byte[] { 0x05, 3, 0x08, 0x08, 0x41, 0x08, 0x08 });
+            MethodDefinitionHandle variable = Add(method, fixedOnly, il => { Argument(il); Return(il); });
+            MemberReferenceHandle call = metadata.AddMemberReference(variable, metadata.GetOrAddString(method), called);
+            Method(caller, il => { Argument(il); Argument(il); Argument(il); il.Call(call); Return(il); });
+        }
+
+        /// <summary>Calls Shapes.T.Hit(string) of the assembly `shapes`.</summary>
+        public void Hit(InstructionEncoder il, string method)
+        {
+            if (hit.IsNil)
+            {
+                AssemblyReferenceHandle shapes = metadata.AddAssemblyReference(
+                    metadata.GetOrAddString("shapes"), new Version(0, 0, 0, 0), default, default, default, default);
+                TypeReferenceHandle t = metadata.AddTypeReference(
+                    shapes, metadata.GetOrAddString("Shapes"), metadata.GetOrAddString("T"));
+                BlobHandle taken = metadata.GetOrAddBlob(new byte[] { 0x00, 1, 0x08, 0x0E });
+                hit = metadata.AddMemberReference(t, metadata.GetOrAddString("Hit"), taken);
+            }
+            il.LoadString(metadata.GetOrAddUserString(method));
+            il.Call(hit);
+            il.OpCode(ILOpCode.Pop);
         }
 
         public void Write(string path)
@@ -99,7 +212,8 @@ static class MakeLibs
                 default, default, metadata.GetOrAddString("<Module>"), default,
                 MetadataTokens.FieldDefinitionHandle(1), MetadataTokens.MethodDefinitionHandle(1));
             metadata.AddTypeDefinition(
-                TypeAttributes.Public | TypeAttributes.Abstract | TypeAttributes.Sealed, nameHandle,
+                TypeAttributes.Public | TypeAttributes.Abstract | TypeAttributes.Sealed,
+                metadata.GetOrAddString(space),
                 metadata.GetOrAddString(type), baseType,
                 MetadataTokens.FieldDefinitionHandle(1), MetadataTokens.MethodDefinitionHandle(1));
             var file = new BlobBuilder();

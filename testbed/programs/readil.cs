@@ -4,9 +4,11 @@
 // readil LIST       -> for each file named in LIST, a line each: "file NAME", then for each method with IL
 //                      "TOKEN INSTRUCTIONS CLAUSES HASH" (tests/il_readers.rs says of what), or "TOKEN unreadable WHY"
 // readil FILE TOKEN -> that body in words
+// readil unbundle PROGRAM FOLDER -> the assemblies of a single-file program, into a folder
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.IO.Compression;
 using System.Linq;
 using System.Reflection;
 using System.Reflection.Emit;
@@ -39,8 +41,57 @@ static class ReadIl
             });
             return 0;
         }
-        Console.Error.WriteLine("usage: readil LIST | FILE TOKEN");
+        if (args.Length == 3 && args[0] == "unbundle")
+        {
+            Unbundle(args[1], args[2]);
+            return 0;
+        }
+        Console.Error.WriteLine("usage: readil LIST | FILE TOKEN | unbundle PROGRAM FOLDER");
         return 2;
+    }
+
+    /// <summary>SHA-256 of ".net core bundle"; the eight bytes before it say where the list of files is.</summary>
+    static readonly byte[] BundleSignature =
+    {
+        0x8b, 0x12, 0x02, 0xb9, 0x6a, 0x61, 0x20, 0x38, 0x72, 0x7b, 0x93, 0x02, 0x14, 0xd7, 0xa0, 0x32,
+        0x13, 0xf5, 0xb9, 0xe6, 0xef, 0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae
+    };
+
+    /// <summary>As the design document "Single-file bundler" of dotnet/runtime has it, versions 1, 2 and 6.</summary>
+    static void Unbundle(string program, string folder)
+    {
+        const byte IsAssembly = 1;
+        byte[] file = File.ReadAllBytes(program);
+        int signature = new ReadOnlySpan<byte>(file).IndexOf(BundleSignature);
+        if (signature < 8)
+            throw new InvalidDataException(program + " is no bundle");
+        using (var list = new BinaryReader(new MemoryStream(file)))
+        {
+            list.BaseStream.Position = BitConverter.ToInt64(file, signature - 8);
+            uint version = list.ReadUInt32();
+            list.ReadUInt32();
+            int files = list.ReadInt32();
+            list.ReadString();
+            // Where two files of settings are, and flags.
+            if (version >= 2)
+                list.ReadBytes(5 * sizeof(long));
+            for (int i = 0; i < files; i++)
+            {
+                long offset = list.ReadInt64(), size = list.ReadInt64(), packed = version >= 6 ? list.ReadInt64() : 0;
+                byte kind = list.ReadByte();
+                string name = list.ReadString();
+                if (kind != IsAssembly)
+                    continue;
+                var content = new MemoryStream(file, (int)offset, (int)(packed == 0 ? size : packed));
+                using (Stream plain = packed == 0 ? (Stream)content : new DeflateStream(content, CompressionMode.Decompress))
+                using (FileStream copy = File.Create(Path.Combine(folder, name.Replace('/', '_'))))
+                {
+                    plain.CopyTo(copy);
+                    if (copy.Length != size)
+                        throw new InvalidDataException(name + " has " + copy.Length + " bytes, not " + size);
+                }
+            }
+        }
     }
 
     static void All(string file, TextWriter output)

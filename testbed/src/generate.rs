@@ -140,6 +140,17 @@ pub fn bad_library() -> Result<PathBuf> {
     Ok(folder.join("Bad.dll"))
 }
 
+/// `Jumps.dll`, as `makelibs jumps` writes it for the program `shapes`.
+///
+/// # Errors
+/// The compiler's messages, or what `makelibs` says.
+pub fn jumps_library() -> Result<PathBuf> {
+    let folder = make_libraries("jumps", |folder| {
+        vec!["jumps".into(), folder.join("Jumps.dll").display().to_string()]
+    })?;
+    Ok(folder.join("Jumps.dll"))
+}
+
 /// Modules of [`random_methods`].
 pub const RANDOM_MODULES: usize = 20;
 

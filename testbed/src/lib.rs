@@ -8,6 +8,7 @@ pub mod cache;
 pub mod controller;
 pub mod csharp;
 pub mod domains;
+pub mod everything;
 mod fetch;
 pub mod fleet;
 pub mod frida;

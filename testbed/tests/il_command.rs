@@ -169,7 +169,7 @@ fn large_bodies_are_shown_whole(runtime: Runtime) -> Result<()> {
         switches += lines.iter().filter(|line| line.opcode == "switch" && !line.targets.is_empty()).count();
     }
     ensure!(largest > 0x1_0000 && switches > 50, "{largest} bytes at most, {switches} switches");
-    let text = live.redial("il", &["Rand0!Rand0.T4.M20"])?.ok()?.stdout;
+    let text = live.redial("il", &["Rand0!Rand0.T6.M20"])?.ok()?.stdout;
     ensure!(text.lines().count() > 20_000 && text.contains("  IL_10"), "{} lines", text.lines().count());
     Ok(())
 }

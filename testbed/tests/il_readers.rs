@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 use redial_agent::il::{Body, ClauseKind, Label, Operand, decode};
 use redial_testbed::generate::{RANDOM_MODULES, random_methods};
 use redial_testbed::pe::Assembly;
-use redial_testbed::runtimes::Runtime;
-use redial_testbed::{cache, host, on_each_runtime, programs};
+use redial_testbed::runtimes::{self, Runtime};
+use redial_testbed::{cache, host, on_each_runtime, packages, programs};
 
 on_each_runtime!(every_framework_body_reads_the_same);
 
@@ -21,21 +21,52 @@ fn every_framework_body_reads_the_same(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// ASP.NET Core 3.1, and the C# compiler with what it needs.
+/// .NET Core 3.1.2, ASP.NET Core 3.1, and the C# compiler with what it needs.
 #[test]
 fn every_body_of_large_libraries_reads_the_same() -> Result<()> {
     let sdk = Runtime::SDK_3_1.ensure()?.root();
     let mut files = Vec::new();
-    for folder in ["shared/Microsoft.AspNetCore.App/3.1.2", "sdk/3.1.102/Roslyn/bincore"] {
-        for entry in fs::read_dir(sdk.join(folder))? {
-            files.push(entry?.path());
-        }
+    for folder in [
+        "shared/Microsoft.NETCore.App/3.1.2",
+        "shared/Microsoft.AspNetCore.App/3.1.2",
+        "sdk/3.1.102/Roslyn/bincore",
+    ] {
+        files.extend(assemblies(&sdk.join(folder))?);
+    }
+    let read = compare("large", &files)?;
+    ensure!(read.bodies > 180_000 && read.clauses > 10_000, "{read:?}");
+    Ok(())
+}
+
+/// .NET 10, ASP.NET Core with it, and a program on them: what one file has in it.
+#[test]
+#[cfg(target_os = "linux")]
+fn every_body_of_a_single_file_program_reads_the_same() -> Result<()> {
+    let program = runtimes::single_file_program()?;
+    let reader = programs::named("readil")?;
+    // The reader's folder is named after the hash of its source.
+    let recipe = format!("{}\n{}", packages::SINGLE_FILE_10_0.sha256, reader.folder().display());
+    let folder = cache::ensure("generated/single-file-assemblies", &recipe, |into| {
+        let mut command = reader.command(Runtime::V8_0)?;
+        command.arg("unbundle").args([program.as_path(), into]);
+        host::run(command)?.ok().map(drop)
+    })?;
+    let files = assemblies(&folder)?;
+    let named = |name: &str| files.iter().any(|file| file.ends_with(name));
+    ensure!(named("System.Private.CoreLib.dll") && named("System.Linq.dll"), "{files:?}");
+    let read = compare("single-file", &files)?;
+    ensure!(read.bodies > 100_000 && read.clauses > 5_000, "{read:?}");
+    Ok(())
+}
+
+fn assemblies(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        files.push(entry?.path());
     }
     files.retain(|path| path.extension().is_some_and(|extension| extension == "dll"));
     files.sort();
-    let read = compare("large", &files)?;
-    ensure!(read.bodies > 100_000 && read.clauses > 5_000, "{read:?}");
-    Ok(())
+    Ok(files)
 }
 
 #[test]
@@ -78,7 +109,7 @@ fn compare(what: &str, files: &[PathBuf]) -> Result<Read> {
                 .map(|token| format!("{} {token:08x}: not among ours", file.display())),
         );
     }
-    println!("{what}: {read:?}");
+    println!("{what}: {} assemblies, {read:?}", files.len());
     ensure!(
         wrong.is_empty(),
         "{} of {} bodies read differently (`readil FILE TOKEN` shows one): {:#?}",

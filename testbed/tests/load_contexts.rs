@@ -18,6 +18,7 @@ on_each_runtime!(
     a_dial_of_one_copy_counts_only_its_calls,
     a_copy_that_loads_later_counts_from_its_first_call,
     a_new_version_is_matched_by_name,
+    the_il_of_one_copy_is_shown,
 );
 
 const ADD: &str = "Copied!Copied.Counter.Add(int)";
@@ -156,5 +157,35 @@ fn a_new_version_is_matched_by_name(runtime: Runtime) -> Result<()> {
     let by_token = format!("Copied!0x{:08x}", newer_row.copy.token.0);
     turn(&mut controller, Order::new(&by_token, Level::Off), 1)?;
     only(&mut live, &mut controller, 2, |copy| copy == 0)?;
+    end(live, &mut controller)
+}
+
+/// Which of several copies is meant is asked; with `--copy` that one is shown, its own IL or what runs in it.
+fn the_il_of_one_copy_is_shown(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime, 2)?;
+    live.host.ask(&format!("load {}", newer_version()?.display()), "loaded 2 ")?;
+    let copies = copies_of(&mut controller)?;
+    let ids: Vec<String> = copies.iter().map(|copy| format!("{copy:#x}")).collect();
+    let which = live.redial("il", &[ADD])?;
+    ensure_said(&which, 2, &["is loaded 3 times; say which with --copy ", &ids[0], &ids[1], &ids[2]])?;
+    ensure_said(&live.redial("il", &[ADD, "--copy", "0x10"])?, 6, &["is in module 0x10"])?;
+
+    turn(&mut controller, one(Level::Count, copies[1]), 1)?;
+    only(&mut live, &mut controller, 3, |copy| copy == 1)?;
+    for (copy, id) in ids.iter().enumerate() {
+        let read = |further: &[&str]| {
+            live.redial("il", &[&[ADD, "--copy", id, "--json"], further].concat())?.ok()?.json()
+        };
+        let own = read(&[])?;
+        ensure!(own["module_id"] == id.as_str() && own["source"] == "original", "copy {copy}: {own}");
+        // The newer file's body is another.
+        ensure!(
+            own["instructions"].to_string().contains("Copied.Counter.Twice") == (copy == 2),
+            "copy {copy}: {own}"
+        );
+        let instrumented = read(&["--instrumented"])?;
+        let source = if copy == 1 { "handed-over" } else { "would-be" };
+        ensure!(instrumented["source"] == source, "copy {copy}: {instrumented}");
+    }
     end(live, &mut controller)
 }

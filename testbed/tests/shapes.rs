@@ -6,13 +6,15 @@ use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::{self, Host};
-use redial_testbed::on_each_runtime;
-use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, differences};
 use redial_testbed::truth::{self, Truth};
+use redial_testbed::{generate, on_each_runtime, programs};
 
-const EVERY: &str = "shapes!*";
+/// The program, and what C# does not write.
+const EVERY: [&str; 2] = ["shapes!*", "Jumps!*"];
+/// At each of these everything must hold.
+const LEVELS: [Level; 1] = [Level::Count];
 /// Times that every shape is gone through.
 const RUNS: usize = 4;
 
@@ -32,6 +34,7 @@ const TIERED: Mode = Mode { optimised: true, tiered: "1", traces: false };
 
 fn start(runtime: Runtime, mode: Mode, options: Option<&[&str]>) -> Result<(Host, u32)> {
     let mut command = programs::shapes(mode.optimised)?.command(runtime)?;
+    command.arg(generate::jumps_library()?);
     command.env("DOTNET_TieredCompilation", mode.tiered).env("COMPlus_TieredCompilation", mode.tiered);
     if let Some(options) = options {
         command = host::redial_run(options, &command)?;
@@ -41,8 +44,7 @@ fn start(runtime: Runtime, mode: Mode, options: Option<&[&str]>) -> Result<(Host
     Ok((host, pid))
 }
 
-/// What every shape gives, and what was called for it.
-fn go_through(host: &mut Host, runtime: Runtime, mode: Mode) -> Result<(Vec<String>, Truth)> {
+fn go_through(host: &mut Host, runtime: Runtime, mode: Mode) -> Result<Run> {
     host.say("run")?;
     let mut said = Vec::new();
     loop {
@@ -76,7 +78,10 @@ fn without_trace(line: &str) -> String {
     }
 }
 
-fn as_it_is(runtime: Runtime, mode: Mode) -> Result<Vec<(Vec<String>, Truth)>> {
+/// What every shape gave, and what was called for it.
+type Run = (Vec<String>, Truth);
+
+fn as_it_is(runtime: Runtime, mode: Mode) -> Result<Vec<Run>> {
     let (mut host, _) = start(runtime, mode, None)?;
     let runs = (0..RUNS).map(|_| go_through(&mut host, runtime, mode)).collect::<Result<Vec<_>>>()?;
     host.close_input();
@@ -100,7 +105,10 @@ fn ensure_exact(truth: &Truth, before: &Counts, counts: &Counts, when: &str) -> 
 
 /// Nothing is refused but what has no IL, and nothing failed.
 fn ensure_accepted(controller: &mut Controller, state: &[State]) -> Result<Counts> {
-    let rows = controller.status(Some(EVERY))?;
+    let mut rows = Vec::new();
+    for pattern in EVERY {
+        rows.extend(controller.status(Some(pattern))?);
+    }
     let other: Vec<_> = rows.iter().filter(|row| !state.contains(&row.state)).collect();
     ensure!(rows.len() > 300 && other.is_empty(), "{} rows: {other:?}", rows.len());
     Ok(shop::of_rows(&rows))
@@ -108,7 +116,13 @@ fn ensure_accepted(controller: &mut Controller, state: &[State]) -> Result<Count
 
 fn dialled_from_the_start(runtime: Runtime, mode: Mode) -> Result<()> {
     let expected = as_it_is(runtime, mode)?;
-    let (mut host, pid) = start(runtime, mode, Some(&["--dial", "shapes!*=count"]))?;
+    LEVELS.into_iter().try_for_each(|level| at_from_the_start(runtime, mode, level, &expected))
+}
+
+fn at_from_the_start(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]) -> Result<()> {
+    let orders = EVERY.map(|pattern| format!("{pattern}={level}"));
+    let options: Vec<&str> = orders.iter().flat_map(|order| ["--dial", order.as_str()]).collect();
+    let (mut host, pid) = start(runtime, mode, Some(&options))?;
     let mut controller = Controller::connect(pid)?;
     let mut before = Counts::new();
     for (number, (shapes, _)) in expected.iter().enumerate() {
@@ -124,16 +138,22 @@ fn dialled_from_the_start(runtime: Runtime, mode: Mode) -> Result<()> {
 
 fn dialled_while_it_runs(runtime: Runtime, mode: Mode) -> Result<()> {
     let expected = as_it_is(runtime, mode)?;
+    LEVELS.into_iter().try_for_each(|level| at_while_it_runs(runtime, mode, level, &expected))
+}
+
+fn at_while_it_runs(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]) -> Result<()> {
     let (mut host, pid) = start(runtime, mode, Some(&[]))?;
     let mut controller = Controller::connect(pid)?;
     let mut before = Counts::new();
     for (number, (shapes, _)) in expected.iter().enumerate() {
         let on = number % 2 == 1;
         if on {
-            let report = controller.dial(EVERY, Level::Count, Stay::Kept)?;
+            let report = controller.dial_all(&EVERY, level, Stay::Kept)?;
             ensure!(report.refused.is_empty() && report.accepted > 300, "{report:?}");
         } else if number > 0 {
-            controller.off(EVERY)?;
+            for pattern in EVERY {
+                controller.off(pattern)?;
+            }
         }
         let when = format!("run {number}, {}", if on { "dialled" } else { "not dialled" });
         let (said, truth) = go_through(&mut host, runtime, mode)?;

@@ -89,7 +89,8 @@ fn print_lines(
         let signature = words::plain_parameters(method.signature);
         let name = format!("{}!{}{signature}", method.module, method.method);
         let copy = copies.cells(module);
-        out.line(&format!("{}  {copy}{}", method.token, crate::output::table::printable(&name)))
+        let body = words::body_of(&method.method).map(|of| format!("  ({of})")).unwrap_or_default();
+        out.line(&format!("{}  {copy}{}", method.token, crate::output::table::printable(&(name + &body))))
     })?;
     if let Some(explained) = copies.explained() {
         out.flush()?;

@@ -82,6 +82,16 @@ pub fn pattern_parameters(plain: &str) -> String {
     plain.replace('*', r"\*")
 }
 
+/// Said of a method that is the body of another, as that of an async method or an iterator is: `body of Shop.Cart.Add` of
+/// `Shop.Cart+<Add>d__1.MoveNext`. These are the C# compiler's names; no standard has them.
+pub fn body_of(method: &str) -> Option<String> {
+    let (owner, machine) = method.strip_suffix(".MoveNext")?.rsplit_once('+')?;
+    let (name, rest) = machine.strip_prefix('<')?.split_once(">d__")?;
+    let parameters = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let made = parameters.len() < rest.len() && (parameters.is_empty() || parameters.starts_with('<'));
+    made.then(|| format!("body of {owner}.{name}{parameters}"))
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn all(words: &[String]) -> String {
     match words {
@@ -144,6 +154,23 @@ mod tests {
             [0, 1023, 1024, 1280, 16 << 20, 123 << 30].map(bytes),
             ["0 B", "1023 B", "1.00 KiB", "1.25 KiB", "16.0 MiB", "123 GiB"]
         );
+    }
+
+    #[test]
+    fn bodies_are_told_by_their_methods() {
+        for (method, said) in [
+            ("Shop.Cart+<Add>d__1.MoveNext", Some("body of Shop.Cart.Add")),
+            ("Shop.Box<T>+Inner+<Map>d__12<U>.MoveNext", Some("body of Shop.Box<T>+Inner.Map<U>")),
+            ("Program+<<Main>$>d__0.MoveNext", Some("body of Program.<Main>$")),
+            ("Shop.Cart+<Add>d__1.Dispose", None),
+            // A lambda's has no name of its own.
+            ("Shop.Cart+<>c+<<Add>b__0_1>d.MoveNext", None),
+            ("Shop.Cart+Steps.MoveNext", None),
+            ("<Add>d__1.MoveNext", None),
+            ("Shop.Cart+<Add>d__.MoveNext", None),
+        ] {
+            assert_eq!(body_of(method).as_deref(), said, "{method}");
+        }
     }
 
     #[test]

@@ -58,6 +58,9 @@ impl<'a> Name<'a> {
         name.part(name.head.clone(), palette.weak);
         name.part(own..full.method.end, palette.text);
         name.part(full.signature.clone(), palette.weak);
+        if let Some(body) = words::body_of(full.part(&(full.type_name.start..full.method.end))) {
+            name.remark(&format!("   {body}"), palette.weak);
+        }
         name
     }
 

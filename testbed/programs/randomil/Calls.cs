@@ -20,7 +20,7 @@ sealed partial class MethodWriter
     /// <summary>What stands for the callee's type parameter, if it has one.</summary>
     Kind Argument(Planned callee)
     {
-        if (!callee.IsGeneric && callee.Owner.Shape != OwnerShape.GenericStatic)
+        if (!callee.IsGeneric && !callee.Owner.IsGeneric)
             return null;
         Kind own = OwnVariable();
         return own != null && r.Percent(40) ? own : r.Of(kinds.Arguments);
@@ -44,13 +44,13 @@ sealed partial class MethodWriter
         if (callee.IsConstructor)
             returned = kinds.Node;
         else if (!callee.IsStatic)
-            This(callee);
+            This(callee, argument);
         foreach (Kind parameter in callee.Params)
             Value(Meant(parameter, argument), depth - 1);
         int pushes = returned == null ? 0 : 1;
         if (callee.IsConstructor)
         {
-            a.Token(ILOpCode.Newobj, taken - 1, 1, callee.Token);
+            a.Token(ILOpCode.Newobj, taken - 1, 1, TokenOf(callee, argument));
             return returned;
         }
         if (!last && plain && r.Percent(12))
@@ -61,7 +61,7 @@ sealed partial class MethodWriter
         }
         if (last)
             a.Op(ILOpCode.Tail, 0, 0);
-        bool isVirtual = callee.IsVirtual || (!callee.IsStatic && callee.Owner.Shape == OwnerShape.Class && r.Percent(50));
+        bool isVirtual = callee.IsVirtual || (!callee.IsStatic && callee.Owner.IsClass && r.Percent(50));
         a.Token(isVirtual ? ILOpCode.Callvirt : ILOpCode.Call, taken, pushes, TokenOf(callee, argument));
         return returned;
     }
@@ -70,37 +70,43 @@ sealed partial class MethodWriter
     {
         if (callee.IsGeneric)
             return tokens.MethodSpec(callee.Token, argument.Sig);
-        if (argument == null)
-            return callee.Token;
-        byte[] instance = new byte[] { 0x15, 0x12 }
-            .Concat(Tokens.Coded(callee.Owner.Token)).Concat(new byte[] { 1 }).Concat(argument.Sig).ToArray();
-        return tokens.Member(tokens.TypeSpec(instance), callee.Name, callee.Signature());
+        return callee.Owner.IsGeneric
+            ? tokens.Member(kinds.Type(callee.Owner, argument).Token, callee.Name, callee.Signature())
+            : callee.Token;
     }
 
-    void This(Planned callee)
+    void This(Planned callee, Kind argument)
     {
-        if (callee.Owner == me.Owner && !me.IsStatic && r.Percent(50))
+        bool isMine = callee.Owner == me.Owner && (!me.Owner.IsGeneric || argument == kinds.TypeVar);
+        if (isMine && !me.IsStatic && r.Percent(50))
         {
             LoadArgument(0);
             return;
         }
-        if (callee.Owner.Shape == OwnerShape.Class)
+        if (callee.Owner.IsClass)
         {
             Value(kinds.I4, 0);
-            a.Token(ILOpCode.Newobj, 1, 1, callee.Owner.Constructor.Token);
+            a.Token(ILOpCode.Newobj, 1, 1, TokenOf(callee.Owner.Constructor, argument));
             return;
         }
-        int local = Local(kinds.Struct(callee.Owner.Token));
+        Kind type = kinds.Type(callee.Owner, argument);
+        int local = Local(type);
         LoadLocalAddress(local);
-        a.Token(ILOpCode.Initobj, 1, 0, callee.Owner.Token);
+        a.Token(ILOpCode.Initobj, 1, 0, type.Token);
         LoadLocalAddress(local);
     }
 
     void ThroughDelegate(Planned callee, int depth)
     {
-        int type = tokens.Ground("Fn");
         a.Op(ILOpCode.Ldnull, 0, 1);
         a.Token(ILOpCode.Ldftn, 0, 1, callee.Token);
+        InvokeDelegate(depth);
+    }
+
+    /// <summary>Makes a delegate of the object and the method on the stack, and calls it.</summary>
+    void InvokeDelegate(int depth)
+    {
+        int type = tokens.Ground("Fn");
         a.Token(ILOpCode.Newobj, 2, 1, tokens.Member(type, ".ctor", new byte[] { 0x20, 2, 0x01, 0x1C, 0x18 }));
         Value(kinds.I4, depth - 1);
         a.Token(ILOpCode.Callvirt, 2, 1, tokens.Member(type, "Invoke", new byte[] { 0x20, 1, 0x08, 0x08 }));
@@ -157,6 +163,9 @@ sealed partial class MethodWriter
     /// <summary>A call that is the last thing done: `tail.` with a return, or `jmp`.</summary>
     void LastCall()
     {
+        // Nothing jumps out of a lock.
+        if (me.IsSynchronized)
+            return;
         for (int attempt = 0; attempt < 12; attempt++)
         {
             Planned callee = Callee();
@@ -164,7 +173,7 @@ sealed partial class MethodWriter
                 continue;
             Kind argument = Argument(callee);
             // No callee may refer to what is on this frame.
-            if (callee.Params.Any(kind => kind.Cat == Cat.Ref) || (!callee.IsStatic && callee.Owner.Shape == OwnerShape.Struct))
+            if (callee.Params.Any(kind => kind.Cat == Cat.Ref) || (!callee.IsStatic && callee.Owner.IsValueType))
                 continue;
             var skip = new Mark();
             // Code that is shared between instances takes one argument more.

@@ -118,7 +118,7 @@ sealed partial class MethodWriter
 
     void Int(int depth)
     {
-        switch (r.Below(14))
+        switch (r.Below(17))
         {
             case 0:
                 Compare(depth);
@@ -172,10 +172,25 @@ sealed partial class MethodWriter
             case 10:
                 a.Token(ILOpCode.Sizeof, 0, 1, r.Of(new[] { kinds.I4, kinds.I8, kinds.Pt, kinds.R4 }).Token);
                 break;
+            case 11:
+                ThroughElement(kinds.I4, depth);
+                break;
+            case 12:
+                VirtualThroughDelegate(depth);
+                break;
             default:
                 Binary(kinds.I4, depth);
                 break;
         }
+    }
+
+    void VirtualThroughDelegate(int depth)
+    {
+        Value(kinds.Node, depth);
+        a.Op(ILOpCode.Dup, 1, 2);
+        a.Token(
+            ILOpCode.Ldvirtftn, 1, 1, tokens.Member(tokens.Ground("Node"), "Visit", new byte[] { 0x20, 1, 0x08, 0x08 }));
+        InvokeDelegate(depth);
     }
 
     void Compare(int depth)
@@ -196,7 +211,7 @@ sealed partial class MethodWriter
 
     void Long(int depth)
     {
-        switch (r.Below(8))
+        switch (r.Below(9))
         {
             case 0:
                 Value(kinds.I4, depth);
@@ -223,6 +238,9 @@ sealed partial class MethodWriter
                 a.Token(ILOpCode.Unbox, 1, 1, kinds.I8.Token);
                 a.Op(ILOpCode.Ldind_i8, 1, 1);
                 break;
+            case 6:
+                ThroughElement(kinds.I8, depth);
+                break;
             default:
                 Binary(kinds.I8, depth);
                 break;
@@ -231,7 +249,7 @@ sealed partial class MethodWriter
 
     void Native(int depth)
     {
-        switch (r.Below(4))
+        switch (r.Below(5))
         {
             case 0:
                 Value(r.Percent(70) ? kinds.I4 : kinds.I8, depth);
@@ -243,6 +261,9 @@ sealed partial class MethodWriter
                 Value(kinds.I4, depth);
                 a.Op(r.Percent(50) ? ILOpCode.Add : ILOpCode.Sub, 2, 1);
                 break;
+            case 2:
+                ThroughElement(kinds.Native, depth);
+                break;
             default:
                 Binary(kinds.Native, depth);
                 break;
@@ -251,7 +272,7 @@ sealed partial class MethodWriter
 
     void Float(int depth)
     {
-        switch (r.Below(8))
+        switch (r.Below(9))
         {
             case 0:
                 Value(r.Percent(70) ? kinds.I4 : kinds.I8, depth);
@@ -273,6 +294,9 @@ sealed partial class MethodWriter
             case 4:
                 Value(kinds.R8, depth);
                 a.Op(r.Percent(60) ? ILOpCode.Neg : ILOpCode.Ckfinite, 1, 1);
+                break;
+            case 5:
+                ThroughElement(kinds.R8, depth);
                 break;
             default:
                 Value(kinds.R8, depth);
@@ -395,6 +419,11 @@ sealed partial class MethodWriter
 
     void Structure(Kind kind, int depth)
     {
+        if (kind == kinds.Span)
+        {
+            Spanned(depth);
+            return;
+        }
         if (kind != kinds.Pt)
         {
             Assembled(kind, depth);

@@ -199,6 +199,13 @@ sealed partial class MethodWriter
                 a.Op(ILOpCode.Readonly, 0, 0);
             a.Token(ILOpCode.Ldelema, 2, 1, kind.Token);
         }
+        else if (depth > 0 && choice == 8 && kind == kinds.I4 && r.Percent(40))
+        {
+            Value(kinds.Span, depth - 1);
+            Index(depth - 1);
+            byte[] at = new byte[] { 0, 2, 0x10, 0x08 }.Concat(kinds.Span.Sig).Append((byte)0x08).ToArray();
+            a.Token(ILOpCode.Call, 2, 1, tokens.Member(state, "At", at));
+        }
         else if (depth > 0 && choice < 9)
         {
             Value(kinds.Node, depth - 1);

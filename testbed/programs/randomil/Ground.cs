@@ -1,6 +1,8 @@
 // What generated methods stand on: state they change, types they use, and the digest of all they do.
 using System;
+using System.Collections.Generic;
 using System.Runtime.CompilerServices;
+using System.Threading;
 
 namespace Ground
 {
@@ -73,6 +75,8 @@ namespace Ground
 
         static ulong hash;
         static int fuel;
+        /// <summary>What synchronized methods locked.</summary>
+        static readonly List<object> locks = new List<object>();
 
         /// <summary>Everything as at the start, and a new hash.</summary>
         public static void Reset(int allowance)
@@ -85,6 +89,7 @@ namespace Ground
             Text = "";
             hash = 14695981039346656037;
             fuel = allowance;
+            locks.Clear();
         }
 
         /// <summary>What was mixed in, and what the statics hold now.</summary>
@@ -98,6 +103,16 @@ namespace Ground
             return hash;
         }
 
+        /// <summary>Whether a synchronized method has kept its lock; it is let go then.</summary>
+        public static bool IsLocked()
+        {
+            bool any = false;
+            foreach (object one in locks)
+                for (; Monitor.IsEntered(one); any = true)
+                    Monitor.Exit(one);
+            return any;
+        }
+
         /// <summary>Whether one more call is allowed: every chain of calls ends.</summary>
         public static bool Burn() => --fuel >= 0;
 
@@ -107,6 +122,24 @@ namespace Ground
 
         public static void Mix(double value) =>
             Mix(double.IsNaN(value) ? 77 : value == 0 ? 0 : BitConverter.DoubleToInt64Bits(value));
+
+        /// <summary>Whether a synchronized method has its lock.</summary>
+        public static void Held(object locked)
+        {
+            Mix(Monitor.IsEntered(locked) ? 1 : 0);
+            locks.Add(locked);
+        }
+
+        public static void Held(RuntimeTypeHandle type) => Held(Type.GetTypeFromHandle(type));
+
+        public static void Mix(RuntimeTypeHandle type) => Mix(Type.GetTypeFromHandle(type).Name, 0);
+
+        public static void Mix(Span<int> values)
+        {
+            Mix(values.Length);
+            foreach (int value in values)
+                Mix(value);
+        }
 
         public static void Mix(Pt value)
         {
@@ -187,6 +220,10 @@ namespace Ground
                     break;
             }
         }
+
+        /// <summary>An element. 2.1's JIT may crash where it inlines a span's own indexer into a loop that it copies.</summary>
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static ref int At(Span<int> values, int index) => ref values[index];
 
         /// <summary>A short text of a number, so that a string is not always a literal.</summary>
         public static string Say(int n) => Words[n & 3];

@@ -34,6 +34,11 @@ sealed class Kinds
 {
     public readonly Kind I4, U1, I2, I8, Native, R8, R4, Obj, Str, Node, Ints, Objs, Pts, Pt, Mixed, Pair;
     public readonly Kind RefI4, RefI8, RefObj, RefPt, TypeVar, MethodVar;
+    /// <summary>Refers to memory, so it lives on stacks alone.</summary>
+    public readonly Kind Span;
+    /// <summary>Locals that keep what they refer to where it is.</summary>
+    public readonly Kind PinnedRef, PinnedInts;
+    public readonly Kind Bytes, TypeHandle;
     /// <summary>What variables may be.</summary>
     public readonly Kind[] Plain;
     /// <summary>What a type parameter may stand for.</summary>
@@ -65,11 +70,16 @@ sealed class Kinds
         RefI8 = RefTo(I8);
         RefObj = RefTo(Obj);
         RefPt = RefTo(Pt);
+        Span = Spec("Span", Cat.Value, I4, new byte[] { 0x15, 0x11 }, Tokens.Coded(tokens.System("Span`1")), new byte[] { 1, 0x08 });
+        PinnedRef = Pinned(RefI4);
+        PinnedInts = Pinned(Ints);
+        Bytes = Of("Bytes", Cat.Object, 0, new byte[] { 0x1D }, U1.Sig);
+        TypeHandle = Of("TypeHandle", Cat.Value, 0, new byte[] { 0x11 }, Tokens.Coded(tokens.System("RuntimeTypeHandle")));
         TypeVar = Spec("Var", Cat.Var, null, new byte[] { 0x13, 0 });
         MethodVar = Spec("Var", Cat.Var, null, new byte[] { 0x1E, 0 });
         Plain = new[]
         {
-            I4, I4, I4, U1, I2, I8, I8, Native, R8, R8, R4, Obj, Obj, Str, Node, Ints, Objs, Pts, Pt, Mixed, Pair,
+            I4, I4, I4, U1, I2, I8, I8, Native, R8, R8, R4, Obj, Obj, Str, Node, Ints, Objs, Pts, Pt, Mixed, Pair, Span,
             RefI4, RefI8, RefObj, RefPt
         };
         Arguments = new[] { I4, I8, Str, Obj, Node, Pt, R8 };
@@ -96,8 +106,22 @@ sealed class Kinds
         return kind;
     }
 
-    /// <summary>A variable that is a generated value type.</summary>
-    public Kind Struct(int token) => Of("Struct", Cat.Value, token, new byte[] { 0x11 }, Tokens.Coded(token));
+    static Kind Pinned(Kind kind)
+    {
+        Kind pinned = Of("Pinned" + kind.Name, kind.Cat, 0, new byte[] { 0x45 }, kind.Sig);
+        pinned.Element = kind.Element;
+        return pinned;
+    }
+
+    /// <summary>A generated type, with its argument where it is generic.</summary>
+    public Kind Type(Owner owner, Kind argument)
+    {
+        byte[] open = new[] { owner.IsValueType ? (byte)0x11 : (byte)0x12 }.Concat(Tokens.Coded(owner.Token)).ToArray();
+        Cat cat = owner.IsValueType ? Cat.Value : Cat.Object;
+        return owner.IsGeneric
+            ? Spec(owner.Name, cat, null, new byte[] { 0x15 }, open, new byte[] { 1 }, argument.Sig)
+            : Of(owner.Name, cat, owner.Token, open);
+    }
 }
 
 /// <summary>What kind of type a generated method stands in.</summary>
@@ -106,7 +130,9 @@ enum OwnerShape
     Static,
     Class,
     Struct,
-    GenericStatic
+    GenericStatic,
+    GenericClass,
+    GenericStruct
 }
 
 /// <summary>A generated type and its methods.</summary>
@@ -115,7 +141,12 @@ sealed class Owner
     public string Name;
     public OwnerShape Shape;
     public int Token;
-    public string ClrName => Shape == OwnerShape.GenericStatic ? Name + "`1" : Name;
+    public bool IsClass => Shape == OwnerShape.Class || Shape == OwnerShape.GenericClass;
+    public bool IsValueType => Shape == OwnerShape.Struct || Shape == OwnerShape.GenericStruct;
+    public bool IsStatic => !IsClass && !IsValueType;
+    /// <summary>Of one type parameter.</summary>
+    public bool IsGeneric => Shape >= OwnerShape.GenericStatic;
+    public string ClrName => IsGeneric ? Name + "`1" : Name;
     public List<Planned> Methods = new List<Planned>();
     /// <summary>A value type's one field, an int.</summary>
     public int Field;
@@ -141,6 +172,7 @@ sealed class Planned
     public bool IsTiny;
     public bool IsHuge;
     public bool Inline;
+    public bool IsSynchronized;
 
     public bool IsConstructor => Name == ".ctor";
     public bool IsTypeInitializer => Name == ".cctor";

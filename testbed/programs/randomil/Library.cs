@@ -53,11 +53,11 @@ sealed class Library
 
     void Plan(int type)
     {
-        var shape = (OwnerShape)(type % 4);
+        var shape = (OwnerShape)(type % 6);
         var owner = new Owner { Name = "T" + type, Shape = shape, Token = 0x02000002 + type };
-        owner.Field = 0x04000001 + owners.Count(before => before.Shape == OwnerShape.Struct);
+        owner.Field = 0x04000001 + owners.Count(before => before.IsValueType);
         owners.Add(owner);
-        if (shape == OwnerShape.Class)
+        if (owner.IsClass)
         {
             Add(owner, new Planned { Name = ".cctor", Params = new Kind[0] });
             owner.Constructor = new Planned { Name = ".ctor", Params = new[] { kinds.I4 }, IsStatic = false };
@@ -67,10 +67,10 @@ sealed class Library
         {
             var method = new Planned { Name = "M" + owner.Methods.Count, IsTiny = plan.Percent(10) };
             method.Inline = method.IsTiny && plan.Percent(50);
-            method.IsStatic = shape == OwnerShape.Static || shape == OwnerShape.GenericStatic || plan.Percent(40);
-            method.IsVirtual = shape == OwnerShape.Class && !method.IsStatic && plan.Percent(50);
-            method.IsGeneric = shape != OwnerShape.GenericStatic && plan.Percent(12);
-            method.IsHuge = number % 5 == 0 && type == 4 && method.Name == "M20";
+            method.IsStatic = owner.IsStatic || plan.Percent(40);
+            method.IsVirtual = owner.IsClass && !method.IsStatic && plan.Percent(50);
+            method.IsGeneric = !owner.IsGeneric && plan.Percent(12);
+            method.IsHuge = number % 5 == 0 && type == 6 && method.Name == "M20";
             Planned before = owner.Methods.LastOrDefault();
             if (shape == OwnerShape.Static && before != null && plan.Percent(12) && !before.IsGeneric)
             {
@@ -78,19 +78,21 @@ sealed class Library
                 (method.Returns, method.Params) = (before.Returns, before.Params);
             }
             else
-                Sign(method, shape);
+                Sign(method, owner);
+            // A value type's methods have nothing to lock; 2.1 loses lock or result where that comes in two registers.
+            bool isLarge = method.Returns?.Cat == Cat.Value || method.Returns?.Cat == Cat.Var;
+            method.IsSynchronized = !owner.IsValueType && !isLarge && plan.Percent(7);
             Add(owner, method);
         }
     }
 
-    void Sign(Planned method, OwnerShape shape)
+    void Sign(Planned method, Owner owner)
     {
-        Kind variable = method.IsGeneric ? kinds.MethodVar : shape == OwnerShape.GenericStatic ? kinds.TypeVar : null;
+        Kind variable = method.IsGeneric ? kinds.MethodVar : owner.IsGeneric ? kinds.TypeVar : null;
         Kind Any() => variable != null && plan.Percent(35) ? variable : plan.Of(kinds.Plain);
         method.Params = Enumerable.Range(0, plan.Percent(5) ? 9 : plan.Below(5)).Select(_ => Any()).ToArray();
-        Kind returns = plan.Percent(15) ? null : Any();
-        // A reference that is returned refers to a static or an element: see MethodWriter.
-        method.Returns = returns?.Cat == Cat.Ref ? kinds.RefI4 : returns;
+        // A reference that is returned refers to a static, a field or an element: see MethodWriter.
+        method.Returns = plan.Percent(15) ? null : Any();
     }
 
     void Add(Owner owner, Planned method)
@@ -114,7 +116,8 @@ sealed class Library
         MetadataBuilder builder = tokens.Builder;
         MethodDefinitionHandle handle = builder.AddMethodDefinition(
             attributes,
-            MethodImplAttributes.IL | (method.Inline ? MethodImplAttributes.AggressiveInlining : 0),
+            MethodImplAttributes.IL | (method.Inline ? MethodImplAttributes.AggressiveInlining : 0)
+                | (method.IsSynchronized ? MethodImplAttributes.Synchronized : 0),
             builder.GetOrAddString(method.Name), builder.GetOrAddBlob(method.Signature()), body,
             MetadataTokens.ParameterHandle(1));
         if (MetadataTokens.GetToken(handle) != method.Token)
@@ -141,9 +144,11 @@ sealed class Library
             switch (owner.Shape)
             {
                 case OwnerShape.Class:
+                case OwnerShape.GenericClass:
                     parent = tokens.Ground("Node");
                     break;
                 case OwnerShape.Struct:
+                case OwnerShape.GenericStruct:
                     parent = tokens.System("ValueType");
                     attributes |= TypeAttributes.SequentialLayout;
                     break;
@@ -155,13 +160,13 @@ sealed class Library
                 attributes, builder.GetOrAddString(name), builder.GetOrAddString(owner.ClrName),
                 MetadataTokens.EntityHandle(parent), MetadataTokens.FieldDefinitionHandle(fields + 1),
                 MetadataTokens.MethodDefinitionHandle(owner.Methods[0].Token & 0xFFFFFF));
-            if (owner.Shape == OwnerShape.Struct)
+            if (owner.IsValueType)
             {
                 builder.AddFieldDefinition(
                     FieldAttributes.Public, builder.GetOrAddString("F"), builder.GetOrAddBlob(new byte[] { 0x06, 0x08 }));
                 fields++;
             }
-            if (owner.Shape == OwnerShape.GenericStatic)
+            if (owner.IsGeneric)
                 generic.Add(owner.Token);
         }
         // Sorted by what TypeOrMethodDef makes of the token.

@@ -53,6 +53,9 @@ sealed partial class MethodWriter
             for (int i = r.Below(8); i >= 0; i--)
                 variables.Add(Local(Variable()));
         int form = me.IsConstructor ? 6 : me.IsTiny || me.IsTypeInitializer ? 0 : r.Below(10);
+        // 2.1 may keep the lock of a method that begins with a protected block (without us).
+        if (me.IsSynchronized && form == 8)
+            form = 0;
         switch (form)
         {
             case 6 when me.IsConstructor:
@@ -98,7 +101,7 @@ sealed partial class MethodWriter
 
     /// <summary>The type parameter in scope, if there is one.</summary>
     Kind OwnVariable() =>
-        me.IsGeneric ? kinds.MethodVar : me.Owner.Shape == OwnerShape.GenericStatic ? kinds.TypeVar : null;
+        me.IsGeneric ? kinds.MethodVar : me.Owner.IsGeneric ? kinds.TypeVar : null;
 
     int Local(Kind kind)
     {
@@ -136,6 +139,8 @@ sealed partial class MethodWriter
     /// <summary>Gives variables their first values; all of them where locals are not zero by themselves.</summary>
     void Prepare()
     {
+        if (me.IsSynchronized)
+            Held();
         // One after the other, each may be used by the next.
         int[] wanted = variables.ToArray();
         variables.Clear();
@@ -153,26 +158,16 @@ sealed partial class MethodWriter
             Allocate();
     }
 
-    /// <summary>Memory on the stack, written and read.</summary>
-    void Allocate()
+    /// <summary>Has the lock looked at that this method is to run under.</summary>
+    void Held()
     {
-        int memory = Local(kinds.Native);
-        Constant(16 + 16 * r.Below(4));
-        a.Op(ILOpCode.Conv_u, 1, 1);
-        a.Op(ILOpCode.Localloc, 1, 1);
-        StoreLocal(memory);
-        LoadLocal(memory);
-        Value(kinds.I4, 1);
-        a.Op(ILOpCode.Stind_i4, 2, 0);
-        LoadLocal(memory);
-        Constant(4 + r.Below(4));
-        a.Op(ILOpCode.Add, 2, 1);
-        Value(kinds.I8, 1);
-        a.Op(ILOpCode.Unaligned, 0, 0, 1, 1);
-        a.Op(ILOpCode.Stind_i8, 2, 0);
-        LoadLocal(memory);
-        a.Op(ILOpCode.Ldind_u1, 1, 1);
-        Mix(kinds.I4);
+        Kind locked = me.IsStatic ? kinds.TypeHandle : kinds.Obj;
+        if (me.IsStatic)
+            a.Token(ILOpCode.Ldtoken, 0, 1, kinds.Type(me.Owner, kinds.TypeVar).Token);
+        else
+            LoadArgument(0);
+        a.Token(
+            ILOpCode.Call, 1, 0, tokens.Member(state, "Held", new byte[] { 0, 1, 0x01 }.Concat(locked.Sig).ToArray()));
     }
 
     void Body(Scope scope)

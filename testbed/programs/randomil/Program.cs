@@ -125,7 +125,7 @@ static class RandomIl
         {
             ended = "!" + e.GetType().Name;
         }
-        return " " + State.Hash().ToString("x") + ended;
+        return " " + State.Hash().ToString("x") + ended + (State.IsLocked() ? "!locked" : "");
     }
 
     static void Say(string line)

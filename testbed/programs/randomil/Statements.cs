@@ -144,11 +144,11 @@ sealed partial class MethodWriter
                 a.Op(ILOpCode.Volatile, 0, 0);
             a.Token(ILOpCode.Stsfld, 1, 0, tokens.Field(state, name, kind.Sig));
         }
-        else if (me.Owner.Shape == OwnerShape.Struct && !me.IsStatic && r.Percent(60))
+        else if (me.Owner.IsValueType && !me.IsStatic && r.Percent(60))
         {
             LoadArgument(0);
             Value(kinds.I4, 2);
-            a.Token(ILOpCode.Stfld, 2, 0, me.Owner.Field);
+            a.Token(ILOpCode.Stfld, 2, 0, OwnField());
         }
         else
         {
@@ -158,6 +158,11 @@ sealed partial class MethodWriter
             a.Token(ILOpCode.Stfld, 2, 0, tokens.Field(tokens.Ground("Node"), name, kind.Sig));
         }
     }
+
+    /// <summary>The field of this method's value type.</summary>
+    int OwnField() => me.Owner.IsGeneric
+        ? tokens.Field(kinds.Type(me.Owner, kinds.TypeVar).Token, "F", kinds.I4.Sig)
+        : me.Owner.Field;
 
     void StoreThrough()
     {
@@ -182,10 +187,22 @@ sealed partial class MethodWriter
     /// <summary>Instructions that compilers seldom write.</summary>
     void Odd()
     {
-        switch (r.Below(5))
+        switch (r.Below(8))
         {
             case 0:
                 a.Op(ILOpCode.Nop, 0, 0);
+                break;
+            case 4:
+                Pin();
+                break;
+            case 5:
+                Blocks();
+                break;
+            case 6:
+                Address(kinds.I8, 1, false);
+                a.Token(ILOpCode.Mkrefany, 1, 1, kinds.I8.Token);
+                a.Op(ILOpCode.Refanytype, 1, 1);
+                Mixer(kinds.TypeHandle);
                 break;
             case 1:
                 Constant(r.Below(1000));
@@ -252,11 +269,12 @@ sealed partial class MethodWriter
     {
         Mark[] cases = Enumerable.Range(0, 1 + r.Below(5)).Select(_ => new Mark()).ToArray();
         Mark end = new Mark();
+        int values = r.Percent(4) ? 256 + r.Below(256) : 1 + r.Below(8);
         Value(kinds.I4, 2);
-        Constant(7);
+        Constant(values > 8 ? 511 : 7);
         a.Op(ILOpCode.And, 2, 1);
         // Several values may have one case.
-        a.Switch(Enumerable.Range(0, 1 + r.Below(8)).Select(_ => r.Of(cases)).Concat(cases).ToArray());
+        a.Switch(Enumerable.Range(0, values).Select(_ => r.Of(cases)).Concat(cases).ToArray());
         Block(scope, depth - 1);
         foreach (Mark one in cases)
         {

@@ -36,21 +36,25 @@ namespace Shapes
 
         static IEnumerable<int> Failing()
         {
+            T.Hit("Machines+<Failing>d__2.MoveNext()");
             using (new Noted())
             {
                 yield return 1;
+                T.Hit("Machines+<Failing>d__2.MoveNext()");
                 throw new FormatException("the second is bad");
             }
         }
 
         static IEnumerable<int> Guarded(List<string> log)
         {
+            T.Hit("Machines+<Guarded>d__3.MoveNext()");
             try
             {
                 for (int n = 0; ; n++)
                 {
                     log.Add("give" + n);
                     yield return n;
+                    T.Hit("Machines+<Guarded>d__3.MoveNext()");
                 }
             }
             finally
@@ -73,10 +77,12 @@ namespace Shapes
 
         static async Task<int> Later(int times)
         {
+            T.Hit("Machines+<Later>d__6.MoveNext()");
             int sum = 0;
             for (int n = 0; n < times; n++)
             {
                 await Task.Yield();
+                T.Hit("Machines+<Later>d__6.MoveNext()");
                 sum += await Twice(n);
             }
             return sum;
@@ -84,12 +90,15 @@ namespace Shapes
 
         static async Task<int> Fails()
         {
+            T.Hit("Machines+<Fails>d__7.MoveNext()");
             await Task.Yield();
+            T.Hit("Machines+<Fails>d__7.MoveNext()");
             throw new FormatException("after a while");
         }
 
         static async ValueTask<int> Valued(int n)
         {
+            T.Hit("Machines+<Valued>d__8.MoveNext()");
             if (n == 0)
                 return 0;
             return n + await Valued(n - 1);
@@ -97,14 +106,17 @@ namespace Shapes
 
         static async Task Finally(List<string> log)
         {
+            T.Hit("Machines+<Finally>d__9.MoveNext()");
             try
             {
                 await Task.Yield();
+                T.Hit("Machines+<Finally>d__9.MoveNext()");
                 log.Add("body");
             }
             finally
             {
                 await Task.Yield();
+                T.Hit("Machines+<Finally>d__9.MoveNext()");
                 log.Add("finally");
             }
         }

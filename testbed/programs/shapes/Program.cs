@@ -1,6 +1,6 @@
 // A method of every shape that IL bodies have, each with a known result, known side effects, and a known number of calls.
 //
-// shapes, then commands, one a line:
+// shapes [FILE], FILE as `makelibs jumps` wrote it, then commands, one a line:
 //   run   -> a line for each shape: what it gave, or the exception with its stack trace; then "done"
 //   truth -> "truth METHOD CALLS" for each method called since the last one, then "end"
 // It says "ready PID" first and ends with "exit" or at the end of its input. The answers to `run` are the same every time.
@@ -13,8 +13,10 @@ namespace Shapes
 {
     static class Program
     {
-        static int Main()
+        static int Main(string[] args)
         {
+            if (args.Length > 0)
+                HandWritten.Load(args[0]);
             CultureInfo.DefaultThreadCurrentCulture = CultureInfo.CurrentCulture = CultureInfo.InvariantCulture;
             Say("ready " + Process.GetCurrentProcess().Id);
             string line;
@@ -48,6 +50,7 @@ namespace Shapes
             Numbers.All();
             Threads.All();
             Big.All();
+            HandWritten.All();
         }
 
         public static void Say(string text)

@@ -5,7 +5,7 @@ using System.Runtime.CompilerServices;
 
 namespace Shapes
 {
-    static class T
+    public static class T
     {
         static readonly SortedDictionary<string, int> calls = new SortedDictionary<string, int>(StringComparer.Ordinal);
 

@@ -90,7 +90,8 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> 
             let row = &dial.row;
             let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
             cells.extend(places.cells(dial));
-            cells.extend([name(dial), row.note.clone().unwrap_or_default()]);
+            let body = words::body_of(&row.method).map(|of| format!(" ({of})")).unwrap_or_default();
+            cells.extend([name(dial) + &body, row.note.clone().unwrap_or_default()]);
             table.row(cells);
         }
         lines.extend(table.lines(columns));

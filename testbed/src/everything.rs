@@ -1,0 +1,95 @@
+//! What became of a dial on everything: copies that run with it, that wait for their next call, and that were refused.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::message::StatusRow;
+use serde_json::Value;
+
+/// Copies by what became of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Everything {
+    /// They were called, and their bodies count.
+    pub live: usize,
+    /// Nobody called them yet.
+    pub asked: usize,
+    /// Refused, by the reason that was given.
+    pub refused: BTreeMap<String, usize>,
+    /// In any other state, which nothing should be: `state method`.
+    pub other: Vec<String>,
+}
+
+impl Everything {
+    /// Of the rows that a controller was sent.
+    pub fn of_rows(rows: &[StatusRow]) -> Self {
+        let mut sorted = Self::default();
+        for row in rows {
+            sorted.add(row.state.word(), &row.method, row.note.as_deref());
+        }
+        sorted
+    }
+
+    /// Of `status` in a report, or of `redial status --json`.
+    ///
+    /// # Errors
+    /// A row that is none.
+    pub fn of_json(rows: &Value) -> Result<Self> {
+        let mut sorted = Self::default();
+        for row in rows.as_array().context("no array of rows")? {
+            let text = |field: &str| row[field].as_str();
+            let state = text("state").with_context(|| format!("no state in {row}"))?;
+            sorted.add(state, text("method").unwrap_or_default(), text("reason"));
+        }
+        Ok(sorted)
+    }
+
+    fn add(&mut self, state: &str, method: &str, reason: Option<&str>) {
+        match state {
+            "live" => self.live += 1,
+            "asked" => self.asked += 1,
+            "refused" => *self.refused.entry(reason.unwrap_or_default().to_owned()).or_default() += 1,
+            _ => self.other.push(format!("{state} {method}")),
+        }
+    }
+
+    /// Checks that nothing is in a state of its own, and that each refusal has a sentence.
+    ///
+    /// # Errors
+    /// With what is not so.
+    pub fn ensure_sound(&self) -> Result<()> {
+        ensure!(self.other.is_empty(), "neither on nor refused: {:?}", self.other);
+        let is_sentence = |reason: &String| reason.contains(' ') && reason.len() > 20;
+        ensure!(self.refused.keys().all(is_sentence), "refused without a reason: {:?}", self.refused);
+        Ok(())
+    }
+}
+
+impl fmt::Display for Everything {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} live, {} never called, refused {:?}", self.live, self.asked, self.refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_sorted_and_what_is_odd_is_told() {
+        let reason = "it is a P/Invoke, and its code is native";
+        let mut rows = vec![
+            serde_json::json!({"state": "live", "method": "A.B"}),
+            serde_json::json!({"state": "asked", "method": "A.C"}),
+            serde_json::json!({"state": "refused", "method": "A.D", "reason": reason}),
+        ];
+        let sorted = Everything::of_json(&rows.clone().into()).unwrap();
+        assert_eq!((sorted.live, sorted.asked, sorted.refused[reason]), (1, 1, 1));
+        sorted.ensure_sound().unwrap();
+        rows.push(serde_json::json!({"state": "refused", "method": "A.E"}));
+        assert!(Everything::of_json(&rows.clone().into()).unwrap().ensure_sound().is_err());
+        rows[3]["state"] = "failed".into();
+        let failed = Everything::of_json(&rows.into()).unwrap().ensure_sound().unwrap_err();
+        assert!(failed.to_string().contains("failed A.E"), "{failed}");
+    }
+}
