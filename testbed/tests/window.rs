@@ -62,7 +62,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
         let calls = of(&counted, method);
         ensure!(calls > 0, "Shop does not call {method}: {counted:?}");
         window.until(&format!("{calls} calls of {method}"), |window| {
-            window.calls(method) == Some(calls) && window.dial(method) == "count, live v1"
+            window.calls(method) == Some(calls) && window.dial(method) == "count, live"
         })?;
     }
 
@@ -99,7 +99,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
     window.until("asked", |window| window.dial(ADD) == "count, asked")?;
     shop.rounds(10)?;
-    window.until("live", |window| window.dial(ADD) == "count, live v1")?;
+    window.until("live", |window| window.dial(ADD) == "count, live")?;
     let before = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("the count", |window| window.calls(ADD) == Some(before) && before > 0)?;
 
@@ -258,4 +258,41 @@ fn a_capped_agent_offers_less() -> Result<()> {
     window.until("the reason", |window| window.says("REDIAL_MAX_LEVEL"))?;
     ensure!(window.dial(ADD) == "off", "it turned");
     shop.exit().map(drop)
+}
+
+/// Started by the launch dialog, stopped by the button beside its name: it is asked, and its exit code is told.
+#[test]
+#[cfg(unix)]
+fn a_program_launched_from_the_window_is_stopped_from_it() -> Result<()> {
+    let command = redial_testbed::programs::shop()?.command(Runtime::V8_0)?;
+    let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
+    let arguments: Vec<String> = command.get_args().map(text).collect();
+    let variable = |(name, value): (&std::ffi::OsStr, Option<&std::ffi::OsStr>)| {
+        Some(format!("{}={}", text(name), text(value?)))
+    };
+    let variables: Vec<String> = command.get_envs().filter_map(variable).collect();
+    let mut window = Window::open();
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::N);
+    window.until("the dialog", |window| window.says("Launch a program"))?;
+    ensure!(window.says("to launch, name a program"), "it says what is missing");
+    for (field, text) in [
+        ("Program", text(command.get_program())),
+        ("Arguments", format!("{} --forever", arguments.join(" "))),
+        ("Environment", variables.join("\n")),
+    ] {
+        window.0.get_by_label(field).focus();
+        window.0.run_steps(2);
+        window.0.get_by_label(field).type_text(&text);
+        window.0.run_steps(2);
+    }
+    window.0.get_by_label("Launch").click();
+    window.until("the program, looked at", |window| {
+        window.says("connected") && window.says("hide framework")
+    })?;
+    window.0.get_by_label("Stop").click();
+    window.until("that it was asked", |window| window.says("was asked to end"))?;
+    // 128 + SIGTERM, as .NET ends by it.
+    window.until("its end", |window| window.says("ended with code 143"))?;
+    ensure!(!window.says("Stop") && !window.says("Kill"), "there is nothing to stop");
+    Ok(())
 }

@@ -59,7 +59,7 @@ fn left_out(copies: u64) -> String {
         if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{copies} copies"), "their") };
     format!(
         "calls of {of} may be missing: {they} code was, or may have been, inlined before into callers that are not \
-         recompiled (`redial status` says of which)"
+         recompiled; the state of each copy says whether they are"
     )
 }
 

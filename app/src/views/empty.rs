@@ -27,6 +27,8 @@ pub enum Why<'a> {
         process: &'a str,
         /// Why, and what to do.
         why: &'a str,
+        /// That is only that it did not answer.
+        silent: bool,
     },
     /// The connection is being made, or the catalogue read.
     Waiting(&'a str),
@@ -93,7 +95,13 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
                 }
             }
         }
-        Why::Unfit { process, why } => {
+        Why::Unfit { process, why, silent: true } => {
+            title(ui, &format!("{process} does not answer"));
+            text(ui, why);
+            text(ui, "It is asked again by itself.");
+            buttons(ui, now, &[Command::Reconnect], commands);
+        }
+        Why::Unfit { process, why, silent: false } => {
             title(ui, &format!("{process} cannot be dialled"));
             text(ui, why);
             buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);

@@ -175,18 +175,21 @@ fn word(kind: Kind) -> &'static str {
         Kind::Answer => "answer",
         Kind::AllOff => "all off",
         Kind::Refusal => "refused",
+        Kind::NoAnswer => "no answer",
+        Kind::Failure => "failed",
         Kind::Transition => "state",
         Kind::Connection => "link",
         Kind::Notice => "note",
     }
 }
 
-fn colour(kind: Kind, palette: &Palette) -> Color32 {
+/// The colour of what kind of thing happened.
+pub fn colour(kind: Kind, palette: &Palette) -> Color32 {
     match kind {
         Kind::Request => palette.accent,
         Kind::Answer | Kind::AllOff | Kind::Transition => palette.live,
         Kind::Connection => palette.weak,
-        Kind::Notice => palette.asked,
-        Kind::Refusal => palette.bad,
+        Kind::Notice | Kind::NoAnswer => palette.asked,
+        Kind::Refusal | Kind::Failure => palette.bad,
     }
 }

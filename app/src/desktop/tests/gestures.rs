@@ -40,8 +40,8 @@ fn a_turn_is_pending_in_the_same_frame_and_the_agents_word_replaces_it() {
         &mut harness,
         vec![Told::Dialled(ticket, Ok(Default::default())), Told::Event(Event::Rows { id: None, rows })],
     );
-    assert_eq!(value(&harness, ADD_DIAL), "count, live v1");
-    assert_eq!(value(&harness, ADD), "live v1, 3 calls");
+    assert_eq!(value(&harness, ADD_DIAL), "count, live");
+    assert_eq!(value(&harness, ADD), "live, 3 calls");
 }
 
 #[test]
