@@ -331,6 +331,7 @@ impl App {
             std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
         let now = self.now();
         let ticket = self.model.begin_launch(&what, now);
+        self.model.name_launch(ticket, plan.title());
         self.launching = Some(ticket);
         self.workers.launch(ticket, plan);
     }

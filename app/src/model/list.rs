@@ -135,7 +135,10 @@ impl List {
     /// Whether the order is held and is that of earlier numbers.
     pub fn is_behind(&self, live: &Live) -> bool {
         let now = numbers(self.sort.key, live);
-        self.is_held() && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
+        // Of one there is no order.
+        self.ranked.len() > 1
+            && self.is_held()
+            && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
     }
 
     /// Puts the rows in the order of the numbers that there are now, once, though the order is held; `settle` carries it

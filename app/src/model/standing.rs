@@ -113,7 +113,8 @@ impl Standing {
 
     /// Whether numbers have changed since they were taken.
     pub fn is_behind(&self, live: &Live) -> bool {
-        self.taken.is_some_and(|taken| taken.numbers.1 != ranking::numbers(taken.sort.key, live))
+        self.methods.len() > 1
+            && self.taken.is_some_and(|taken| taken.numbers.1 != ranking::numbers(taken.sort.key, live))
     }
 
     /// The numbers are taken anew by the next `settle`, held or not.

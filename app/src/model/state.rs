@@ -191,6 +191,13 @@ impl Model {
         Some(kill)
     }
 
+    /// What a launched program is called from now on, in place of its whole command line.
+    pub fn name_launch(&mut self, ticket: Ticket, name: String) {
+        if let Some(launched) = self.launched.get_mut(&ticket) {
+            launched.what = name;
+        }
+    }
+
     fn launch(&mut self, ticket: Ticket, launch: Launch, now: Now) {
         let Some(launched) = self.launched.get_mut(&ticket) else { return };
         let what = launched.what.clone();

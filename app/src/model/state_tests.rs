@@ -42,7 +42,7 @@ fn a_launched_program_is_followed_to_its_end() {
     assert_eq!(launched.ended.as_deref(), Some("with code 3"));
     let failed = model.begin_launch("nothing", Now::default());
     model.apply(Update::Launch(failed, Launch::Failed("there is no such program".into())), Now::default());
-    let newest = model.log.newest(Kind::Refusal).map(|entry| entry.text.as_str());
+    let newest = model.log.newest(Kind::Failure).map(|entry| entry.text.as_str());
     assert_eq!(newest, Some("there is no such program"));
 }
 

@@ -174,7 +174,10 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     for state in [State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost] {
         let number = sums.states.get(state as usize).copied().unwrap_or(0);
         if number > 0 {
-            let row = ui.scope(|ui| pair(ui, state.word(), &words::grouped(number.into())));
+            let passing = matches!(state, State::Asked | State::Live | State::Reverting);
+            let was = if passing && connection.obstacle().is_some() { "was " } else { "" };
+            let name = format!("{was}{}", state.word());
+            let row = ui.scope(|ui| pair(ui, &name, &words::grouped(number.into())));
             row.response.on_hover_text(words::state_means(state));
         }
     }

@@ -195,6 +195,9 @@ fn text(ui: &mut Ui, text: &str) {
 pub fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut Vec<Command>) {
     ui.add_space(8.0);
     for (place, command) in offered.iter().enumerate() {
+        if place > 0 {
+            ui.add_space(6.0);
+        }
         let enabled = command.enabled(now);
         let mut button = Button::new(RichText::new(command.name()).size(15.0)).min_size(vec2(220.0, 34.0));
         // The first is what most want.
@@ -210,9 +213,8 @@ pub fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut
             commands.push(command.clone());
         }
         if let Err(why) = enabled {
-            ui.weak(why);
             // It is of the button above it.
-            ui.add_space(6.0);
+            ui.weak(why);
         }
     }
 }

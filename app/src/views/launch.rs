@@ -8,7 +8,7 @@ use eframe::egui::{self, Align2, Grid, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A program to be started.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,18 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Dials set before its first instruction.
     pub orders: Vec<Order>,
+}
+
+impl Plan {
+    /// The command line with file names in place of paths: `dotnet Shop.dll --forever`.
+    pub fn title(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        let short = |word: &String| {
+            let name = Path::new(word).file_name().filter(|_| Path::new(word).is_absolute());
+            name.map_or(word.clone(), |name| name.to_string_lossy().into_owned())
+        };
+        words.map(short).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What became of what was asked for.
@@ -255,5 +267,10 @@ mod tests {
         let good = plan(&launch("dotnet", "A=b=c\n\n", "Shop!Shop.Cart.*=count\n")).expect("good");
         assert_eq!(good.environment, [("A".to_owned(), "b=c".to_owned())]);
         assert_eq!((good.orders.len(), good.orders[0].level), (1, Level::Count));
+        let here = std::env::current_exe().expect("a program").to_string_lossy().into_owned();
+        let name = Path::new(&here).file_name().expect("a name").to_string_lossy().into_owned();
+        let arguments = vec![here.clone(), "--forever".to_owned(), "a/b".to_owned()];
+        let plan = Plan { program: here, arguments, ..good };
+        assert_eq!(plan.title(), format!("{name} {name} --forever a/b"));
     }
 }

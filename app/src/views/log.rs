@@ -86,9 +86,11 @@ fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
         ui.selectable_value(&mut state.tab, Tab::Output, written)
             .on_hover_text("what programs launched from here wrote");
         let (lines, gone, nothing) = match state.tab {
-            Tab::Log => {
-                (log.entries().len(), log.forgotten(), "requests, transitions and refusals will stand here")
-            }
+            Tab::Log => (
+                log.entries().len(),
+                log.forgotten(),
+                "what is asked for, and what becomes of it, will stand here",
+            ),
             Tab::Output => (
                 output.lines().len(),
                 output.gone(),

@@ -32,7 +32,9 @@ pub struct State {
     pub page: usize,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
-    /// The pointer is busy among the rows, or rests where it last was.
+    /// The pointer is over the rows.
+    over: bool,
+    /// It was moved there, or rests since.
     pointed_at: bool,
     /// Until when the rows keep their places all the same, seconds on the toolkit's clock.
     still_until: f64,
@@ -67,8 +69,9 @@ impl State {
             let moves = pointer.delta() != egui::Vec2::ZERO || input.smooth_scroll_delta().y != 0.0;
             (input.time, moves || pointer.any_down() || pointer.any_released())
         });
+        let entered = over && !std::mem::replace(&mut self.over, over);
         if over {
-            self.pointed_at |= busy || menu;
+            self.pointed_at |= busy || entered || menu;
         } else if std::mem::take(&mut self.pointed_at) {
             self.still_until = time + STILL;
         }

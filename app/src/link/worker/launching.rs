@@ -173,6 +173,19 @@ fn follow(
     }
 }
 
+/// The signal that an exit code stands for, by the custom of shells and of .NET: 128 and its number.
+fn by_signal(code: i32) -> &'static str {
+    match code {
+        _ if !cfg!(unix) => "",
+        130 => " (SIGINT)",
+        134 => " (SIGABRT)",
+        137 => " (SIGKILL)",
+        139 => " (SIGSEGV)",
+        143 => " (SIGTERM)",
+        _ => "",
+    }
+}
+
 /// Stops a child that was not seen to have ended; what there is to tell.
 fn stopped(child: &mut Child, stop: Stop) -> Launch {
     let (done, what) = match stop {
@@ -191,7 +204,7 @@ fn how(status: ExitStatus) -> String {
         return format!("by signal {signal}");
     }
     match status.code() {
-        Some(code) => format!("with code {code}"),
+        Some(code) => format!("with code {code}{}", by_signal(code)),
         None => "without a code".to_owned(),
     }
 }
