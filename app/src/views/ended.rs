@@ -75,7 +75,7 @@ fn numbers(ui: &mut Ui, connection: &Connection) {
     let line = |row: &&LiveRow| format!("{:>width$} calls  {}", number(row), row.name);
     let lines: Vec<String> = rows.iter().take(SHOWN).map(line).collect();
     // One text, so that numbers stand below each other.
-    ui.add(Label::new(RichText::new(lines.join("\n")).monospace()).halign(Align::Min).extend());
+    ui.add(Label::new(RichText::new(lines.join("\n")).monospace()).halign(Align::Min).wrap());
     if let Some(more) = rows.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         ui.label(RichText::new(format!("and {} more", words::grouped(more as u64))).color(weak));
     }
