@@ -393,7 +393,9 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
             entries.any(|entry| entry.text.starts_with("sh was asked to end")).then_some(())
         })?;
         if kills {
-            ensure!(window.model.begin_stop(ticket, now) == Some(true), "then killed");
+            ensure!(window.model.begin_stop(ticket, now).is_none(), "not at once");
+            let later = Now { mono: now.mono + Duration::from_secs(2), ..now };
+            ensure!(window.model.begin_stop(ticket, later) == Some(true), "then killed");
             window.worker.send(Command::Stop(ticket, Stop::Kill));
         }
         let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;

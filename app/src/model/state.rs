@@ -10,6 +10,10 @@ use super::several::Several;
 use super::update::{Launch, Now, Retry, Told, Update};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a launched program is left to end by itself, at least, before it can be killed.
+const AT_LEAST: Duration = Duration::from_secs(1);
 
 /// A program that the window started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +26,8 @@ pub struct Launched {
     pub agent: Option<ProcessKey>,
     /// How it ended, or why it could not be started.
     pub ended: Option<String>,
-    /// It was told to stop.
-    pub stopping: bool,
+    /// When it was told to stop, on `Now::mono`'s clock.
+    pub stopping: Option<Duration>,
 }
 
 impl Launched {
@@ -157,7 +161,7 @@ impl Model {
         self.last_launch += 1;
         let ticket = Ticket(self.last_launch);
         let launched =
-            Launched { what: what.to_owned(), pid: None, agent: None, ended: None, stopping: false };
+            Launched { what: what.to_owned(), pid: None, agent: None, ended: None, stopping: None };
         self.launched.insert(ticket, launched);
         self.log.add(now, None, Kind::Request, format!("start {what}"));
         ticket
@@ -182,10 +186,14 @@ impl Model {
     }
 
     /// Notes that a launched program is to be stopped: whether it is to be killed, for it was told before; None when it
-    /// does not run.
+    /// does not run, or was told only just now: a double click is one wish.
     pub fn begin_stop(&mut self, ticket: Ticket, now: Now) -> Option<bool> {
         let launched = self.launched.get_mut(&ticket).filter(|launched| launched.runs())?;
-        let kill = std::mem::replace(&mut launched.stopping, true);
+        let kill = launched.stopping.is_some();
+        let asked = *launched.stopping.get_or_insert(now.mono);
+        if kill && now.mono.saturating_sub(asked) < AT_LEAST {
+            return None;
+        }
         let (verb, pid) = (if kill { "kill" } else { "stop" }, launched.pid.unwrap_or_default());
         self.log.add(now, None, Kind::Request, format!("{verb} {} (pid {pid})", launched.what));
         Some(kill)

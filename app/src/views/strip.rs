@@ -78,7 +78,7 @@ fn stop(ui: &mut Ui, ticket: Ticket, launched: &Launched, commands: &mut Vec<Com
 
 /// What stopping a launched program is called: it is asked first.
 pub fn stop_word(launched: &Launched) -> &'static str {
-    if launched.stopping { "Kill" } else { "Stop" }
+    if launched.stopping.is_some() { "Kill" } else { "Stop" }
 }
 
 /// How many of several answer.
