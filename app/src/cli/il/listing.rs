@@ -23,7 +23,7 @@ pub fn lines(
     lines.extend(dialled.map(|(level, state)| {
         let runs = match (body.source, state) {
             (IlSource::Original, State::Asked | State::Live | State::Reverting) => {
-                "; what runs then has a probe: --instrumented shows it"
+                "; what runs has a probe, which --instrumented shows"
             }
             _ => "",
         };
@@ -203,8 +203,7 @@ mod tests {
         };
         let told = |dialled| lines(("A!B.C()", 1), dialled, &body, &[]).join("\n");
         assert!(
-            told(Some((Level::Count, State::Live)))
-                .contains("dialled: count, live; what runs then has a probe")
+            told(Some((Level::Count, State::Live))).contains("dialled: count, live; what runs has a probe")
         );
         assert!(told(Some((Level::Count, State::Refused))).contains("dialled: count, refused\n"));
         assert!(!told(None).contains("dialled"));
