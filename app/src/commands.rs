@@ -97,6 +97,11 @@ pub enum Command {
     StartLaunch,
     /// Starts the demo.
     StartDemo,
+    /// Ends the program that is looked at and was launched from here, or the last one launched: asks it to end, and at
+    /// the second time ends it.
+    Stop,
+    /// The same of a certain one.
+    StopLaunched(Ticket),
     /// The keyboard goes to the filter.
     FocusFilter,
     /// Only methods with this in their names.
@@ -117,6 +122,8 @@ pub enum Command {
     Tree,
     /// Keeps the order while numbers change.
     HoldOrder,
+    /// Puts the rows in the order of the present numbers, though the order is held.
+    SortAgain,
     /// Every shown method selected.
     SelectAll,
     /// The shown or selected rows to the clipboard.
@@ -189,6 +196,10 @@ pub struct Situation {
     pub namesakes: bool,
     /// The demo program was found.
     pub demo: bool,
+    /// There is a launched program to be stopped.
+    pub stoppable: bool,
+    /// The rows stand in an order of earlier numbers.
+    pub order_behind: bool,
     /// What can be switched and is on now.
     pub switches: Switches,
 }
@@ -244,6 +255,7 @@ pub const MENUS: &[(&str, &[Command])] = &[
             Command::Tree,
             Command::MergeCopies,
             Command::HoldOrder,
+            Command::SortAgain,
             Command::SelectAll,
             Command::Copy(Form::Text),
             Command::Copy(Form::Markdown),
@@ -255,6 +267,7 @@ pub const MENUS: &[(&str, &[Command])] = &[
         &[
             Command::Launch,
             Command::StartDemo,
+            Command::Stop,
             Command::SetUp,
             Command::Attach,
             Command::Reconnect,

@@ -303,9 +303,10 @@ fn check_suggestions(pattern: &str, expected: &[&str]) {
 
 #[test]
 fn no_match_suggests_the_nearest() {
-    check_suggestions("Add", &["*.Add"]);
-    check_suggestions("add", &["*.Add"]);
-    check_suggestions("Shop!Add", &["Shop!*.Add"]);
+    let adds = ["*.Add", "Shop.Cart.Add", "Shop.Cart+Line.Add", "Shop.Data.Store.Add", "Shop.CartTests.Add"];
+    check_suggestions("Add", &adds);
+    check_suggestions("add", &adds);
+    check_suggestions("Shop!Add", &["Shop!*.Add", "Shop!Shop.Cart.Add"]);
     check_suggestions("Shop.Cart", &["Shop.Cart.*"]);
     check_suggestions("Shop.Crat", &["Shop.Cart.*"]);
     check_suggestions("Shop.Data", &["Shop.Data.*.*"]);

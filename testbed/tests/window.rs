@@ -62,7 +62,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
         let calls = of(&counted, method);
         ensure!(calls > 0, "Shop does not call {method}: {counted:?}");
         window.until(&format!("{calls} calls of {method}"), |window| {
-            window.calls(method) == Some(calls) && window.dial(method) == "count, live v1"
+            window.calls(method) == Some(calls) && window.dial(method) == "count, live"
         })?;
     }
 
@@ -99,7 +99,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
     window.until("asked", |window| window.dial(ADD) == "count, asked")?;
     shop.rounds(10)?;
-    window.until("live", |window| window.dial(ADD) == "count, live v1")?;
+    window.until("live", |window| window.dial(ADD) == "count, live")?;
     let before = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("the count", |window| window.calls(ADD) == Some(before) && before > 0)?;
 

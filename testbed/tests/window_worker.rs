@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use redial::link::worker::{Command, LaunchSpec, Worker};
+use redial::link::worker::{Command, LaunchSpec, Stop, Worker};
 use redial::model::Model;
 use redial::model::connection::{Connection, Status, Step};
 use redial::model::ids::{ConnectionId, MethodIx};
@@ -363,6 +363,51 @@ fn a_launched_program_has_an_input_as_long_as_the_window() -> Result<()> {
     Ok(())
 }
 
+/// Asked first, so that it may still do what it does at its end; then killed, whatever it does with signals.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
+    let shell = |script: &str| LaunchSpec {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        ..LaunchSpec::default()
+    };
+    let mut window = Window::open()?;
+    let polite = "trap 'echo closing; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
+    let stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
+    for (script, kills, how) in [(polite, false, "with code 3"), (stubborn, true, "by signal 9")] {
+        let ticket = window.model.begin_launch("sh", window.now());
+        window.worker.send(Command::Launch(ticket, shell(script)));
+        let pid = window.until("the start", |model| model.launched.get(&ticket)?.pid)?;
+        let wrote = |model: &Model, what: &str| {
+            let mut lines = model.output.lines().iter().filter(|line| line.pid == pid);
+            lines.any(|line| line.written.text == what).then_some(())
+        };
+        window.until("its first line", |model| wrote(model, "ready"))?;
+        ensure!(window.model.launched_to_stop() == Some(ticket));
+        let now = window.now();
+        ensure!(window.model.begin_stop(ticket, now) == Some(false), "it is asked first");
+        window.worker.send(Command::Stop(ticket, Stop::Ask));
+        window.until("that it was asked", |model| {
+            let mut entries = model.log.entries().iter().rev();
+            entries.any(|entry| entry.text.starts_with("sh was asked to end")).then_some(())
+        })?;
+        if kills {
+            ensure!(window.model.begin_stop(ticket, now).is_none(), "not at once");
+            let later = Now { mono: now.mono + Duration::from_secs(2), ..now };
+            ensure!(window.model.begin_stop(ticket, later) == Some(true), "then killed");
+            window.worker.send(Command::Stop(ticket, Stop::Kill));
+        }
+        let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
+        ensure!(ended == how, "{ended}");
+        ensure!(kills || wrote(&window.model, "closing").is_some(), "what it says at its end is shown");
+        ensure!(window.model.begin_stop(ticket, now).is_none(), "it has ended");
+        window.worker.send(Command::Stop(ticket, Stop::Kill));
+        window.model.output = Default::default();
+    }
+    Ok(())
+}
+
 /// A program that writes without end is never kept waiting by a window that takes nothing in; what is lost is counted.
 #[test]
 #[cfg(target_os = "linux")]
@@ -402,7 +447,7 @@ fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()>
 fn processes_without_the_agent_say_what_to_do() -> Result<()> {
     for (runtime, state, part) in [
         (Runtime::V8_0, "attachable", "can be loaded into it now"),
-        (Runtime::V2_1, "launch-only", "redial run"),
+        (Runtime::V2_1, "launch-only", "takes the agent only at a program's start"),
     ] {
         let mut command = programs::shop()?.command(runtime)?;
         command.args(["--live", "--threads", "1"]);

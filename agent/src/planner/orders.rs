@@ -159,7 +159,7 @@ pub struct Published {
 
 /// More orders than the agent keeps.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{MAX_STANDING_ORDERS} orders stand already; turn some off first (`redial off` clears them all)")]
+#[error("{MAX_STANDING_ORDERS} orders stand already; turn some off first, or all: that clears them")]
 pub struct TooManyOrders;
 
 impl Orders {

@@ -73,7 +73,7 @@ fn left_out(copies: u64) -> String {
     let (of, they) = counted(copies);
     format!(
         "calls of {of} may be missing: {they} code was, or may have been, inlined before into callers that are not \
-         recompiled (`redial status` says of which)"
+         recompiled; the state of each copy says whether they are"
     )
 }
 

@@ -181,7 +181,11 @@ impl Session {
                 + stacks::touched_bytes()) as u64,
             budgets: vec![
                 budget("dialled methods", book.slots_used(), u64::from(blocks::MAX_SLOTS)),
-                budget("ledger rows", book.rows().present() as u64, crate::rejit::table::MAX_ROWS as u64),
+                budget(
+                    "methods that are or were dialled",
+                    book.rows().present() as u64,
+                    crate::rejit::table::MAX_ROWS as u64,
+                ),
             ],
             clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
             missed_deadlines: agent.missed_deadlines.load(Ordering::Relaxed),

@@ -34,6 +34,8 @@ pub fn run(tabs: bool, frames: usize) {
     fleet.filter(&mut stage, &to);
     let tree = stage.find("tree");
     stage.click(tree);
+    // Off the rows, which else would keep their places.
+    stage.frame(vec![Event::PointerMoved(rate)]);
     fleet.update(&mut stage, &to, "as a tree");
 }
 

@@ -3,6 +3,7 @@
 use super::duration;
 use super::env::Means;
 use super::target::Target;
+use crate::output::words;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
@@ -11,22 +12,33 @@ use redial_protocol::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-const AFTER: &str = "\
+fn after() -> String {
+    let levels = words::levels();
+    format!(
+        "\
 PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything.
   Shop.Cart.*    every method of that type      Shop.*.*    the namespace and below
   Shop!*         a whole assembly               *.Add       every method of that name
-LEVEL is off, count, time or trace.
+LEVEL is {levels}.
 PID is a process id; or several, 12,34; or name:NAME, every .NET process whose program or assembly is called so
 (Shop for Shop, Shop.exe or dotnet Shop.dll); or pool:NAME, the worker processes of an IIS application pool.
 A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains].
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
 4 no agent, 5 control held by another, 6 nothing matched, 7 done in part.
-`run` ends with its command's code, or 125 to 127.";
+`run` ends with its command's code, or 125 to 127."
+    )
+}
+
+/// What the column says.
+const STATES: &str = "\
+STATE is asked (live from the method's next call), live v2 (calls run the second version of its code that was made),
+reverting (off from the next call), off, refused (the reason says why), failed (the runtime reported an error) or lost (its
+module was unloaded).";
 
 /// Turn instrumentation dials on the methods of live .NET processes, and off again.
 #[derive(Debug, Parser)]
-#[command(name = "redial", version, after_help = AFTER, disable_help_subcommand = true)]
+#[command(name = "redial", version, after_help = after(), disable_help_subcommand = true)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     /// What to do; without one, the window opens.
@@ -64,8 +76,10 @@ pub enum Command {
     /// Take back the last change, whoever made it
     Undo(Undo),
     /// Show every dialled method: wanted, actual, calls
+    #[command(after_help = STATES)]
     Status(Status),
     /// Show the numbers as they change, until Ctrl-C (which changes no dial)
+    #[command(after_help = STATES)]
     Watch(Watch),
     /// Turn every dial off, and wait until it is done
     Off(Off),
@@ -175,8 +189,8 @@ pub struct Dial {
     /// Which methods; PATTERN=LEVEL says both
     #[arg(value_parser = pattern)]
     pub pattern: String,
-    /// How much to see: off, count, time or trace
-    #[arg(value_parser = level)]
+    /// How much to see
+    #[arg(value_parser = level, help = format!("How much to see: {}", words::levels()))]
     pub level: Option<Level>,
     /// Only in AppDomains whose name begins with PREFIX, those of later included
     #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -397,7 +411,7 @@ fn pattern(word: &str) -> Result<String, String> {
 }
 
 fn level(word: &str) -> Result<Level, String> {
-    Level::from_word(word).ok_or_else(|| "a level is off, count, time or trace".to_owned())
+    Level::from_word(word).ok_or_else(|| format!("a level is {}", words::levels()))
 }
 
 /// Checks a pattern before anything else is done; the sentence of a bad one.

@@ -2,6 +2,7 @@
 
 mod listing;
 
+use super::status::ask_rows;
 use super::{arguments, modules, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
@@ -12,7 +13,9 @@ use crate::output::{Out, words};
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::il::{IlBody, IlLine};
+use redial_protocol::level::Level;
 use redial_protocol::message::{Command, Reply};
+use redial_protocol::state::State;
 use std::collections::BTreeSet;
 
 /// Matches asked for: enough to say what there are.
@@ -35,11 +38,19 @@ fn one(pid: u32, arguments: &arguments::Il, out: &mut Out) -> Result<Exit, Failu
         let names = (method.module.as_str(), method.name.as_str(), signature.as_str());
         out.json(&IlJson::new(pid, method.copy, names, &body, &lines))?;
     } else {
-        for line in listing::lines(&method.shown(), method.copy.token.0, &body, &lines) {
+        let dialled = dialled(&mut session, &method)?;
+        for line in listing::lines((&method.shown(), method.copy.token.0), dialled, &body, &lines) {
             out.line(&line)?;
         }
     }
     Ok(Exit::Done)
+}
+
+/// The level and state of a method whose dial is on.
+fn dialled(session: &mut Session, method: &Found) -> Result<Option<(Level, State)>, Failure> {
+    let rows = ask_rows(session, Some(format!("{}!{:#010x}", method.module, method.copy.token.0)))?;
+    let row = rows.iter().map(|dial| &dial.row).find(|row| row.copy == method.copy);
+    Ok(row.filter(|row| row.wanted != Level::Off).map(|row| (row.wanted, row.state)))
 }
 
 /// A method that matched.
@@ -73,7 +84,8 @@ fn find(session: &mut Session, arguments: &arguments::Il) -> Result<Found, Failu
     })?;
     let Reply::Methods { matched, suggestions } = reply else { return Err(session.wrong_reply().into()) };
     if matched == 0 {
-        return Err(Failure::new(Exit::NothingMatched, nothing_matched(&suggestions)));
+        let why = nothing_matched(Some(&arguments.pattern), &suggestions);
+        return Err(Failure::new(Exit::NothingMatched, why));
     }
     let (_, modules) = modules::ask(session)?;
     let torn = || LinkError::Garbled { pid: session.pid(), why: "a page of methods is torn".to_owned() };

@@ -50,7 +50,9 @@ fn one(pid: u32, arguments: &arguments::Methods, out: &mut Out) -> Result<Exit, 
     }
     if matched == 0 {
         return match &arguments.pattern {
-            Some(_) => Err(Failure::new(Exit::NothingMatched, nothing_matched(&suggestions))),
+            Some(pattern) => {
+                Err(Failure::new(Exit::NothingMatched, nothing_matched(Some(pattern), &suggestions)))
+            }
             None => Ok(Exit::Done),
         };
     }

@@ -35,6 +35,9 @@ fn json(row: ProcessRow) -> ProcessJson {
     let agent = row.agent.word();
     let reason = match &row.agent {
         AgentState::Attachable => Some(Obstacle::advice(None, row.key.pid)),
+        AgentState::LaunchOnly(why) => {
+            Some(Obstacle::advice(Some(&Obstacle::Start(why.clone())), row.key.pid))
+        }
         state => state.reason().map(str::to_owned),
     };
     let facts = match row.agent {
@@ -92,7 +95,7 @@ fn runtime(row: &ProcessJson) -> String {
 
 /// Why a process is as it is, where its word does not say all.
 fn explanation(row: &ProcessJson) -> Option<&str> {
-    row.reason.as_deref().filter(|_| matches!(row.agent, "launch-only" | "stopped" | "refused"))
+    row.reason.as_deref().filter(|_| matches!(row.agent, "launch-only" | "stopped" | "no answer" | "refused"))
 }
 
 #[cfg(test)]

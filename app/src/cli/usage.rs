@@ -65,7 +65,7 @@ mod tests {
             ("--pid -3", "a process id is a number from 1 on"),
             ("dial 1 -1 count", "'-1' for '<PATTERN>': no name begins with '-'"),
             ("methods 1 -2", "no name begins with '-'"),
-            ("dial 1 A.B -1", "a level is off, count, time or trace"),
+            ("dial 1 A.B -1", "a level is off"),
             ("dial 1 A.B count --for -5s", "90s, 10m, 2h or 1d"),
             ("dial 1 A.B count --for=-5s", "90s, 10m, 2h or 1d"),
             ("methods 1 --limit -1", "invalid value '-1' for '--limit <N>'"),

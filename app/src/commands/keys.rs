@@ -31,6 +31,7 @@ impl Command {
             Command::MergeCopies => ctrl(Key::M),
             Command::Agent => ctrl(Key::I),
             Command::HoldOrder => ctrl(Key::O),
+            Command::SortAgain => ctrl(Key::R),
             Command::SelectAll => ctrl(Key::A),
             Command::Copy(Form::Text) => ctrl(Key::C),
             Command::Copy(Form::Markdown) => shift(Key::C),

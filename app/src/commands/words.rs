@@ -4,6 +4,14 @@ use super::{Command, Form};
 use crate::model::several::Arrangement;
 use crate::persist::ThemeChoice;
 
+/// How a launched program is stopped.
+#[cfg(unix)]
+const STOP: &str =
+    "asks the program that was launched from here to end (SIGTERM); done a second time, it is killed";
+#[cfg(not(unix))]
+const STOP: &str =
+    "asks the program that was launched from here to end (Ctrl+Break); done a second time, it is killed";
+
 impl Command {
     /// What it is called everywhere.
     pub fn name(&self) -> &'static str {
@@ -49,12 +57,14 @@ impl Command {
             Command::Launch => "Launch a program…",
             Command::StartLaunch => "Launch",
             Command::StartDemo => "Start the demo",
+            Command::Stop | Command::StopLaunched(_) => "Stop the launched program",
             Command::FocusFilter => "Filter the methods",
             Command::ClearFilter => "Clear the filter",
             Command::OnlyDialled => "Only dialled methods",
             Command::HideFramework => "Hide framework methods",
             Command::Tree => "Tree instead of table",
             Command::HoldOrder => "Hold the order",
+            Command::SortAgain => "Sort again",
             Command::SelectAll => "Select every method shown",
             Command::Copy(Form::Text) => "Copy as text",
             Command::Copy(Form::Markdown) => "Copy as Markdown",
@@ -89,6 +99,14 @@ impl Command {
                 "through the diagnostics port of its runtime, .NET Core 3.0 or later; the agent stays until the process \
                  ends, idle while no dial is on",
             ),
+            Command::HoldOrder => {
+                Some("rows keep their places while numbers change, until this is switched off")
+            }
+            Command::SortAgain => Some(
+                "rows keep their places while the pointer is among them, for a moment after it or a key did something \
+                 there, and while the order is held; this puts them in the order of the numbers now",
+            ),
+            Command::Stop | Command::StopLaunched(_) => Some(STOP),
             Command::AllOff => Some("in every process chosen, whoever turned the dials on"),
             Command::ChooseNamesakes => Some(
                 "every process here that is called like the one looked at, with the agent or without, as far as it can \

@@ -17,6 +17,7 @@ use eframe::egui;
 impl App {
     /// Carries a command out.
     pub(super) fn act(&mut self, context: &egui::Context, command: Command) {
+        self.keep_still(context, &command);
         match command {
             Command::AllOff => self.all_off(),
             Command::ToggleSelected => self.turn_selected(Move::Toggle),
@@ -101,6 +102,10 @@ impl App {
                     self.start(plan);
                 }
             }
+            Command::Stop => {
+                self.model.launched_to_stop().into_iter().for_each(|one| self.stop_launched(one))
+            }
+            Command::StopLaunched(ticket) => self.stop_launched(ticket),
             Command::FocusFilter => self.methods.focus_filter = true,
             Command::Filter(text) => self.change_shown(|connection| {
                 let text = text.clone();
@@ -112,6 +117,7 @@ impl App {
             Command::Expand(node) => self.change(|connection| connection.tree.toggle(node)),
             Command::Sort(sort) => {
                 self.change_shown(|connection| connection.set_sort(sort));
+                self.methods.let_go();
                 // Who sorts looks at what comes first, save for one row that is looked at already.
                 self.methods.to_top =
                     self.model.current().is_some_and(|connection| connection.selection.len() != 1);
@@ -133,6 +139,10 @@ impl App {
                 let hold = connection.list.hold();
                 connection.list.set_hold(!hold);
             }),
+            Command::SortAgain => {
+                self.change_shown(Connection::sort_again);
+                self.methods.let_go();
+            }
             Command::SelectAll => {
                 self.change(Connection::select_all);
                 // Space is to turn what is selected now, not to write into the filter.
@@ -150,6 +160,27 @@ impl App {
             Command::Quit => context.send_viewport_cmd(egui::ViewportCommand::Close),
         }
         self.save_settings();
+    }
+
+    /// Whoever turns one method by a key finds it where it was; whoever turns many wants to see which are called most.
+    fn keep_still(&mut self, context: &egui::Context, command: &Command) {
+        let by_key = matches!(command, Command::ToggleSelected | Command::TurnUp | Command::TurnDown);
+        let one = match command {
+            Command::Turn { targets, .. } => targets.methods.len() == 1,
+            _ => self.model.current().is_some_and(|connection| connection.selection.len() == 1),
+        };
+        if one && (by_key || matches!(command, Command::Turn { .. })) {
+            self.methods.keep_still(context);
+        } else if by_key {
+            self.methods.let_go();
+        }
+    }
+
+    fn stop_launched(&mut self, ticket: crate::model::ids::Ticket) {
+        let now = self.now();
+        if let Some(kill) = self.model.begin_stop(ticket, now) {
+            self.workers.stop_launched(ticket, kill);
+        }
     }
 
     /// Says why a command was not carried out.
@@ -300,6 +331,7 @@ impl App {
             std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
         let now = self.now();
         let ticket = self.model.begin_launch(&what, now);
+        self.model.name_launch(ticket, plan.title());
         self.launching = Some(ticket);
         self.workers.launch(ticket, plan);
     }

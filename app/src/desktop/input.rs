@@ -86,6 +86,7 @@ impl App {
         });
         if moved {
             self.methods.follow = true;
+            self.methods.keep_still(context);
             // So that Space turns the dial one has walked to.
             context.memory_mut(|memory| memory.surrender_focus(filter_id()));
         }

@@ -31,7 +31,7 @@ impl App {
         let mono = self.now().mono;
         Panel::bottom("strip")
             .frame(frame(colours.raised))
-            .show(ui, |ui| strip::show(ui, self.model.current(), mono, commands));
+            .show(ui, |ui| strip::show(ui, &self.model, mono, commands));
         let room = ui.ctx().content_rect().size();
         if self.settings.log_open {
             let log = Sized {
@@ -179,16 +179,17 @@ impl App {
         self.toast(&context, situation, commands);
     }
 
-    /// The newest refusal, or that all is off, where it cannot be overlooked, for a while.
+    /// The newest refusal or failure, or that all is off, where it cannot be overlooked, for a while.
     fn toast(
         &mut self,
         context: &egui::Context,
         situation: &crate::commands::Situation,
         commands: &mut Vec<Command>,
     ) {
-        let log = &self.model.log;
-        let newest = [log.newest(Kind::Refusal), log.newest(Kind::AllOff)];
-        let Some(entry) = newest.into_iter().flatten().max_by_key(|entry| entry.serial) else { return };
+        let entries = &self.model.log;
+        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
+        let newest = told.into_iter().filter_map(|kind| entries.newest(kind));
+        let Some(entry) = newest.max_by_key(|entry| entry.serial) else { return };
         if entry.serial != self.toast.0 {
             let long = if entry.kind == Kind::AllOff { TOAST / 2 } else { TOAST };
             self.toast = (entry.serial, Some(Instant::now() + long));
@@ -208,8 +209,7 @@ impl App {
         egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, vec2(0.0, -56.0)).show(
             context,
             |ui| {
-                let good = entry.kind == Kind::AllOff;
-                let stroke = egui::Stroke::new(1.5, if good { colours.live } else { colours.bad });
+                let stroke = egui::Stroke::new(1.5, log::colour(entry.kind, colours));
                 Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
                     ui,
                     |ui| {

@@ -181,6 +181,8 @@ impl App {
                 .and_then(|connection| connection.orders.as_ref())
                 .is_some_and(|orders| orders.undoable > 0),
             demo: self.demo.is_some(),
+            stoppable: self.model.launched_to_stop().is_some(),
+            order_behind: connection.is_some_and(Connection::is_order_behind),
             switches: Switches {
                 only_dialled: connection.is_some_and(|connection| connection.list.filter().only_dialled),
                 hide_framework: self.settings.hide_framework,
@@ -239,6 +241,11 @@ impl eframe::App for App {
         let still = self.methods.is_still(context);
         if let Some(connection) = self.model.current_mut() {
             connection.list.set_still(still);
+        }
+        for (id, pane) in &self.panes {
+            if let Some(connection) = self.model.connections.get_mut(id) {
+                connection.list.set_still(pane.is_still(context));
+            }
         }
         let now = self.now();
         let more = self.settle(context, now) || more;

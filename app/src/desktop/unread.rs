@@ -34,7 +34,10 @@ pub fn show(
             Why::NoAgent { process: &process, unable, trouble }
         }
         (Status::Lost { why, .. }, None) => Why::Gone { what: why, ended: false },
-        (Status::Lost { .. } | Status::Connecting, Some(why)) => Why::Unfit { process: &process, why },
+        (Status::Lost { .. } | Status::Connecting, Some(why)) => {
+            let silent = unready.is_some_and(|row| matches!(row.agent, AgentState::Silent(_)));
+            Why::Unfit { process: &process, why, silent }
+        }
         (Status::Connecting, None) => {
             waiting = format!("Connecting to {process}…");
             Why::Waiting(&waiting)

@@ -1,6 +1,6 @@
 //! The threads that own pipes, as the window speaks to them. They wake it when they have something to tell.
 
-use crate::link::worker::{Command, LaunchSpec, Wake, Worker};
+use crate::link::worker::{Command, LaunchSpec, Stop, Wake, Worker};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::Update;
@@ -130,6 +130,11 @@ impl Workers {
             children: false,
         };
         self.send(Command::Launch(ticket, spec));
+    }
+
+    /// Stops a program that was started: asks it to end, or kills it.
+    pub fn stop_launched(&mut self, ticket: Ticket, kill: bool) {
+        self.send(Command::Stop(ticket, if kill { Stop::Kill } else { Stop::Ask }));
     }
 
     /// Ends every connection, and waits for nothing.

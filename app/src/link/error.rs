@@ -121,19 +121,29 @@ fn refusal(refusal: &Refusal) -> String {
             "the dials are controlled by {} (pid {}); --take takes control from it",
             holder.program, holder.pid
         ),
-        Refusal::NothingMatched { suggestions } => nothing_matched(suggestions),
+        Refusal::NothingMatched { suggestions } => nothing_matched(None, suggestions),
         Refusal::NothingToUndo => "there is no change to undo".to_owned(),
         Refusal::Cancelled => "cancelled; what it had turned was turned back".to_owned(),
     }
 }
 
-/// The sentence for "nothing matched", with what would have.
-pub fn nothing_matched(suggestions: &[String]) -> String {
+/// The sentence for "nothing matched", with what would have. `pattern` is what matched nothing, where that is known.
+pub fn nothing_matched(pattern: Option<&str>, suggestions: &[String]) -> String {
     if suggestions.is_empty() {
         return "nothing matched".to_owned();
     }
     let quoted: Vec<String> = suggestions.iter().map(|suggestion| format!("'{suggestion}'")).collect();
-    format!("nothing matched; did you mean {}?", words::either(&quoted))
+    let case = pattern.map(|pattern| case_matters(pattern, suggestions)).unwrap_or_default();
+    format!("nothing matched{case}; did you mean {}?", words::either(&quoted))
+}
+
+/// A word about upper and lower case, where one of these patterns differs from another in nothing else; else nothing.
+pub fn case_matters(pattern: &str, suggestions: &[String]) -> &'static str {
+    let name = pattern.split('(').next().unwrap_or(pattern);
+    let differs = |suggestion: &String| {
+        suggestion.to_lowercase().ends_with(&name.to_lowercase()) && !suggestion.ends_with(name)
+    };
+    if suggestions.iter().any(differs) { ", since upper and lower case matter" } else { "" }
 }
 
 impl LinkError {
@@ -191,6 +201,20 @@ mod tests {
             let failure = Failure::from(LinkError::Refused(refusal));
             assert_eq!(failure.exit(), exit);
             assert!(failure.to_string().contains(part), "{failure}");
+        }
+    }
+
+    #[test]
+    fn that_case_matters_is_told_where_it_does() {
+        let near = ["Shop.Tally.Add".to_owned(), "*.Add".to_owned()];
+        let said = |pattern| nothing_matched(Some(pattern), &near);
+        let expected =
+            "nothing matched, since upper and lower case matter; did you mean 'Shop.Tally.Add' or '*.Add'?";
+        for pattern in ["shop.tally.add", "tally.add(int)", "add"] {
+            assert_eq!(said(pattern), expected);
+        }
+        for pattern in ["Tally.Add", "Shop.Taly.Add", "Add"] {
+            assert_eq!(said(pattern), "nothing matched; did you mean 'Shop.Tally.Add' or '*.Add'?");
         }
     }
 

@@ -79,12 +79,13 @@ fn state(process: &Process, answer: Option<Answer>) -> AgentState {
     match (&process.runtime, answer) {
         (_, Some(Ok(facts))) => AgentState::Loaded(Box::new(facts)),
         (Found::None, _) => AgentState::None("it is not a .NET process".to_owned()),
-        (_, Some(Err(LinkError::NoAgent { obstacle, pid, .. }))) => match &obstacle {
+        (_, Some(Err(LinkError::NoAgent { obstacle, .. }))) => match &obstacle {
             None => AgentState::Attachable,
-            Some(Obstacle::Start(_)) => AgentState::LaunchOnly(Obstacle::advice(obstacle.as_ref(), pid)),
+            Some(Obstacle::Start(why)) => AgentState::LaunchOnly(why.clone()),
             Some(other) => AgentState::Refused(other.sentence()),
         },
         (_, Some(Err(LinkError::Halted { why, .. }))) => AgentState::Stopped(why),
+        (_, Some(Err(error @ LinkError::Silent { .. }))) => AgentState::Silent(error.to_string()),
         (_, Some(Err(error))) => AgentState::Refused(error.to_string()),
         (Found::Runtime(runtime), None) => match (runtime.obstacle(), &process.halted) {
             (Some(why), _) if runtime.foreign.is_some() => AgentState::Refused(why),
@@ -152,15 +153,16 @@ mod tests {
         let hidden = |likely| Found::Unknown { why: "its memory map cannot be read".into(), likely };
         let denied = || Some(Err(LinkError::NotAllowed { pid: 42, why: "it is another user's".into() }));
         let halted = || Some(Err(LinkError::Halted { pid: 42, why: Halt::Signal.to_string() }));
+        let silent = || Some(Err(LinkError::Silent { pid: 42, seconds: 5 }));
         let facts = || Some(Ok(crate::model::connection::tests::facts()));
         for (found, answer, word, part) in [
             (coreclr(), facts(), "loaded", ""),
             (coreclr(), no_agent(None), "attachable", ""),
-            (coreclr(), no_agent(Some(Obstacle::Start("it is 2.1".into()))), "launch-only", "redial run"),
             (coreclr(), no_agent(Some(Obstacle::Start("it is 2.1".into()))), "launch-only", "it is 2.1"),
             (coreclr(), no_agent(Some(Obstacle::Profiler("/apm.so".into()))), "refused", "/apm.so"),
             (coreclr(), denied(), "refused", "another user's"),
             (coreclr(), halted(), "stopped", "by a signal"),
+            (coreclr(), silent(), "no answer", "did not answer within 5 s"),
             (coreclr(), None, "looking…", ""),
             (Found::None, None, "none", "not a .NET"),
             (aot, None, "none", "ahead of time"),

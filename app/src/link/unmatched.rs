@@ -1,6 +1,7 @@
 //! Which dials of a launch never matched anything, by what its agents noted.
 #![forbid(unsafe_code)]
 
+use super::error::case_matters;
 use super::launch::{Mark, Noted};
 use crate::output::table::printable;
 use crate::output::words;
@@ -31,7 +32,10 @@ pub fn unmatched(dials: &[String], marks: &[Mark], noted: &Noted) -> Vec<Unmatch
 impl Unmatched {
     /// A sentence about it; `what` is what the dial was given as: `--dial`.
     pub fn sentence(&self, what: &str) -> String {
-        let nothing = format!("{what} '{}' matched nothing", printable(&self.dial));
+        let pattern =
+            self.dial.rsplit_once('=').map_or(self.dial.as_str(), |(pattern, _)| pattern.trim_end());
+        let case = case_matters(pattern, &self.suggestions);
+        let nothing = format!("{what} '{}' matched nothing{case}", printable(&self.dial));
         let quoted: Vec<String> =
             self.suggestions.iter().map(|one| format!("'{}'", printable(one))).collect();
         match quoted.is_empty() {

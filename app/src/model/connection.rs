@@ -17,7 +17,7 @@ pub use turning::{NO_BODIES, Sharing, Step, Targets};
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::fleet::Untaken;
-use super::ids::{ConnectionId, FLEET, Node, Ticket};
+use super::ids::{ConnectionId, FLEET, MethodIx, Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::Live;
 use super::methodset::MethodSet;
@@ -37,6 +37,9 @@ use redial_protocol::report::PlanReport;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
+
+/// Methods without a body that are named where some are told of.
+const NAMED: usize = 5;
 
 /// Where a connection stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,6 +244,20 @@ impl Connection {
         self.list.set_sort(sort);
     }
 
+    /// Whether the order is held, and is that of earlier numbers.
+    pub fn is_order_behind(&self) -> bool {
+        match self.shape {
+            Shape::List => self.list.is_behind(&self.live),
+            Shape::Tree => self.list.is_held() && self.tree.is_behind(&self.live),
+        }
+    }
+
+    /// Puts the rows in the order of the numbers that there are now, though the order is held.
+    pub fn sort_again(&mut self) {
+        self.list.sort_again();
+        self.tree.sort_again();
+    }
+
     /// A click on a row.
     pub fn click(&mut self, node: Node, mode: Mode) {
         match self.shape {
@@ -391,6 +408,19 @@ impl Connection {
                 format!("{number} methods ({} and so on)", self.catalogue.full_name(first).text)
             }
         }
+    }
+
+    /// Those of some methods that have no body, by their names, a line each; of many the first.
+    pub fn bodyless_named(&self, set: &MethodSet) -> String {
+        let mut without = set.ranges().flat_map(|range| self.catalogue.bodyless().iter_in(range));
+        let name = |method| self.catalogue.full_name(MethodIx(method)).text;
+        let first: Vec<String> = without.by_ref().take(NAMED).map(name).collect();
+        let mut named = first.join("\n");
+        let more = without.count() as u64;
+        if more > 0 {
+            named.push_str(&format!("\nand {} more", words::grouped(more)));
+        }
+        named
     }
 
     /// Milliseconds a sparkline's tick covers.

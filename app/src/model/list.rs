@@ -132,6 +132,22 @@ impl List {
         self.hold || self.still
     }
 
+    /// Whether the order is held and is that of earlier numbers.
+    pub fn is_behind(&self, live: &Live) -> bool {
+        let now = numbers(self.sort.key, live);
+        // Of one there is no order.
+        self.ranked.len() > 1
+            && self.is_held()
+            && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
+    }
+
+    /// Puts the rows in the order of the numbers that there are now, once, though the order is held; `settle` carries it
+    /// out.
+    pub fn sort_again(&mut self) {
+        self.arranged_at = None;
+        self.ranking.forget_order();
+    }
+
     /// While it is still, every row keeps its place: also those whose dial is turned for the first time. It is meant
     /// for moments; what the filter shows changes all the same.
     pub fn set_still(&mut self, still: bool) {

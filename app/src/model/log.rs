@@ -18,6 +18,10 @@ pub enum Kind {
     AllOff,
     /// The agent, or the window itself, said no; the text says why.
     Refusal,
+    /// Nobody said anything: the agent did not answer.
+    NoAnswer,
+    /// It was tried and did not work.
+    Failure,
     /// A method went from one state to another.
     Transition,
     /// A connection came, went or is tried again.

@@ -36,8 +36,7 @@ pub struct RuntimeRow {
 }
 
 /// What there is to say of a process without the agent.
-pub const WITHOUT_AGENT: &str =
-    "it runs without the agent; start it from here, or with `redial run -- COMMAND`";
+const WITHOUT_AGENT: &str = "it runs without the agent";
 
 /// What can be done with a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +47,13 @@ pub enum AgentState {
     Loaded(Box<AgentFacts>),
     /// It runs without the agent, which can be loaded into it now.
     Attachable,
-    /// It runs without the agent, which can only be there from its start; the sentence says why, and what to do.
+    /// It runs without the agent, which can only be there from its start; the sentence says why.
     LaunchOnly(String),
     /// It is stopped, or paused in a debugger; the sentence says which. Nothing can be asked of it until it goes on.
     Stopped(String),
-    /// This user may not look, or the agent does not answer; the sentence says why.
+    /// Whoever may be in it did not answer in time, as the sentence says.
+    Silent(String),
+    /// This user may not look, or the agent keeps out of the way; the sentence says why.
     Refused(String),
     /// It can never be dialled; the sentence says why.
     None(String),
@@ -72,6 +73,7 @@ impl AgentState {
             AgentState::Attachable => "attachable",
             AgentState::LaunchOnly(_) => "launch-only",
             AgentState::Stopped(_) => "stopped",
+            AgentState::Silent(_) => "no answer",
             AgentState::Refused(_) => "refused",
             AgentState::None(_) => "none",
         }
@@ -83,7 +85,10 @@ impl AgentState {
             AgentState::Unknown => "it was not looked at yet",
             AgentState::Loaded(_) => "the agent is in it; its methods can be dialled",
             AgentState::Attachable => "it runs without the agent, which can be loaded into it now",
-            AgentState::LaunchOnly(_) => WITHOUT_AGENT,
+            AgentState::LaunchOnly(_) => {
+                "it runs without the agent, which can only be there from a program's start"
+            }
+            AgentState::Silent(_) => "it did not answer in time; it is asked again",
             AgentState::Stopped(_) => "it is stopped, or paused in a debugger",
             AgentState::Refused(_) => "it cannot be looked at",
             AgentState::None(_) => "it can never be dialled",
@@ -96,6 +101,7 @@ impl AgentState {
             AgentState::Unknown | AgentState::Loaded(_) | AgentState::Attachable => None,
             AgentState::LaunchOnly(why)
             | AgentState::Stopped(why)
+            | AgentState::Silent(why)
             | AgentState::Refused(why)
             | AgentState::None(why) => Some(why),
         }
@@ -289,8 +295,9 @@ fn rank(row: &ProcessRow) -> u8 {
         AgentState::LaunchOnly(_) => 2,
         AgentState::Unknown => 3,
         AgentState::Stopped(_) => 4,
-        AgentState::Refused(_) => 5,
-        AgentState::None(_) => 6,
+        AgentState::Silent(_) => 5,
+        AgentState::Refused(_) => 6,
+        AgentState::None(_) => 7,
     }
 }
 

@@ -65,6 +65,11 @@ impl Ranking {
         self.ordered_at = Some(now);
     }
 
+    /// The order is found anew by the next `settle`, held or not.
+    pub fn forget_order(&mut self) {
+        self.ordered_at = None;
+    }
+
     /// What [`numbers`] was when the order was made.
     pub fn numbers(&self) -> Option<u64> {
         self.ordered_at.map(|ordered| ordered.numbers)

@@ -111,6 +111,17 @@ impl Standing {
         }
     }
 
+    /// Whether numbers have changed since they were taken.
+    pub fn is_behind(&self, live: &Live) -> bool {
+        self.methods.len() > 1
+            && self.taken.is_some_and(|taken| taken.numbers.1 != ranking::numbers(taken.sort.key, live))
+    }
+
+    /// The numbers are taken anew by the next `settle`, held or not.
+    pub fn forget(&mut self) {
+        self.taken = None;
+    }
+
     /// When numbers that changed will be taken; None: they did not, or the order is held.
     pub fn due(&self) -> Option<Duration> {
         self.due

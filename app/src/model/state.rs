@@ -10,6 +10,10 @@ use super::several::Several;
 use super::update::{Launch, Now, Retry, Told, Update};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a launched program is left to end by itself, at least, before it can be killed.
+const AT_LEAST: Duration = Duration::from_secs(1);
 
 /// A program that the window started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +26,15 @@ pub struct Launched {
     pub agent: Option<ProcessKey>,
     /// How it ended, or why it could not be started.
     pub ended: Option<String>,
+    /// When it was told to stop, on `Now::mono`'s clock.
+    pub stopping: Option<Duration>,
+}
+
+impl Launched {
+    /// Whether there is a process to be stopped.
+    pub fn runs(&self) -> bool {
+        self.pid.is_some() && self.ended.is_none()
+    }
 }
 
 /// Everything the window shows.
@@ -147,10 +160,50 @@ impl Model {
     pub fn begin_launch(&mut self, what: &str, now: Now) -> Ticket {
         self.last_launch += 1;
         let ticket = Ticket(self.last_launch);
-        let launched = Launched { what: what.to_owned(), pid: None, agent: None, ended: None };
+        let launched =
+            Launched { what: what.to_owned(), pid: None, agent: None, ended: None, stopping: None };
         self.launched.insert(ticket, launched);
         self.log.add(now, None, Kind::Request, format!("start {what}"));
         ticket
+    }
+
+    /// The launched program that is looked at, while it runs.
+    pub fn launched_in_sight(&self) -> Option<(Ticket, &Launched)> {
+        let process = self.current()?.process;
+        self.launched_as(process.pid).filter(|(_, one)| one.agent.is_none_or(|agent| agent == process))
+    }
+
+    /// The launched program with that process id, while it runs.
+    pub fn launched_as(&self, pid: u32) -> Option<(Ticket, &Launched)> {
+        let found = self.launched.iter().find(|(_, one)| one.runs() && one.pid == Some(pid));
+        found.map(|(ticket, one)| (*ticket, one))
+    }
+
+    /// The launched program that is meant where none is named: the one looked at, else the newest that runs.
+    pub fn launched_to_stop(&self) -> Option<Ticket> {
+        let newest = || self.launched.iter().rev().find(|(_, one)| one.runs()).map(|(ticket, _)| *ticket);
+        self.launched_in_sight().map(|(ticket, _)| ticket).or_else(newest)
+    }
+
+    /// Notes that a launched program is to be stopped: whether it is to be killed, for it was told before; None when it
+    /// does not run, or was told only just now: a double click is one wish.
+    pub fn begin_stop(&mut self, ticket: Ticket, now: Now) -> Option<bool> {
+        let launched = self.launched.get_mut(&ticket).filter(|launched| launched.runs())?;
+        let kill = launched.stopping.is_some();
+        let asked = *launched.stopping.get_or_insert(now.mono);
+        if kill && now.mono.saturating_sub(asked) < AT_LEAST {
+            return None;
+        }
+        let (verb, pid) = (if kill { "kill" } else { "stop" }, launched.pid.unwrap_or_default());
+        self.log.add(now, None, Kind::Request, format!("{verb} {} (pid {pid})", launched.what));
+        Some(kill)
+    }
+
+    /// What a launched program is called from now on, in place of its whole command line.
+    pub fn name_launch(&mut self, ticket: Ticket, name: String) {
+        if let Some(launched) = self.launched.get_mut(&ticket) {
+            launched.what = name;
+        }
     }
 
     fn launch(&mut self, ticket: Ticket, launch: Launch, now: Now) {
@@ -172,7 +225,12 @@ impl Model {
             }
             Launch::Failed(why) => {
                 launched.ended = Some(why.clone());
-                (Kind::Refusal, why)
+                (Kind::Failure, why)
+            }
+            Launch::Stopping { killed: true } => (Kind::Answer, format!("{what} was killed")),
+            Launch::Stopping { killed: false } => {
+                let text = format!("{what} was asked to end; “Stop” once more kills it");
+                (Kind::Answer, text)
             }
             Launch::Ended { how } => {
                 launched.ended = Some(how.clone());

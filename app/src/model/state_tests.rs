@@ -42,7 +42,7 @@ fn a_launched_program_is_followed_to_its_end() {
     assert_eq!(launched.ended.as_deref(), Some("with code 3"));
     let failed = model.begin_launch("nothing", Now::default());
     model.apply(Update::Launch(failed, Launch::Failed("there is no such program".into())), Now::default());
-    let newest = model.log.newest(Kind::Refusal).map(|entry| entry.text.as_str());
+    let newest = model.log.newest(Kind::Failure).map(|entry| entry.text.as_str());
     assert_eq!(newest, Some("there is no such program"));
 }
 
@@ -66,4 +66,23 @@ fn an_agent_that_answers_again_is_in_the_list_of_processes_at_once() {
     let facts = Box::new(crate::model::connection::tests::facts());
     model.apply(Update::Connection(id, vec![Told::Connected(facts)]), Now::default());
     assert!(model.processes.get(key).is_some_and(|row| row.agent.can_connect()));
+}
+
+#[test]
+fn a_launched_program_is_killed_only_when_it_was_asked_before() {
+    let mut model = Model::default();
+    let at = |seconds| Now { mono: Duration::from_secs(seconds), unix_ms: 0 };
+    let ticket = model.begin_launch("shop", at(0));
+    assert_eq!(model.begin_stop(ticket, at(1)), None, "it does not run yet");
+    let key = ProcessKey { pid: 9, start: 3 };
+    model.apply(Update::Launch(ticket, Launch::Started { pid: 9 }), at(1));
+    model.apply(Update::Launch(ticket, Launch::Loaded(key)), at(1));
+    assert_eq!(model.launched_to_stop(), Some(ticket), "though another, or none, is looked at");
+    assert!(model.launched_in_sight().is_none());
+    model.open(key, "shop");
+    assert_eq!(model.launched_in_sight().map(|(one, _)| one), Some(ticket));
+    let stops = [1, 1, 2].map(|second| model.begin_stop(ticket, at(second)));
+    assert_eq!(stops, [Some(false), None, Some(true)], "a double click asks once");
+    model.apply(Update::Launch(ticket, Launch::Ended { how: "by signal 9".into() }), at(3));
+    assert_eq!((model.begin_stop(ticket, at(9)), model.launched_to_stop()), (None, None));
 }

@@ -112,6 +112,16 @@ impl Tree {
         }
     }
 
+    /// Whether siblings stand in an order of earlier numbers.
+    pub fn is_behind(&self, live: &Live) -> bool {
+        self.standing.is_behind(live)
+    }
+
+    /// `arrange` will heed the numbers that there are, held or not.
+    pub fn sort_again(&mut self) {
+        self.standing.forget();
+    }
+
     /// When `arrange` will heed numbers that have changed; None: none have.
     pub fn due(&self) -> Option<Duration> {
         self.standing.due()

@@ -55,6 +55,13 @@ pub struct Pending {
     again: Option<Again>,
 }
 
+impl Pending {
+    /// The methods it is for.
+    pub fn methods(&self) -> impl Iterator<Item = &MethodSet> {
+        self.wishes.iter().map(|(_, set)| set)
+    }
+}
+
 /// A change that is undone, or done again.
 #[derive(Clone, Debug)]
 struct Again {

@@ -52,6 +52,11 @@ pub enum Launch {
         /// Older lines that were left out because it wrote faster than they were taken.
         left_out: u64,
     },
+    /// It was told to stop, and is about to.
+    Stopping {
+        /// It was killed; else it was asked to end.
+        killed: bool,
+    },
     /// It ended.
     Ended {
         /// How, in words: `with code 0`, `by signal 9`.
@@ -105,6 +110,8 @@ pub enum Told {
     Event(Event),
     /// A turn was answered.
     Dialled(Ticket, Result<DialReport, Refused>),
+    /// A turn was not answered; why, as a sentence.
+    Unanswered(Ticket, String),
     /// A turn that takes another back was refused: the agent does not remember that one any more.
     Forgotten(Ticket),
     /// How far a turn of many copies is: copies asked for, of how many.

@@ -1,6 +1,7 @@
 //! Numbers and lists in words.
 #![forbid(unsafe_code)]
 
+use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
 /// A whole number with thousands separated: `1,234,567`.
@@ -36,6 +37,38 @@ pub fn state_means(state: State) -> &'static str {
         State::Refused => "nothing was changed",
         State::Failed => "the runtime reported an error; the original code runs",
         State::Lost => "its module or AppDomain was unloaded",
+    }
+}
+
+/// What the version of a live method means.
+pub fn version_means(version: u32) -> String {
+    match version {
+        1 => "it is the first that was made for this method".to_owned(),
+        _ => format!("it is version {version}: one is made each time the method is dialled anew"),
+    }
+}
+
+/// The levels there are: `off or count; time and trace are to come`.
+pub fn levels() -> String {
+    let (here, later): (Vec<Level>, Vec<Level>) =
+        Level::ALL.into_iter().partition(|level| *level <= Level::OFFERED);
+    let words = |levels: &[Level]| levels.iter().map(Level::to_string).collect::<Vec<_>>();
+    let here = either(&words(&here));
+    match later.as_slice() {
+        [] => here,
+        [one] => format!("{here}; {one} is to come"),
+        later => format!("{here}; {} are to come", all(&words(later))),
+    }
+}
+
+/// What people call a kind of runtime: `.NET` for `coreclr`.
+pub fn runtime(kind: &str) -> &str {
+    match kind {
+        "coreclr" => ".NET",
+        "framework" => ".NET Framework",
+        "nativeaot" => "Native AOT",
+        "mono" => "Mono",
+        other => other,
     }
 }
 
@@ -145,6 +178,17 @@ mod tests {
         );
         assert_eq!(methods(1), "1 method");
         assert_eq!(methods(0), "0 methods");
+    }
+
+    #[test]
+    fn levels_that_are_not_offered_are_told_as_such() {
+        let (here, later) =
+            levels().split_once("; ").map(|(a, b)| (a.to_owned(), b.to_owned())).expect("two");
+        for level in Level::ALL {
+            let part = if level <= Level::OFFERED { &here } else { &later };
+            assert!(part.contains(level.word()), "{here}; {later}");
+        }
+        assert!(later.ends_with("to come"), "{later}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Ctrl-C and its relatives: passed on to a child, or turned into a call. It must not know what is interrupted.
+//! Ctrl-C and its relatives: passed on to a child, sent to one, or turned into a call. It must not know what is
+//! interrupted.
 
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -9,7 +10,7 @@ mod system;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use system::Forwarding;
+pub use system::{Forwarding, ask_to_end, make_askable};
 
 /// What a Ctrl-C does from `Interrupts::catch` on: nothing but what `deliver_to` says. A second one ends the
 /// program with 130, whatever it waits for.

@@ -93,6 +93,19 @@ impl Forwarding {
     }
 }
 
+/// To be called for a command whose child will be asked to end; any child can be.
+pub fn make_askable(_command: &mut std::process::Command) {}
+
+/// Asks a child that was not waited for yet to end, with SIGTERM.
+///
+/// # Errors
+/// When this user may not send the child signals.
+pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    // SAFETY: kill(2) takes two numbers; the pid is that of our own child, which was not waited for, so it is no other's.
+    if unsafe { libc::kill(pid, libc::SIGTERM) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 extern "C" fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
     let code = unsafe { (*info).si_code };

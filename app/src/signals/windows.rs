@@ -5,12 +5,15 @@ use std::sync::{Mutex, PoisonError};
 
 const CTRL_C_EVENT: u32 = 0;
 const CTRL_BREAK_EVENT: u32 = 1;
+/// A flag of CreateProcess: the child leads a group of its own, which console events can be sent to.
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
 type Handler = unsafe extern "system" fn(u32) -> i32;
 
 #[link(name = "kernel32")]
 unsafe extern "system" {
     fn SetConsoleCtrlHandler(handler: Option<Handler>, add: i32) -> i32;
+    fn GenerateConsoleCtrlEvent(event: u32, group: u32) -> i32;
 }
 
 static INTERRUPTED: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
@@ -38,6 +41,24 @@ unsafe extern "system" fn call(event: u32) -> i32 {
         interrupted();
     }
     1
+}
+
+/// To be called for a command whose child will be asked to end.
+pub fn make_askable(command: &mut std::process::Command) {
+    std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
+}
+
+/// Asks a child that was made askable to end, with Ctrl+Break: Ctrl+C cannot be sent to one group alone
+/// (GenerateConsoleCtrlEvent).
+///
+/// # Errors
+/// When this program has no console that the child shares.
+pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
+    // SAFETY: GenerateConsoleCtrlEvent takes two numbers; the child leads the group of its own id.
+    match unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, child.id()) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// Leaves Ctrl-C to the child: the console sends it to every program attached, so that it needs no passing on,

@@ -80,9 +80,12 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         let wanted =
             if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
         pair(ui, "wanted", &wanted);
-        let version = |version| format!("{} (version {version})", dial.state);
-        let actual = row.version.map_or(dial.state.to_string(), version);
-        pair(ui, if connected { "actual" } else { "last seen" }, &actual);
+        let name = if connected { "actual" } else { "last seen" };
+        let actual = ui.scope(|ui| pair(ui, name, dial.state.word()));
+        actual.response.on_hover_ui(|ui| {
+            ui.label(words::state_means(dial.state));
+            row.version.into_iter().for_each(|version| drop(ui.weak(words::version_means(version))));
+        });
         if connected && matches!(dial.state, State::Asked | State::Reverting | State::Failed | State::Lost) {
             ui.label(RichText::new(words::state_means(dial.state)).small().color(palette.weak));
         }
@@ -135,7 +138,7 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
 fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut Vec<Command>) {
     let group = connection.group_of_set(&targets.methods);
     let (by_level, sums) = (group.by_level, group.sums);
-    let face = Face::of_group(&group);
+    let face = Face::of_group(&group).seen(connection.obstacle().is_none());
     let merged = connection.catalogue.spans_processes() && connection.catalogue.is_merged();
     if merged {
         let (rows, processes) = (connection.targets().len(), connection.catalogue.domains().len());
@@ -146,6 +149,7 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
         ui.label(RichText::new(words::methods(targets.methods.len())).size(18.0).strong());
         ui.weak("turned together");
     }
+    let these = targets.methods.clone();
     knob(ui, connection, &face, targets, commands);
     if sums.known > 0 {
         figure(ui, "calls", &words::grouped(sums.calls));
@@ -161,12 +165,19 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     }
     if group.bodyless > 0 {
         let row = ui.scope(|ui| pair(ui, "without a body", &words::grouped(group.bodyless.into())));
-        row.response.on_hover_text("abstract, extern and P/Invoke methods: there is no code to count in");
+        row.response.on_hover_ui(|ui| {
+            ui.set_max_width(560.0);
+            ui.label("abstract, extern and P/Invoke methods: there is no code to count in");
+            connection.bodyless_named(&these).lines().for_each(|line| drop(ui.weak(line)));
+        });
     }
     for state in [State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost] {
         let number = sums.states.get(state as usize).copied().unwrap_or(0);
         if number > 0 {
-            let row = ui.scope(|ui| pair(ui, state.word(), &words::grouped(number.into())));
+            let passing = matches!(state, State::Asked | State::Live | State::Reverting);
+            let was = if passing && connection.obstacle().is_some() { "was " } else { "" };
+            let name = format!("{was}{}", state.word());
+            let row = ui.scope(|ui| pair(ui, &name, &words::grouped(number.into())));
             row.response.on_hover_text(words::state_means(state));
         }
     }
@@ -189,8 +200,13 @@ fn knob(ui: &mut Ui, connection: &Connection, face: &Face, targets: Targets, com
         ui.label(RichText::new(wanted).size(16.0).strong());
         let original =
             face.says.is_empty() || face.state == Some(State::Off) && face.wanted == Some(Level::Off);
-        let original = original && connection.obstacle().is_none();
-        let says = face.unable.unwrap_or(if original { "the original code runs" } else { &face.says });
+        let connected = connection.obstacle().is_none();
+        let says = match (face.unable, original, connected) {
+            (Some(unable), ..) => unable,
+            (None, true, true) => "the original code runs",
+            (None, ..) if face.says.is_empty() => "never dialled",
+            _ => &face.says,
+        };
         ui.label(RichText::new(says).color(face.colour(palette)));
     });
     ui.add_space(4.0);

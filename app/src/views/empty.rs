@@ -27,6 +27,8 @@ pub enum Why<'a> {
         process: &'a str,
         /// Why, and what to do.
         why: &'a str,
+        /// That is only that it did not answer.
+        silent: bool,
     },
     /// The connection is being made, or the catalogue read.
     Waiting(&'a str),
@@ -93,7 +95,13 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
                 }
             }
         }
-        Why::Unfit { process, why } => {
+        Why::Unfit { process, why, silent: true } => {
+            title(ui, &format!("{process} does not answer"));
+            text(ui, why);
+            text(ui, "It is asked again by itself.");
+            buttons(ui, now, &[Command::Reconnect], commands);
+        }
+        Why::Unfit { process, why, silent: false } => {
             title(ui, &format!("{process} cannot be dialled"));
             text(ui, why);
             buttons(ui, now, &[Command::Launch, Command::Reconnect], commands);
@@ -187,6 +195,9 @@ fn text(ui: &mut Ui, text: &str) {
 pub fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut Vec<Command>) {
     ui.add_space(8.0);
     for (place, command) in offered.iter().enumerate() {
+        if place > 0 {
+            ui.add_space(6.0);
+        }
         let enabled = command.enabled(now);
         let mut button = Button::new(RichText::new(command.name()).size(15.0)).min_size(vec2(220.0, 34.0));
         // The first is what most want.
@@ -202,9 +213,8 @@ pub fn buttons(ui: &mut Ui, now: &Situation, offered: &[Command], commands: &mut
             commands.push(command.clone());
         }
         if let Err(why) = enabled {
-            ui.weak(why);
             // It is of the button above it.
-            ui.add_space(6.0);
+            ui.weak(why);
         }
     }
 }

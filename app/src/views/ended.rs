@@ -7,7 +7,7 @@ use crate::model::live::LiveRow;
 use crate::model::state::Launched;
 use crate::output::words;
 use crate::ui::theme::Palette;
-use eframe::egui::{Label, RichText, ScrollArea, Ui};
+use eframe::egui::{Align, Label, RichText, ScrollArea, Ui};
 use redial_protocol::level::Level;
 
 /// Lines and methods shown.
@@ -70,10 +70,12 @@ fn numbers(ui: &mut Ui, connection: &Connection) {
         return;
     }
     ui.label(RichText::new("The last numbers").color(weak));
-    for row in rows.iter().take(SHOWN) {
-        let calls = words::count(row.calls, "call", "calls");
-        ui.add(Label::new(RichText::new(format!("{calls}  {}", row.name)).monospace()).truncate());
-    }
+    let number = |row: &LiveRow| words::grouped(row.calls);
+    let width = rows.iter().map(|row| number(row).len()).max().unwrap_or(0);
+    let line = |row: &&LiveRow| format!("{:>width$} calls  {}", number(row), row.name);
+    let lines: Vec<String> = rows.iter().take(SHOWN).map(line).collect();
+    // One text, so that numbers stand below each other.
+    ui.add(Label::new(RichText::new(lines.join("\n")).monospace()).halign(Align::Min).wrap());
     if let Some(more) = rows.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         ui.label(RichText::new(format!("and {} more", words::grouped(more as u64))).color(weak));
     }

@@ -41,11 +41,11 @@ impl Face {
         let unable = dial.bodyless.map(Reason::sentence);
         if !connected {
             let past = known && matches!(dial.state, State::Live | State::Asked | State::Reverting);
-            let says = match (past, known) {
-                (true, _) => format!("was {}", dial.state),
+            let says = match (past || dial.state == State::Off, known) {
+                (true, true) => format!("was {}", dial.state),
                 _ if unable.is_some() => NO_BODY.to_owned(),
-                (false, true) => dial.state.word().to_owned(),
-                (false, false) => String::new(),
+                (_, true) => dial.state.word().to_owned(),
+                (_, false) => String::new(),
             };
             let state = if past { State::Lost } else { dial.state };
             return Face {
@@ -58,13 +58,11 @@ impl Face {
                 refused: false,
             };
         }
-        let version = dial.row.and_then(|row| row.version);
-        let says = match (dial.pending, dial.state, version) {
-            (true, ..) => "asking…".to_owned(),
-            (_, State::Off, _) if unable.is_some() => NO_BODY.to_owned(),
-            (_, State::Off, _) if dial.row.is_none() => String::new(),
-            (_, State::Live, Some(version)) => format!("live v{version}"),
-            (_, state, _) => state.word().to_owned(),
+        let says = match (dial.pending, dial.state) {
+            (true, _) => "asking…".to_owned(),
+            (_, State::Off) if unable.is_some() => NO_BODY.to_owned(),
+            (_, State::Off) if dial.row.is_none() => String::new(),
+            (_, state) => state.word().to_owned(),
         };
         Face {
             wanted: Some(dial.wanted),
@@ -100,6 +98,21 @@ impl Face {
         let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
         let unable = group.is_bodyless().then_some(NO_BODIES);
         Face { wanted: group.wanted, state, runs, pending: group.pending, says, unable, refused: false }
+    }
+
+    /// The same where nobody is connected any more, so that nobody knows what runs: what ran last is said to be past.
+    pub fn seen(mut self, connected: bool) -> Face {
+        if connected {
+            return self;
+        }
+        if matches!(self.state, Some(State::Live | State::Asked | State::Reverting)) {
+            self.state = Some(State::Lost);
+        }
+        if self.unable.is_none() && !self.says.is_empty() {
+            self.says = format!("were on: {}", self.says);
+        }
+        (self.runs, self.pending) = (Level::Off, false);
+        self
     }
 
     /// Says that it was refused in some of the processes it is for.
@@ -171,5 +184,13 @@ mod tests {
         let interface = grouped(Some(Level::Off), [0; 7], 0, 9);
         assert_eq!((interface.says.as_str(), interface.unable), ("no body", Some(NO_BODIES)));
         assert_eq!(grouped(Some(Level::Off), [0; 7], 0, 8).unable, None);
+    }
+
+    #[test]
+    fn nobody_knows_what_runs_in_a_group_out_of_reach() {
+        let gone = group(Some(Level::Count), [0, 0, 4, 0, 0, 0, 0], 4).seen(false);
+        assert_eq!((gone.state, gone.runs), (Some(State::Lost), Level::Off));
+        assert_eq!(gone.says, "were on: 4 of 4 live");
+        assert_eq!(group(Some(Level::Off), [0; 7], 0).seen(false).says, "");
     }
 }

@@ -1,13 +1,14 @@
 //! The dialog that starts a program with the agent in it.
 
 use crate::commands::Command;
+use crate::output::words;
 use crate::persist::Launch;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Grid, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A program to be started.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,18 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Dials set before its first instruction.
     pub orders: Vec<Order>,
+}
+
+impl Plan {
+    /// The command line with file names in place of paths: `dotnet Shop.dll --forever`.
+    pub fn title(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        let short = |word: &String| {
+            let name = Path::new(word).file_name().filter(|_| Path::new(word).is_absolute());
+            name.map_or(word.clone(), |name| name.to_string_lossy().into_owned())
+        };
+        words.map(short).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What became of what was asked for.
@@ -87,36 +100,33 @@ fn inside(ui: &mut Ui, launch: &mut Launch, progress: &Progress, commands: &mut 
     ui.add_space(4.0);
     let mut entered = false;
     Grid::new("launch").num_columns(2).spacing(vec2(12.0, 8.0)).show(ui, |ui| {
-        let program = field(ui, "Program", &mut launch.program, "dotnet", 1);
+        let program = field(ui, "Program", &mut launch.program, "e.g. dotnet, or the path of a program", 1);
         let arguments = field(
             ui,
             "Arguments",
             &mut launch.arguments,
-            "Shop.dll --forever; quotes hold \"two words\" together",
+            "e.g. Shop.dll --forever; quotes hold \"two words\" together",
             1,
         );
-        let folder = field(ui, "Folder", &mut launch.folder, "where redial was started", 1);
+        let folder = field(ui, "Folder", &mut launch.folder, "where Redial was started, if left empty", 1);
         let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
         entered = enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
         // One opens the dialog to write into it.
         if ui.memory(|memory| memory.focused().is_none()) {
             program.request_focus();
         }
-        field(ui, "Environment", &mut launch.environment, "DOTNET_ROLL_FORWARD=Major, one a line", 2);
-        field(
-            ui,
-            "Dials",
-            &mut launch.dials,
-            "Shop!*=count, one a line; set before the first instruction",
-            2,
-        );
+        let variables = "e.g. DOTNET_ROLL_FORWARD=Major, one a line";
+        field(ui, "Environment", &mut launch.environment, variables, 2);
+        let dials = "e.g. Shop!*=count, one a line; set before the first instruction";
+        field(ui, "Dials", &mut launch.dials, dials, 2);
     });
     let plan = plan(launch);
     ui.add_space(4.0);
     ui.horizontal(|ui| {
         let button = egui::Button::new("Launch").shortcut_text("Enter");
         let ready = plan.is_ok() && *progress != Progress::Starting;
-        let response = ui.add_enabled(ready, button);
+        let missing = plan.as_ref().err().map_or("it is being started", String::as_str);
+        let response = ui.add_enabled(ready, button).on_disabled_hover_text(missing);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, ready, "Launch"));
         let chosen = response.clicked() || entered && ready;
         match (&plan, progress) {
@@ -150,7 +160,7 @@ fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) -
 pub fn plan(launch: &Launch) -> Result<Plan, String> {
     let program = launch.program.trim();
     if program.is_empty() {
-        return Err("name a program".to_owned());
+        return Err("to launch, name a program in the first field".to_owned());
     }
     let folder = match launch.folder.trim() {
         "" => None,
@@ -182,7 +192,7 @@ fn variable(line: &str) -> Result<(String, String), String> {
 fn order(line: &str) -> Result<Order, String> {
     let (pattern, level) = line.rsplit_once('=').ok_or(format!("'{line}' is not PATTERN=LEVEL"))?;
     let level = Level::from_word(level.trim())
-        .ok_or(format!("'{}' is no level (off, count, time or trace)", level.trim()))?;
+        .ok_or_else(|| format!("'{}' is no level ({})", level.trim(), words::levels()))?;
     Pattern::parse(pattern.trim()).map_err(|error| error.to_string())?;
     Ok(Order::new(pattern.trim(), level))
 }
@@ -244,7 +254,7 @@ mod tests {
             ..Launch::default()
         };
         for (launch, part) in [
-            (launch(" ", "", ""), "name a program"),
+            (launch(" ", "", ""), "name a program in the first field"),
             (launch("x", "=1", ""), "NAME=VALUE"),
             (launch("x", "", "Shop!*"), "PATTERN=LEVEL"),
             (launch("x", "", "Shop!*=loud"), "no level"),
@@ -257,5 +267,10 @@ mod tests {
         let good = plan(&launch("dotnet", "A=b=c\n\n", "Shop!Shop.Cart.*=count\n")).expect("good");
         assert_eq!(good.environment, [("A".to_owned(), "b=c".to_owned())]);
         assert_eq!((good.orders.len(), good.orders[0].level), (1, Level::Count));
+        let here = std::env::current_exe().expect("a program").to_string_lossy().into_owned();
+        let name = Path::new(&here).file_name().expect("a name").to_string_lossy().into_owned();
+        let arguments = vec![here.clone(), "--forever".to_owned(), "a/b".to_owned()];
+        let plan = Plan { program: here, arguments, ..good };
+        assert_eq!(plan.title(), format!("{name} {name} --forever a/b"));
     }
 }

@@ -86,9 +86,11 @@ fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
         ui.selectable_value(&mut state.tab, Tab::Output, written)
             .on_hover_text("what programs launched from here wrote");
         let (lines, gone, nothing) = match state.tab {
-            Tab::Log => {
-                (log.entries().len(), log.forgotten(), "requests, transitions and refusals will stand here")
-            }
+            Tab::Log => (
+                log.entries().len(),
+                log.forgotten(),
+                "what is asked for, and what becomes of it, will stand here",
+            ),
             Tab::Output => (
                 output.lines().len(),
                 output.gone(),
@@ -175,18 +177,21 @@ fn word(kind: Kind) -> &'static str {
         Kind::Answer => "answer",
         Kind::AllOff => "all off",
         Kind::Refusal => "refused",
+        Kind::NoAnswer => "no answer",
+        Kind::Failure => "failed",
         Kind::Transition => "state",
         Kind::Connection => "link",
         Kind::Notice => "note",
     }
 }
 
-fn colour(kind: Kind, palette: &Palette) -> Color32 {
+/// The colour of what kind of thing happened.
+pub fn colour(kind: Kind, palette: &Palette) -> Color32 {
     match kind {
         Kind::Request => palette.accent,
         Kind::Answer | Kind::AllOff | Kind::Transition => palette.live,
         Kind::Connection => palette.weak,
-        Kind::Notice => palette.asked,
-        Kind::Refusal => palette.bad,
+        Kind::Notice | Kind::NoAnswer => palette.asked,
+        Kind::Refusal | Kind::Failure => palette.bad,
     }
 }

@@ -17,7 +17,7 @@ pub fn show(
     commands: &mut Vec<Command>,
 ) {
     let Some(loss) = connection.loss.as_deref() else { return };
-    let why = ended.map_or(loss.to_owned(), |ended| format!("{loss}: {ended}"));
+    let why = ended.unwrap_or_else(|| loss.to_owned());
     let palette = Palette::of(ui);
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());

@@ -32,28 +32,47 @@ pub struct State {
     pub page: usize,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
-    /// Until when the rows keep their places, seconds on the toolkit's clock.
+    /// The pointer is over the rows.
+    over: bool,
+    /// It was moved there, or rests since.
+    pointed_at: bool,
+    /// Until when the rows keep their places all the same, seconds on the toolkit's clock.
     still_until: f64,
 }
 
-/// How long rows keep their places after the pointer did something among the dials, seconds: a second click must not
-/// meet the dial of another method.
+/// How long rows keep their places after the pointer has left them, or a key did something to one of them, seconds: the
+/// next click or key must not meet another method.
 const STILL: f64 = 2.0;
 
 impl State {
     /// Whether rows are to keep their places.
     pub fn is_still(&self, context: &egui::Context) -> bool {
-        context.input(|input| input.time) < self.still_until
+        self.pointed_at || context.input(|input| input.time) < self.still_until
     }
 
-    /// Notes what the pointer does among the dials.
-    fn note_pointer(&mut self, ui: &Ui, dials: Rect) {
+    /// One row is being acted on by a key: it stays where it is for a moment.
+    pub fn keep_still(&mut self, context: &egui::Context) {
+        self.still_until = context.input(|input| input.time) + STILL;
+    }
+
+    /// The order of the numbers is wanted, whatever was acted on: until the pointer moves again.
+    pub fn let_go(&mut self) {
+        (self.pointed_at, self.still_until) = (false, 0.0);
+    }
+
+    /// Notes what the pointer does among the rows. While a menu is open they keep their places: it is of one of them.
+    fn note_pointer(&mut self, ui: &Ui, rows: Rect) {
+        let menu = Popup::is_any_open(ui.ctx());
+        let over = menu || ui.rect_contains_pointer(rows);
         let (time, busy) = ui.input(|input| {
             let pointer = &input.pointer;
-            let acts = pointer.delta() != egui::Vec2::ZERO || pointer.any_down() || pointer.any_released();
-            (input.time, acts && pointer.latest_pos().is_some_and(|at| dials.contains(at)))
+            let moves = pointer.delta() != egui::Vec2::ZERO || input.smooth_scroll_delta().y != 0.0;
+            (input.time, moves || pointer.any_down() || pointer.any_released())
         });
-        if busy && !Popup::is_any_open(ui.ctx()) {
+        let entered = over && !std::mem::replace(&mut self.over, over);
+        if over {
+            self.pointed_at |= busy || entered || menu;
+        } else if std::mem::take(&mut self.pointed_at) {
             self.still_until = time + STILL;
         }
         if time < self.still_until {
@@ -152,7 +171,7 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
     let columns = Columns::of(window.rect);
-    state.note_pointer(ui, Rect::from_x_y_ranges(columns.knob, window.rect.y_range()));
+    state.note_pointer(ui, window.rect);
     heads(ui, head, &columns, connection, commands);
     let painter = ui.painter_at(window.rect);
     rows::show(ui, &painter, &window, &columns, connection, commands);
@@ -232,6 +251,9 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
             commands.push(Command::Sort(Sort { key, descending }));
         }
     }
+    if connection.is_order_behind() {
+        sort_again(ui, head, columns, commands);
+    }
     if columns.spark.span() == 0.0 {
         return;
     }
@@ -244,4 +266,30 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
         FontId::proportional(12.5),
         palette.weak,
     );
+}
+
+/// The sign that the rows stand in an order of earlier numbers, which puts them in that of the present ones. In the head
+/// there is always room for it: nothing moves when it comes.
+fn sort_again(ui: &mut Ui, head: Rect, columns: &Columns, commands: &mut Vec<Command>) {
+    let palette = Palette::of(ui);
+    let painter = ui.painter_at(head);
+    let font = FontId::proportional(12.0);
+    let right = pos2(columns.name.max - 8.0, head.center().y);
+    let again = painter.layout_no_wrap("sort again".to_owned(), font.clone(), palette.accent);
+    let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());
+    painter.galley(button.min, again, palette.accent);
+    painter.text(button.left_center(), Align2::RIGHT_CENTER, "order held · ", font, palette.weak);
+    let place = button.expand2(vec2(4.0, 6.0)).intersect(head);
+    let response = ui.interact(place, ui.scope_id().with("sort again"), Sense::click());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "sort again"));
+    if response.hovered() || response.has_focus() {
+        painter.hline(button.x_range(), button.bottom(), egui::Stroke::new(1.0, palette.accent));
+    }
+    let clicked = response.clicked();
+    let keys = Command::SortAgain.keys(ui.ctx()).unwrap_or_default();
+    let why = Command::SortAgain.explained().unwrap_or_default();
+    response.on_hover_text(format!("{} ({keys})\n{why}", Command::SortAgain.name()));
+    if clicked {
+        commands.push(Command::SortAgain);
+    }
 }

@@ -2,10 +2,14 @@
 
 pub use crate::model::processes::{program, title};
 
+use super::strip::stop_word;
 use crate::commands::Command;
 use crate::model::Model;
+use crate::model::ids::Ticket;
 use crate::model::processes::{AgentState, ProcessRow, Processes};
 use crate::model::selection::Mode;
+use crate::model::state::Launched;
+use crate::output::words;
 use crate::ui::list::Scroll;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
@@ -43,7 +47,8 @@ pub fn show(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Co
     for index in window.rows.clone() {
         let Some(row) = rows.get(index) else { continue };
         let chosen = model.chosen().contains(&row.key);
-        one(ui, window.row_rect(index), window.rect, row, chosen, commands);
+        let launched = model.launched_as(row.key.pid);
+        one(ui, (window.row_rect(index), window.rect), row, (chosen, launched), commands);
     }
 }
 
@@ -108,7 +113,13 @@ fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<Command>) {
 }
 
 /// One process.
-fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool, commands: &mut Vec<Command>) {
+fn one(
+    ui: &mut Ui,
+    (rect, clip): (Rect, Rect),
+    row: &ProcessRow,
+    (picked, launched): (bool, Option<(Ticket, &Launched)>),
+    commands: &mut Vec<Command>,
+) {
     let palette = Palette::of(ui);
     let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), Sense::click());
     let said = format!("{} {}, {}, agent {}", title(row), row.key.pid, runtime(row), row.agent.word());
@@ -172,8 +183,17 @@ fn one(ui: &mut Ui, rect: Rect, clip: Rect, row: &ProcessRow, picked: bool, comm
                 ui.close();
             }
         }
+        if let Some((ticket, launched)) = launched {
+            ui.separator();
+            let stop = Command::StopLaunched(ticket);
+            let button = ui.button(format!("{} it", stop_word(launched)));
+            if button.on_hover_text(stop.explained().unwrap_or_default()).clicked() {
+                commands.push(stop);
+                ui.close();
+            }
+        }
     });
-    response.on_hover_ui(|ui| explain(ui, row));
+    response.on_hover_ui(|ui| explain(ui, row, launched.is_some()));
 }
 
 /// The box that chooses a process besides others.
@@ -215,25 +235,20 @@ fn dot(agent: &AgentState, palette: &Palette) -> (Color32, bool) {
         AgentState::Attachable => (palette.live, false),
         AgentState::LaunchOnly(_) | AgentState::Stopped(_) => (palette.weak, false),
         AgentState::Unknown | AgentState::None(_) => (palette.weak, false),
+        AgentState::Silent(_) => (palette.asked, false),
         AgentState::Refused(_) => (palette.bad, false),
     }
 }
 
 fn runtime(row: &ProcessRow) -> String {
     let Some(runtime) = &row.runtime else { return row.user.clone().unwrap_or_default() };
-    let name = match runtime.kind.as_str() {
-        "coreclr" => ".NET",
-        "framework" => ".NET Framework",
-        "nativeaot" => "Native AOT",
-        "mono" => "Mono",
-        other => other,
-    };
+    let name = words::runtime(&runtime.kind);
     let version = runtime.version.as_deref().unwrap_or("");
     let user = row.user.as_deref().map(|user| format!(" · {user}")).unwrap_or_default();
     format!("{name} {version}{user}").replace("  ", " ")
 }
 
-fn explain(ui: &mut Ui, row: &ProcessRow) {
+fn explain(ui: &mut Ui, row: &ProcessRow, launched: bool) {
     ui.set_max_width(420.0);
     ui.strong(format!("{} ({})", row.name, row.key.pid));
     if let Some(command) = &row.command {
@@ -244,11 +259,20 @@ fn explain(ui: &mut Ui, row: &ProcessRow) {
     }
     if let Some(runtime) = row.runtime.as_ref().filter(|runtime| !runtime.tested) {
         let version = runtime.version.as_deref().unwrap_or("of this version");
-        ui.weak(format!("{} {version} is newer or older than what Redial is tested on", runtime.kind));
+        let name = words::runtime(&runtime.kind);
+        ui.weak(format!("{name} {version} is newer or older than what Redial is tested on"));
     }
     ui.label(format!("{}: {}", row.agent.word(), row.agent.reason().unwrap_or(row.agent.meaning())));
+    match row.agent {
+        AgentState::Attachable => drop(ui.weak("pick it, and a button loads the agent into it")),
+        AgentState::LaunchOnly(_) => drop(ui.weak("“Launch…” starts it anew with the agent in it")),
+        _ => {}
+    }
+    if launched {
+        ui.weak("launched from here; the other mouse button has “Stop it”");
+    }
     if let AgentState::Loaded(facts) = &row.agent {
-        let live = crate::output::words::methods(facts.live);
+        let live = words::methods(facts.live);
         ui.weak(format!("agent {}, {live} live", facts.agent_version));
         if let Some(holder) = &facts.holder {
             ui.weak(format!("controlled by {} (pid {})", holder.program, holder.pid));

@@ -154,6 +154,10 @@ impl Row<'_> {
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
                     ui.weak(format!("{state}: {}", words::state_means(state)));
                 }
+                let version = dial.row.and_then(|row| row.version).filter(|_| connected);
+                if let Some(version) = version.filter(|version| *version > 1) {
+                    ui.weak(words::version_means(version));
+                }
                 if let Some(why) = face.unable {
                     ui.weak(why);
                 }
@@ -238,7 +242,7 @@ impl Row<'_> {
     fn group(&self, ui: &mut Ui, commands: &mut Vec<Command>) -> (Face, String) {
         let Row { paint, connection, node, rect, .. } = self;
         let group = connection.group(*node);
-        let mut face = Face::of_group(&group);
+        let mut face = Face::of_group(&group).seen(connection.obstacle().is_none());
         let shared = shared_by(connection, *node);
         let what = match node {
             Node::Domain(EVERY_DOMAIN) if connection.catalogue.spans_processes() => "merged",
@@ -364,9 +368,10 @@ impl Row<'_> {
         let many = words::methods(targets.methods.len());
         let title = if targets.methods.len() == 1 { name } else { &many };
         ui.add(egui::Label::new(egui::RichText::new(title).small()).truncate());
+        let connected = self.connection.obstacle().is_none();
         // Of several rows the one under the pointer says little.
         let several = (targets.methods.len() > 1)
-            .then(|| Face::of_group(&self.connection.group_of_set(&targets.methods)));
+            .then(|| Face::of_group(&self.connection.group_of_set(&targets.methods)).seen(connected));
         let face = several.as_ref().unwrap_or(face);
         match face.enabled(self.connection) {
             Err(why) => drop(ui.weak(why)),

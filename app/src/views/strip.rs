@@ -2,7 +2,10 @@
 //! behind the last button.
 
 use crate::commands::Command;
+use crate::model::Model;
 use crate::model::connection::{Connection, Status};
+use crate::model::ids::Ticket;
+use crate::model::state::Launched;
 use crate::model::update::Retry;
 use crate::output::words;
 use crate::ui::theme::Palette;
@@ -19,11 +22,17 @@ struct Item {
 }
 
 /// Shows the strip. `mono` is the time on the model's clock.
-pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
     ui.horizontal(|ui| {
-        let Some(connection) = connection else {
+        let Some(connection) = model.current() else {
             ui.weak("no process picked");
+            let last = model.launched_to_stop().and_then(|one| Some((one, model.launched.get(&one)?)));
+            if let Some((ticket, launched)) = last {
+                ui.separator();
+                ui.add(Label::new(format!("{} runs", launched.what)).truncate());
+                stop(ui, ticket, launched, commands);
+            }
             return;
         };
         if connection.catalogue.spans_processes() {
@@ -44,6 +53,9 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
         };
         ui.label(RichText::new(text).color(colour));
         name(ui, connection);
+        if let Some((ticket, launched)) = model.launched_in_sight() {
+            stop(ui, ticket, launched, commands);
+        }
         match &connection.status {
             Status::Lost { why, retry, .. } => {
                 lost(ui, why, *retry, connection.status.retry_at(), mono, commands);
@@ -52,6 +64,21 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
             Status::Live => show_items(ui, items(connection)),
         }
     });
+}
+
+/// The button that stops a program that was launched from here.
+fn stop(ui: &mut Ui, ticket: Ticket, launched: &Launched, commands: &mut Vec<Command>) {
+    let command = Command::StopLaunched(ticket);
+    let text = stop_word(launched);
+    let button = ui.small_button(text).on_hover_text(command.explained().unwrap_or_default());
+    if button.clicked() {
+        commands.push(command);
+    }
+}
+
+/// What stopping a launched program is called: it is asked first.
+pub fn stop_word(launched: &Launched) -> &'static str {
+    if launched.stopping.is_some() { "Kill" } else { "Stop" }
 }
 
 /// How many of several answer.
@@ -141,7 +168,8 @@ fn items(connection: &Connection) -> Vec<Item> {
         );
     }
     if let Some(facts) = &connection.facts {
-        let runtime = format!("{} {}", facts.runtime_kind.word(), facts.runtime_version);
+        let kind = words::runtime(facts.runtime_kind.word());
+        let runtime = format!("{kind} {}", facts.runtime_version);
         item(runtime, "the runtime, as the agent says");
     }
     items

@@ -13,8 +13,9 @@ const RESEMBLES: u32 = 16;
 /// How far everything of a type is that was named rightly.
 const WHOLE_TYPE: u32 = RESEMBLES + MAX_COMPARED as u32;
 
-/// Patterns near one that matched nothing, the nearest first, at most [`MAX_SUGGESTIONS`]. `names` are assembly
-/// (simple name), type (metadata form) and method (metadata name); methods of one type should follow each other.
+/// Patterns near one that matched nothing, the nearest first, and of those equally near those of earlier names; at most
+/// [`MAX_SUGGESTIONS`]. `names` are assembly (simple name), type (metadata form) and method (metadata name), the
+/// program's own before the framework's; methods of one type should follow each other.
 pub fn suggestions<'a>(
     pattern: &Pattern,
     names: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
@@ -52,8 +53,13 @@ pub fn suggestions<'a>(
         match &wanted.type_half {
             None => {
                 if let Some(near) = wanted.method.near(method) {
-                    let shown = || format!("{}*.{}", prefix(), near.text(&wanted.method.text, method));
-                    nearest.offer(away + near.distance, shown);
+                    let name = near.text(&wanted.method.text, method);
+                    nearest.offer(away + near.distance, || format!("{}*.{name}", prefix()));
+                    // Where it is of that very name, the type that has it, too.
+                    if near.distance <= 1 && !wanted.method.glob.has_wildcard() {
+                        let full = || format!("{}{}.{name}", prefix(), csharp_type(type_name));
+                        nearest.offer(away + near.distance, full);
+                    }
                 }
             }
             Some(half) => {
@@ -137,7 +143,7 @@ impl Wanted {
     }
 }
 
-/// The best so far, sorted.
+/// The best so far, the nearest first; of those equally near the earliest.
 #[derive(Default)]
 struct Nearest(Vec<(u32, String)>);
 
@@ -147,7 +153,7 @@ impl Nearest {
     }
 
     fn wants(&self, distance: u32) -> bool {
-        self.0.len() < MAX_SUGGESTIONS || self.0.last().is_some_and(|(worst, _)| distance <= *worst)
+        self.0.len() < MAX_SUGGESTIONS || self.0.last().is_some_and(|(worst, _)| distance < *worst)
     }
 
     fn offer(&mut self, distance: u32, suggestion: impl FnOnce() -> String) {
@@ -164,7 +170,7 @@ impl Nearest {
         } else {
             self.0.push((distance, suggestion));
         }
-        self.0.sort();
+        self.0.sort_by_key(|(distance, _)| *distance);
         self.0.truncate(MAX_SUGGESTIONS);
     }
 }

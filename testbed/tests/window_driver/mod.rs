@@ -77,7 +77,7 @@ impl Window {
 
     /// Calls, as the method's row says.
     pub fn calls(&self, method: &str) -> Option<u64> {
-        // `live v1, 1,234 calls`
+        // `live, 1,234 calls`
         let value = self.value(method);
         let (_, calls) = value.strip_suffix(" calls")?.split_once(", ")?;
         calls.replace(',', "").parse().ok()

@@ -3,13 +3,35 @@
 use crate::output::table::printable;
 use crate::output::words;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
 
 /// Before an instruction of the probe; others have blanks there.
 const INSERTED: &str = "+ ";
+/// What those lines are.
+const PROBE: &str = "  the lines with + are the probe, which adds one to the running thread's own counter of this method; the others \
+                     are the method's own";
 
-/// The lines of a listing.
-pub fn lines(method: &str, token: u32, body: &IlBody, instructions: &[IlLine]) -> Vec<String> {
+/// The lines of a listing. `dialled` is the method's level and state, if its dial is on.
+pub fn lines(
+    (method, token): (&str, u32),
+    dialled: Option<(Level, State)>,
+    body: &IlBody,
+    instructions: &[IlLine],
+) -> Vec<String> {
     let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body)];
+    lines.extend(dialled.map(|(level, state)| {
+        let runs = match (body.source, state) {
+            (IlSource::Original, State::Asked | State::Live | State::Reverting) => {
+                "; what runs has a probe, which --instrumented shows"
+            }
+            _ => "",
+        };
+        format!("  dialled: {level}, {state}{runs}")
+    }));
+    if instructions.iter().any(|line| line.inserted) {
+        lines.push(PROBE.to_owned());
+    }
     let named = body.locals.iter().enumerate();
     lines.extend(named.map(|(number, local)| format!("  local {number}: {}", printable(local))));
     if body.more_locals > 0 {
@@ -70,11 +92,24 @@ fn instruction(line: &IlLine, width: usize) -> String {
         (_, [target]) => label(*target),
         _ => line.operand.as_deref().map(printable).unwrap_or_default(),
     };
-    if let Some(token) = line.token {
+    let remarks = [line.token.map(|token| format!("{token:#010x}")), remark(line).map(str::to_owned)];
+    let remarks: Vec<String> = remarks.into_iter().flatten().collect();
+    if !remarks.is_empty() {
         let gap = if operand.is_empty() { "" } else { "  " };
-        operand = format!("{operand}{gap}// {token:#010x}");
+        operand = format!("{operand}{gap}// {}", remarks.join(", "));
     }
     format!("{mark}{}  {:<width$}  {operand}", label(line.offset), line.opcode).trim_end().to_owned()
+}
+
+/// What an instruction of the probe does, where that is not to be guessed.
+fn remark(line: &IlLine) -> Option<&'static str> {
+    match line.opcode.as_str() {
+        _ if !line.inserted => None,
+        "calli" => Some("the agent's own code, where the counter is not found without it"),
+        "ldind.i8" => Some("the calls counted so far"),
+        "stind.i8" => Some("and one more"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -112,14 +147,15 @@ mod tests {
                 },
             ],
             more_clauses: 1,
-            lines: 4,
+            lines: 5,
         };
         let lines = lines(
-            "Shop!Shop.Cart.Add(int)",
-            0x0600_0012,
+            ("Shop!Shop.Cart.Add(int)", 0x0600_0012),
+            Some((Level::Count, State::Live)),
             &body,
             &[
                 IlLine { inserted: true, operand: Some("7".into()), ..line(0, "ldc.i4.s") },
+                IlLine { inserted: true, ..line(1, "stind.i8") },
                 IlLine { targets: vec![0x12345, 2], ..line(2, "switch") },
                 IlLine { targets: vec![2], ..line(0x20, "br.s") },
                 IlLine {
@@ -134,6 +170,8 @@ mod tests {
             [
                 "Shop!Shop.Cart.Add(int)  0x06000012",
                 "  with the probe (+), as the runtime has it: 74,565 bytes of code, maxstack 8, 3 local variables, zeroed",
+                "  dialled: count, live",
+                PROBE,
                 "  local 0: int",
                 "  and 2 more",
                 "  try IL_0000 to IL_0005 catch System.Exception handler IL_0005 to IL_12345",
@@ -141,10 +179,33 @@ mod tests {
                 "  and 1 clause more",
                 "",
                 "+ IL_0000  ldc.i4.s  7",
+                "+ IL_0001  stind.i8  // and one more",
                 "  IL_0002  switch    (IL_12345, IL_0002)",
                 "  IL_0020  br.s      IL_0002",
                 "  IL_0022  call      void A.B(int)  // 0x06000001",
             ]
         );
+    }
+
+    #[test]
+    fn the_own_il_of_a_dialled_method_says_that_something_else_runs() {
+        let body = IlBody {
+            source: IlSource::Original,
+            max_stack: 8,
+            init_locals: false,
+            local_sig: 0,
+            locals: vec![],
+            more_locals: 0,
+            code_size: 1,
+            clauses: vec![],
+            more_clauses: 0,
+            lines: 0,
+        };
+        let told = |dialled| lines(("A!B.C()", 1), dialled, &body, &[]).join("\n");
+        assert!(
+            told(Some((Level::Count, State::Live))).contains("dialled: count, live; what runs has a probe")
+        );
+        assert!(told(Some((Level::Count, State::Refused))).contains("dialled: count, refused\n"));
+        assert!(!told(None).contains("dialled"));
     }
 }

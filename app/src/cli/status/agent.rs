@@ -40,18 +40,18 @@ fn lines(
         format!("live: {}", words::methods(live)),
         format!("changes that `undo` takes back: {undoable}"),
         format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
-        format!("kept by the runtime for recompilations: about {}", words::bytes(status.clr_kept_bytes)),
     ];
     for budget in &status.budgets {
         let name = words::one_line(&budget.name);
         lines.push(format!(
-            "budget {name}: {} of {}",
+            "room used for {name}: {} of {}",
             words::grouped(budget.used),
             words::grouped(budget.limit)
         ));
     }
     lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
-    lines.push(format!("faults caught: {}", words::grouped(status.guard_trips)));
+    let faults = words::grouped(status.guard_trips);
+    lines.push(format!("faults of the agent itself, caught before they could reach the program: {faults}"));
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
     if !orders.is_empty() {
         lines.push(String::new());

@@ -3,7 +3,7 @@
 use super::Wanted;
 use crate::cli::modules;
 use crate::exit::{Exit, Failure};
-use crate::link::error::LinkError;
+use crate::link::error::{LinkError, nothing_matched};
 use crate::link::session::Session;
 use crate::output::table::printable;
 use crate::output::words;
@@ -17,9 +17,7 @@ const NAMED: usize = 10;
 impl Wanted<'_> {
     /// The failure for an error; where one order matched nothing, with what its domain has to do with it.
     pub(super) fn explain(&self, session: &mut Session, error: LinkError) -> Failure {
-        if !matches!(error, LinkError::Refused(Refusal::NothingMatched { .. })) {
-            return error.into();
-        }
+        let LinkError::Refused(Refusal::NothingMatched { suggestions }) = &error else { return error.into() };
         if let [order] = self.orders.as_slice()
             && let Some(why) = no_such_domain(session, order)
         {
@@ -31,7 +29,11 @@ impl Wanted<'_> {
             _ => self.hints(session, &each).into_iter().map(|(at, hint)| self.at_line(at, &hint)).collect(),
         };
         match hints.as_slice() {
-            [] => error.into(),
+            [] => {
+                let pattern = self.orders.as_slice().first().filter(|_| self.orders.len() == 1);
+                let why = nothing_matched(pattern.map(|order| order.pattern.as_str()), suggestions);
+                Failure::new(Exit::NothingMatched, why)
+            }
             hints => Failure::new(Exit::NothingMatched, format!("nothing matched; {}", hints.join("; "))),
         }
     }

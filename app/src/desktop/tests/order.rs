@@ -5,7 +5,10 @@ use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::list::{Key, Sort};
 use crate::model::update::Told;
-use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, Theme, TouchPhase, vec2};
+use eframe::egui::accesskit::Role;
+use eframe::egui::{
+    Event, Key as Button, Modifiers, MouseWheelSource, MouseWheelUnit, Pos2, Theme, TouchPhase, vec2,
+};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::level::Level;
@@ -27,7 +30,18 @@ fn by_rate() -> Harness<'static, App> {
 }
 
 fn top(harness: &Harness<'static, App>, label: &str) -> f32 {
-    harness.get_by_label(label).rect().top()
+    // A hint that is open has the same name in it.
+    harness.get_by_role_and_label(Role::Row, label).rect().top()
+}
+
+fn row_of_add(harness: &Harness<'static, App>) -> Pos2 {
+    harness.get_by_role_and_label(Role::Row, ADD).rect().center()
+}
+
+/// The pointer leaves the window, and more than two seconds of the toolkit's clock pass.
+fn leave(harness: &mut Harness<'static, App>) {
+    harness.remove_cursor();
+    harness.run_steps(12);
 }
 
 fn add_is_off() -> Vec<Told> {
@@ -41,6 +55,7 @@ fn who_looks_at_the_top_is_shown_the_top() {
     let first = top(&harness, ADD);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
+    leave(&mut harness);
     tell(&mut harness, add_is_off());
     assert_eq!(top(&harness, TOTAL), first, "the row selected sinks, and the list stays");
     assert!(top(&harness, ADD) > first);
@@ -63,6 +78,7 @@ fn who_has_scrolled_away_keeps_the_selected_row_in_its_place() {
         modifiers: Modifiers::NONE,
     });
     harness.run_steps(20);
+    leave(&mut harness);
     let before = top(&harness, TOTAL);
     tell(&mut harness, vec![second(61, [1, 900_000])]);
     assert_eq!(top(&harness, TOTAL), before, "it is the first now");
@@ -80,10 +96,84 @@ fn a_dial_stays_under_the_pointer_that_turned_it() {
     assert_eq!(selected, [ADD], "the row whose dial is turned is selected");
     tell(&mut harness, add_is_off());
     assert_eq!(top(&harness, ADD), first, "a second click meets the same dial");
-    // More than two seconds of the toolkit's clock.
-    harness.run_steps(12);
+    harness.run_steps(40);
+    assert_eq!(top(&harness, ADD), first, "however late it comes");
+    leave(&mut harness);
     assert_eq!(top(&harness, TOTAL), first);
     assert!(top(&harness, ADD) > first);
+}
+
+#[test]
+fn rows_under_the_pointer_keep_their_places_until_sorted_again() {
+    for by_key in [true, false] {
+        let mut harness = by_rate();
+        assert!(harness.query_by_label("sort again").is_none());
+        let first = top(&harness, ADD);
+        harness.hover_at(row_of_add(&harness));
+        harness.run_steps(3);
+        tell(&mut harness, vec![second(61, [1, 90_000])]);
+        harness.run_steps(40);
+        assert_eq!(top(&harness, ADD), first);
+        assert!(harness.query_by_label("sort again").is_some(), "a sign says so");
+        if by_key {
+            harness.key_press_modifiers(Modifiers::COMMAND, Button::R);
+        } else {
+            harness.get_by_label("sort again").click();
+        }
+        harness.run_steps(3);
+        assert_eq!(top(&harness, TOTAL), first);
+        assert!(harness.query_by_label("sort again").is_none(), "it has been");
+        tell(&mut harness, vec![second(62, [90_000, 1])]);
+        assert_eq!(top(&harness, ADD), first, "the order follows the numbers while the pointer rests");
+        harness.hover_at(row_of_add(&harness) + vec2(3.0, 1.0));
+        harness.run_steps(3);
+        tell(&mut harness, vec![second(63, [1, 90_000])]);
+        assert_eq!(top(&harness, ADD), first, "and is held again when it moves");
+    }
+}
+
+#[test]
+fn a_row_turned_by_a_key_keeps_its_place_for_a_moment() {
+    let mut harness = by_rate();
+    let first = top(&harness, ADD);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    leave(&mut harness);
+    harness.key_press(Button::Space);
+    harness.run_steps(2);
+    tell(&mut harness, add_is_off());
+    assert_eq!(top(&harness, ADD), first);
+    harness.run_steps(12);
+    assert!(top(&harness, ADD) > first);
+}
+
+#[test]
+fn an_order_that_is_held_is_sorted_once_when_asked() {
+    let mut harness = by_rate();
+    let first = top(&harness, ADD);
+    act(&mut harness, Command::HoldOrder);
+    tell(&mut harness, add_is_off());
+    assert_eq!(top(&harness, ADD), first);
+    act(&mut harness, Command::SortAgain);
+    assert_eq!(top(&harness, TOTAL), first);
+    tell(&mut harness, vec![second(63, [1, 90_000]), second(64, [90_000, 1])]);
+    assert_eq!(top(&harness, TOTAL), first, "it is held still");
+}
+
+#[test]
+fn in_the_tree_rows_keep_their_places_too() {
+    let mut harness = by_rate();
+    act(&mut harness, Command::Tree);
+    act(&mut harness, Command::Filter("shop.cart".into()));
+    let first = top(&harness, ADD);
+    assert!(first < top(&harness, TOTAL));
+    harness.hover_at(row_of_add(&harness));
+    harness.run_steps(3);
+    tell(&mut harness, vec![second(61, [1, 90_000])]);
+    assert_eq!(top(&harness, ADD), first);
+    assert!(harness.query_by_label("sort again").is_some());
+    act(&mut harness, Command::SortAgain);
+    assert_eq!(top(&harness, TOTAL), first);
 }
 
 #[test]
@@ -96,6 +186,6 @@ fn a_dial_turned_for_the_first_time_stays_too() {
     let rows = vec![row(6, State::Asked, Level::Count, 0, None)];
     tell(&mut harness, vec![Told::Event(Said::Rows { id: None, rows })]);
     assert_eq!(top(&harness, new), before);
-    harness.run_steps(12);
+    leave(&mut harness);
     assert!(top(&harness, new) < before, "among the dialled");
 }

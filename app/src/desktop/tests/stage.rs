@@ -165,7 +165,7 @@ pub fn processes() -> ProcessChanges {
         runtime: Some(RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true }),
         agent,
     };
-    let sentence = "it runs without the agent; start it with `redial run -- COMMAND`";
+    let sentence = "its runtime, 2.1.30, takes the agent only at a program's start (3.0 was the first)";
     ProcessChanges {
         changed: vec![
             row(SHOP.pid, SHOP.start, "dotnet", AgentState::Loaded(Box::new(facts()))),

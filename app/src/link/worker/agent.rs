@@ -1,10 +1,10 @@
 //! The thread of one connection: the session that holds dials, its commands and events, and the way back when it is
 //! lost.
 
-use super::PROGRAM;
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
+use super::{PROGRAM, describe};
 use crate::link::attach::attach;
 use crate::link::backoff::Backoff;
 use crate::link::connect;
@@ -184,7 +184,7 @@ impl Link {
                  agent has shut down"
             ),
             LinkError::NoProcess(pid) => LinkError::Ended(*pid).to_string(),
-            error => error.to_string(),
+            error => describe::sentence(error),
         }
     }
 
@@ -251,11 +251,11 @@ impl Link {
                 | Order::TakeBack(ticket, _)
                 | Order::Plan(ticket, _)
                 | Order::UndoOfAnyone(ticket) => {
-                    let refused = Refused { why: why.to_owned(), holder: None };
+                    let why = why.to_owned();
                     let told = match order {
-                        Order::Plan(..) => Told::Plan(ticket, Err(refused.why)),
-                        Order::UndoOfAnyone(_) => Told::Undone(ticket, Err(refused)),
-                        _ => Told::Dialled(ticket, Err(refused)),
+                        Order::Plan(..) => Told::Plan(ticket, Err(why)),
+                        Order::UndoOfAnyone(_) => Told::Undone(ticket, Err(Refused { why, holder: None })),
+                        _ => Told::Unanswered(ticket, why),
                     };
                     if self.tell(vec![told]).is_err() {
                         return false;
@@ -270,7 +270,7 @@ impl Link {
         self.tell(vec![Told::Attaching])?;
         let loaded = match self.is_another() {
             true => Err(LinkError::Ended(self.process.pid).to_string()),
-            false => attach(self.process.pid, ATTACHING).map_err(|error| error.to_string()),
+            false => attach(self.process.pid, ATTACHING).map_err(|error| describe::not_attached(&error)),
         };
         match loaded {
             Ok(_) => Ok(true),
@@ -285,7 +285,7 @@ impl Link {
         let (done, waker) = (Arc::clone(&self.all_is_off), Arc::clone(&self.waker));
         let thread = std::thread::Builder::new().name("all off".into()).spawn(move || {
             let result = connect::open(pid, PROGRAM).and_then(|mut session| session.all_off());
-            let result = result.map_err(|error| error.to_string());
+            let result = result.map_err(|error| describe::sentence(&error));
             lock(&done).push((ticket, result.as_ref().map_or(0, |done| done.change)));
             if let Some(wake) = &*lock(&waker) {
                 wake();

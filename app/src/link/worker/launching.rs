@@ -7,12 +7,14 @@ use crate::link::library;
 use crate::link::unmatched::unmatched;
 use crate::model::ids::Ticket;
 use crate::model::update::{Launch, Update};
+use crate::signals;
 use redial_protocol::dialset::print_order;
 use redial_protocol::order::Order;
 use redial_protocol::process;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How often the program and its agents' marks are looked at.
@@ -39,22 +41,34 @@ pub struct LaunchSpec {
     pub children: bool,
 }
 
-/// Starts a program in a thread of its own. Its input stays open, with nothing in it, for as long as this program lives:
-/// it outlives this one unless it ends at the end of its input. What it writes is told, and never makes it wait: what comes faster than it is told is left
-/// out. Once this program is gone nobody reads it, which a .NET program does not mind.
-pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) {
+/// How a launched program is to be stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is asked to end.
+    Ask,
+    /// It is ended.
+    Kill,
+}
+
+/// Starts a program in a thread of its own, which can be told to stop it. Its input stays open, with nothing in it, for as
+/// long as this program lives: it outlives this one unless it ends at the end of its input. What it writes is told, and
+/// never makes it wait: what comes faster than it is told is left out. Once this program is gone nobody reads it, which a
+/// .NET program does not mind.
+pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) -> Sender<Stop> {
+    let (stop, stops) = channel();
     let tell = move |launch| drop(outlet.send(Update::Launch(ticket, launch)));
     let failed = tell.clone();
     let thread = std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &tell) {
         Ok((child, files, tail)) => {
             let dials: Vec<String> = spec.orders.iter().map(print_order).collect();
-            follow(child, &files, &tail, &dials, &tell);
+            follow(child, (&files, &dials), &tail, &stops, &tell);
         }
         Err(why) => tell(Launch::Failed(why)),
     });
     if let Err(error) = thread {
         failed(Launch::Failed(format!("no thread could be started: {error}")));
     }
+    stop
 }
 
 fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tail), String> {
@@ -77,6 +91,7 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tai
     if let Some(folder) = &spec.folder {
         command.current_dir(folder);
     }
+    signals::make_askable(&mut command);
     launch::prepare(&mut command, &agent, &wishes, launcher, &files);
     command.envs(spec.environment.iter().map(|(variable, value)| (variable, value)));
     let mut child = command.spawn().map_err(|error| match error.kind() {
@@ -95,7 +110,13 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tai
     Ok((child, files, tail))
 }
 
-fn follow(mut child: Child, files: &Files, tail: &Tail, dials: &[String], tell: &impl Fn(Launch)) {
+fn follow(
+    mut child: Child,
+    (files, dials): (&Files, &[String]),
+    tail: &Tail,
+    stops: &Receiver<Stop>,
+    tell: &impl Fn(Launch),
+) {
     let mut told = 0;
     let mut soon: Option<Instant> = None;
     loop {
@@ -126,7 +147,15 @@ fn follow(mut child: Child, files: &Files, tail: &Tail, dials: &[String], tell: 
         }
         tail.take().into_iter().for_each(tell);
         match ended {
-            Ok(None) => std::thread::sleep(if told == 0 { LOOK } else { LOOK_LATER }),
+            Ok(None) => {
+                let pause = if told == 0 { LOOK } else { LOOK_LATER };
+                match stops.recv_timeout(pause) {
+                    Ok(stop) => tell(stopped(&mut child, stop)),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // Nobody is there any more who would stop it.
+                    Err(RecvTimeoutError::Disconnected) => std::thread::sleep(pause),
+                }
+            }
             Ok(Some(status)) => {
                 if told == 0 {
                     let text =
@@ -144,13 +173,38 @@ fn follow(mut child: Child, files: &Files, tail: &Tail, dials: &[String], tell: 
     }
 }
 
+/// The signal that an exit code stands for, by the custom of shells and of .NET: 128 and its number.
+fn by_signal(code: i32) -> &'static str {
+    match code {
+        _ if !cfg!(unix) => "",
+        130 => " (SIGINT)",
+        134 => " (SIGABRT)",
+        137 => " (SIGKILL)",
+        139 => " (SIGSEGV)",
+        143 => " (SIGTERM)",
+        _ => "",
+    }
+}
+
+/// Stops a child that was not seen to have ended; what there is to tell.
+fn stopped(child: &mut Child, stop: Stop) -> Launch {
+    let (done, what) = match stop {
+        Stop::Ask => (signals::ask_to_end(child), "be asked to end"),
+        Stop::Kill => (child.kill(), "be killed"),
+    };
+    match done {
+        Ok(()) => Launch::Stopping { killed: stop == Stop::Kill },
+        Err(error) => Launch::Notice(format!("it cannot {what}: {error}")),
+    }
+}
+
 fn how(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("by signal {signal}");
     }
     match status.code() {
-        Some(code) => format!("with code {code}"),
+        Some(code) => format!("with code {code}{}", by_signal(code)),
         None => "without a code".to_owned(),
     }
 }

@@ -29,13 +29,13 @@ use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::Update;
 pub use chunks::fit_one as fit_one_request;
-pub use launching::LaunchSpec;
+pub use launching::{LaunchSpec, Stop};
 use outlet::Outlet;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::order::Order;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender};
 
 /// What this program calls itself towards agents.
 pub const PROGRAM: &str = "redial app";
@@ -77,6 +77,8 @@ pub enum Command {
     Scan,
     /// Start a program with the agent in it.
     Launch(Ticket, LaunchSpec),
+    /// Stop a program that was started.
+    Stop(Ticket, Stop),
 }
 
 /// The threads. Dropping it ends them: connections are closed, launched programs run on.
@@ -85,6 +87,7 @@ pub struct Worker {
     outlet: Outlet,
     scanner: scan::Scanner,
     agents: BTreeMap<ConnectionId, agent::Agent>,
+    launched: BTreeMap<Ticket, Sender<Stop>>,
 }
 
 impl Worker {
@@ -95,7 +98,7 @@ impl Worker {
     pub fn start(wake: Wake) -> std::io::Result<Worker> {
         let (outlet, updates) = Outlet::new(wake);
         let scanner = scan::Scanner::start(outlet.clone())?;
-        Ok(Worker { updates, outlet, scanner, agents: BTreeMap::new() })
+        Ok(Worker { updates, outlet, scanner, agents: BTreeMap::new(), launched: BTreeMap::new() })
     }
 
     /// Carries a command out, sooner or later; what comes of it is an update.
@@ -122,7 +125,15 @@ impl Worker {
             }
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
             Command::Scan => self.scanner.scan(),
-            Command::Launch(ticket, spec) => launching::start(ticket, spec, self.outlet.clone()),
+            Command::Launch(ticket, spec) => {
+                self.launched.insert(ticket, launching::start(ticket, spec, self.outlet.clone()));
+            }
+            // Whose thread is gone has ended.
+            Command::Stop(ticket, stop) => {
+                if self.launched.get(&ticket).is_some_and(|launched| launched.send(stop).is_err()) {
+                    self.launched.remove(&ticket);
+                }
+            }
         }
     }
 

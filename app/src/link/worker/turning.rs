@@ -252,7 +252,7 @@ impl Turnings {
         };
         let silent = LinkError::Silent { pid, seconds: REPLY_PATIENCE.as_secs() };
         let overdue = self.under_way.extract_if(.., late);
-        overdue.map(|turn| Told::Dialled(turn.ticket, Err(describe::refused(&silent)))).collect()
+        overdue.map(|turn| Told::Unanswered(turn.ticket, silent.to_string())).collect()
     }
 }
 

@@ -180,7 +180,7 @@ fn a_closed_connection_is_tried_again_and_the_catalogue_is_not_loaded_twice() {
                 window
                     .model
                     .log
-                    .newest(Kind::Refusal)
+                    .newest(Kind::NoAnswer)
                     .is_some_and(|entry| entry.text.contains("not answered"))
             );
             window.until("the agent again", |model| (model.current()?.status == Status::Live).then_some(()));

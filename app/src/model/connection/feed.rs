@@ -5,6 +5,7 @@ use super::{Connection, Orders, Outcome, Status};
 use crate::model::catalogue::forget::Renumbering;
 use crate::model::ids::Ticket;
 use crate::model::log::{Kind, Log};
+use crate::model::turns::Pending;
 use crate::model::update::{CataloguePart, Now, Refused, Retry, Told, Undone};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
@@ -57,7 +58,7 @@ impl Connection {
                 self.status = Status::Attaching;
             }
             Told::NotAttached(why) => {
-                log.add(now, Some(self.id), Kind::Refusal, format!("the agent was not loaded: {why}"));
+                log.add(now, Some(self.id), Kind::Failure, format!("the agent was not loaded: {why}"));
                 self.not_attached = Some(why.clone());
                 self.status = Status::Lost { why, retry: Retry::WithAgent, since: now.mono };
             }
@@ -74,6 +75,14 @@ impl Connection {
                 let words = self.turns.failed(ticket).map_or("turn".to_owned(), |pending| pending.words);
                 log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {}", refused.why));
                 self.refused = Some((ticket, refused));
+            }
+            Told::Unanswered(ticket, why) => {
+                let over = || Outcome::Refused(Refused { why: why.clone(), holder: None });
+                let is_part = self.part_is_over(ticket, over);
+                if let Some(pending) = self.turns.failed(ticket).filter(|_| !is_part) {
+                    let text = format!("{} was not answered: {why}", pending.words);
+                    log.add(now, Some(self.id), Kind::NoAnswer, text);
+                }
             }
             Told::Forgotten(ticket) => {
                 let why = "too much was turned there since, and the agent does not remember it any more";
@@ -123,7 +132,7 @@ impl Connection {
             "connected to {} (pid {}), {} {}, agent {}",
             self.name,
             self.process.pid,
-            facts.runtime_kind.word(),
+            words::runtime(facts.runtime_kind.word()),
             facts.runtime_version,
             facts.agent_version
         );
@@ -140,7 +149,7 @@ impl Connection {
             let over = || Outcome::Refused(Refused { why: why.clone(), holder: None });
             if pending.accepted.is_none() && !self.part_is_over(pending.ticket, over) {
                 let text = format!("{} was not answered: {why}", pending.words);
-                log.add(now, Some(self.id), Kind::Refusal, text);
+                log.add(now, Some(self.id), Kind::NoAnswer, text);
             }
         }
         // An attempt that fails like the one before is no news.
@@ -248,6 +257,12 @@ impl Connection {
             return;
         }
         self.tell_report(&words, report, log, now);
+        let pending = self.turns.pending().iter().find(|pending| pending.ticket == ticket);
+        let mut without = pending.into_iter().flat_map(Pending::methods).map(|set| self.bodyless_named(set));
+        if let Some(named) = without.find(|named| report.bodyless > 0 && !named.is_empty()) {
+            let text = format!("without a body, so not counted: {}", named.replace('\n', ", "));
+            log.add(now, Some(self.id), Kind::Notice, text);
+        }
     }
 
     fn tell_report(&self, what: &str, report: &DialReport, log: &mut Log, now: Now) {
@@ -304,7 +319,7 @@ impl Connection {
                         ),
                     ),
                     (reverted, remaining) => (
-                        Kind::Refusal,
+                        Kind::Failure,
                         format!(
                             "all off: {} reverted to the original IL, {} not",
                             words::grouped(reverted),
@@ -315,7 +330,7 @@ impl Connection {
             }
             Err(why) => {
                 self.turns.failed(ticket);
-                (Kind::Refusal, format!("all off failed: {why}"))
+                (Kind::Failure, format!("all off failed: {why}"))
             }
         };
         log.add(now, Some(self.id), kind, text);

@@ -58,10 +58,8 @@ impl Untold {
             }
             let Some(row) = live.row(id) else { continue };
             *told += 1;
-            let version = row.version.filter(|_| after == State::Live);
-            let version = version.map(|version| format!(" (version {version})")).unwrap_or_default();
             let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-            say(format!("{}: {before} → {after}{version}{note}", row.name));
+            say(format!("{}: {before} → {after}{note}", row.name));
         }
     }
 

@@ -221,11 +221,15 @@ impl Fleet {
             let mut standing = self.follow.standing();
             standing.retain(|(ticket, ..)| is_new || owed.contains(ticket));
             if is_new {
-                let set = match standing.len() {
-                    0 => "nothing, for nothing was turned on in all of them".to_owned(),
-                    number => format!("{} of all the others", words::count(number as u64, "turn", "turns")),
+                let set = match standing.as_slice() {
+                    [] => "nothing is set there, for nothing was turned on in all of them".to_owned(),
+                    [(_, only, _)] => format!("set there as in the others: {only}"),
+                    [(_, first, _), rest @ ..] => {
+                        let more = words::count(rest.len() as u64, "more turn", "more turns");
+                        format!("set there as in the others: {first}, and {more}")
+                    }
                 };
-                let text = format!("{} has started and joins; set there: {set}", theirs.title());
+                let text = format!("{} has started and joins; {set}", theirs.title());
                 log.add(now, Some(FLEET), Kind::Connection, text);
             }
             for (ticket, words, orders) in standing {
