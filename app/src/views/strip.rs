@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, connection: Option<&Connection>, mono: Duration, comman
 /// How many of several answer.
 fn of_several(ui: &mut Ui, connection: &Connection) {
     let palette = Palette::of(ui);
-    let (all, answer) = (connection.catalogue.domains().len(), connection.catalogue.domains_in_reach());
+    let (all, answer) = (connection.catalogue.domains_there(), connection.catalogue.domains_in_reach());
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
     let colour = if answer == all { palette.live } else { palette.asked };
     match connection.status {
