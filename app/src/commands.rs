@@ -65,7 +65,7 @@ pub enum Command {
     ChooseNamed(String),
     /// Chooses every process that is called like the one looked at.
     ChooseNamesakes,
-    /// Shows several processes merged, or side by side.
+    /// Shows several processes merged, with a row each, or side by side.
     Arrange(Arrangement),
     /// Looks at one of those shown side by side.
     Focus(ConnectionId),
@@ -75,6 +75,8 @@ pub enum Command {
     Follow,
     /// The agent is loaded into those that join without it, or is not.
     FollowAttach,
+    /// What chosen processes had counted when they ended.
+    LastNumbers,
     /// Chosen processes that have ended are taken out.
     DropEnded,
     /// How a program is started with the agent by other means.
@@ -204,6 +206,13 @@ pub struct Situation {
     pub switches: Switches,
 }
 
+impl Situation {
+    /// Processes chosen that have not ended.
+    pub fn running(&self) -> usize {
+        self.several.saturating_sub(self.several_ended)
+    }
+}
+
 /// Switches, as they stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
@@ -274,9 +283,11 @@ pub const MENUS: &[(&str, &[Command])] = &[
             Command::Disconnect,
             Command::ChooseNamesakes,
             Command::Arrange(Arrangement::Merged),
+            Command::Arrange(Arrangement::Apart),
             Command::Arrange(Arrangement::Beside),
             Command::Follow,
             Command::FollowAttach,
+            Command::LastNumbers,
             Command::DropEnded,
             Command::Quit,
         ],

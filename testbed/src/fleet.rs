@@ -33,6 +33,20 @@ impl Program {
         Ok(Program { folder, name })
     }
 
+    /// A place for an agent library where none is yet, and where [`Program::put_agent`] puts one.
+    pub fn agent_to_come(&self) -> PathBuf {
+        self.folder.join("agent-to-come.so")
+    }
+
+    /// Puts the agent library there, whole from the first moment on.
+    ///
+    /// # Errors
+    /// When it has not been built, or there is something already.
+    #[cfg(unix)]
+    pub fn put_agent(&self, library: &std::path::Path) -> Result<()> {
+        Ok(std::os::unix::fs::symlink(library, self.agent_to_come())?)
+    }
+
     /// What it is called on Redial's command line.
     pub fn target(&self) -> String {
         format!("name:{}", self.name)

@@ -3,9 +3,11 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use redial_testbed::artefacts;
 use redial_testbed::fleet::Program;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::shop::{self, LiveShop};
@@ -109,9 +111,15 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
 
 /// `redial dial name:NAME …` that stays in the foreground, its standard error among its output.
 fn following(program: &Program, options: &[&str]) -> Result<Host> {
+    following_with(program, options, &artefacts::agent()?)
+}
+
+/// The same with that agent library.
+fn following_with(program: &Program, options: &[&str], library: &Path) -> Result<Host> {
     let target = program.target();
     let words = [&["dial", target.as_str(), CART, "count", "--follow"], options].concat();
-    let redial = host::redial(&words)?;
+    let mut redial = host::redial(&words)?;
+    redial.env("REDIAL_AGENT", library);
     let mut shell = Command::new("sh");
     shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(redial.get_program()).args(redial.get_args());
     for (name, value) in redial.get_envs() {
@@ -232,4 +240,114 @@ fn what_comes_is_attached_to_where_that_is_asked_for() -> Result<()> {
     ensure!((pid, event.as_str()) == (shops[0].pid, "ended") && line["dialled"].is_null(), "{line}");
     counts_are_exact(&mut shops[1..])?;
     interrupt(dial)?.ok().map(drop)
+}
+
+/// An attach that fails is tried again, and told once; a process that ends before it worked is in nobody's way.
+#[test]
+fn an_attach_that_fails_at_first_is_tried_again() -> Result<()> {
+    let program = Program::new("Retried")?;
+    let library = program.agent_to_come();
+    let mut dial = following_with(&program, &["--attach"], &library)?;
+    dial.wait_for(&format!("following {}; Ctrl-C ends that", program.target()))?;
+    let mut shops = program.start(2, 0)?;
+    let missing = library.to_str().context("a path")?;
+    let mut failures = Vec::new();
+    while failures.len() < 2 {
+        let line = dial.next_line()?;
+        if line.starts_with("redial: ") {
+            ensure!(line.contains(missing), "{line}");
+            failures.push(line);
+        }
+    }
+    for shop in &shops {
+        let of_it = failures.iter().filter(|line| line.contains(&program.title(shop)));
+        ensure!(of_it.count() == 1, "{failures:?}");
+    }
+    let mut ended = shops.remove(0);
+    ended.host.kill();
+    program.put_agent(&artefacts::agent()?)?;
+    wait_for_all(&mut dial, std::iter::once(program.title(&shops[0]) + " joined"))?;
+    let later = program.start(1, 0)?;
+    wait_for_all(&mut dial, later.iter().map(|shop| program.title(shop) + " started"))?;
+    shops.extend(later);
+    counts_are_exact(&mut shops)?;
+    let done = interrupt(dial)?;
+    ensure!(done.code()? == 7, "one was never turned: {}", done.said());
+    ensure!(!done.stdout.contains(&(program.title(&ended) + " joined")), "{}", done.said());
+    ensure!(done.stdout.matches(missing).count() == 2, "each failure is told once: {}", done.said());
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
+
+/// What is turned in a process before its modules are loaded is no failure: it says what it waits for.
+#[test]
+fn what_loads_later_is_waited_for() -> Result<()> {
+    let program = Program::new("Awaited")?;
+    let target = program.target();
+    let redial = host::redial(&["dial", &target, "No.Such.Thing", "count", "--follow", "--later"])?;
+    let mut dial = Host::start(redial)?;
+    dial.wait_for(&format!("following {target}"))?;
+    let shops = program.start(1, 1)?;
+    dial.wait_for(&format!("{} started", program.title(&shops[0])))?;
+    let line = dial.next_line()?;
+    ensure!(line == "nothing that is loaded matches; set at count for what loads from now on", "{line}");
+    interrupt(dial)?.ok()?;
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
+
+/// What all of them count is added up, for people and programs; what is off again is a number, and a row with `--all`.
+#[test]
+fn numbers_are_added_up_and_what_is_off_is_folded() -> Result<()> {
+    let program = Program::new("Summed")?;
+    let mut shops = program.start(3, 3)?;
+    program.redial("dial", &[CART, "count"])?.ok()?;
+    let mut truth = 0;
+    for shop in &mut shops {
+        shop.rounds(2)?;
+        truth += shop.truth()?.get("Shop.Cart.Add(int)").copied().context("it is called")?;
+    }
+    let add = |rows: &Value| -> Result<Value> {
+        let rows = rows.as_array().context("an array")?;
+        let found = rows.iter().find(|row| row["method"] == "Shop.Cart.Add" && row["signature"] == "(int)");
+        found.cloned().context("Add is not there")
+    };
+    let row = add(&program.redial("status", &["--sum", "--json"])?.ok()?.json()?)?;
+    let numbers = ["processes", "wanted", "live", "calls"].map(|field| row[field].as_u64());
+    ensure!(numbers == [Some(3), Some(3), Some(3), Some(truth)], "{row} for {truth} calls");
+    let status = program.redial("status", &["--sum"])?.ok()?;
+    ensure!(status.stdout.contains("3 of 3  Shop!Shop.Cart.Add(int)"), "{}", status.said());
+    ensure!(
+        status.stdout.lines().last().is_some_and(|line| line.starts_with("3 processes: ")),
+        "{}",
+        status.said()
+    );
+
+    let watched = program.redial("watch", &["--sum", "--json", "--count", "2", "--interval", "200"])?.ok()?;
+    let lines: Vec<Value> = watched.stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    ensure!(lines.len() == 2 && lines[1]["processes"] == 3, "{}", watched.said());
+    ensure!(add(&lines[1]["dials"])?["calls"] == truth, "{}", watched.said());
+    let watched = program.redial("watch", &["--count", "1"])?.ok()?;
+    let heads: Vec<&str> = watched.stdout.lines().filter(|line| line.contains("PER SECOND")).collect();
+    ensure!(heads.len() == 1 && heads[0].trim().starts_with("PID "), "{}", watched.said());
+
+    // One stays on, in one of them.
+    program.redial("off", &[])?.ok()?;
+    shops[0].redial("dial", &["Shop.Cart.Add", "count"])?.ok()?;
+    let status = shops[0].redial("status", &[])?.ok()?;
+    ensure!(
+        status.stdout.contains("were dialled and are off again (") && status.stdout.contains("--all"),
+        "{}",
+        status.said()
+    );
+    ensure!(!status.stdout.contains("Shop.Cart.Peek"), "{}", status.said());
+    let all = shops[0].redial("status", &["--all"])?.ok()?;
+    ensure!(all.stdout.contains("Shop.Cart.Peek") && !all.stdout.contains("--all"), "{}", all.said());
+    let json = shops[0].redial("status", &["--json"])?.ok()?.json()?;
+    ensure!(json.as_array().is_some_and(|rows| rows.len() > 5), "JSON leaves nothing out: {json}");
+    let row = add(&program.redial("status", &["--sum", "--json"])?.ok()?.json()?)?;
+    ensure!((row["processes"].as_u64(), row["wanted"].as_u64()) == (Some(3), Some(1)), "{row}");
+    let watched = shops[1].redial("watch", &["--count", "1"])?.ok()?;
+    ensure!(watched.stdout.contains("no method is dialled"), "{}", watched.said());
+    let none = program.redial("watch", &["Nope.*", "--sum", "--count", "1", "--interval", "50"])?;
+    ensure_said(&none, 6, &["no dialled method matched 'Nope.*'"])?;
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }

@@ -334,6 +334,12 @@ pub struct Status {
     /// Only methods that match
     #[arg(conflicts_with = "agent", value_parser = pattern)]
     pub pattern: Option<String>,
+    /// Also list methods that are off again
+    #[arg(long, conflicts_with = "agent")]
+    pub all: bool,
+    /// Add up what all the processes say of a method: one row each
+    #[arg(long, conflicts_with = "agent")]
+    pub sum: bool,
     /// The agent's own account: control, the orders that stand, memory, budgets, who turned what
     #[arg(long)]
     pub agent: bool,
@@ -343,7 +349,7 @@ pub struct Status {
 }
 
 /// `watch`
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Watch {
     /// Process id; or 12,34, name:NAME, pool:NAME
     #[arg(value_name = "PID", value_parser = Target::parse)]
@@ -351,6 +357,12 @@ pub struct Watch {
     /// Only methods that match
     #[arg(value_parser = pattern)]
     pub pattern: Option<String>,
+    /// Also list methods that are off again
+    #[arg(long)]
+    pub all: bool,
+    /// Add up what all the processes say of a method: one row each
+    #[arg(long)]
+    pub sum: bool,
     /// Milliseconds between updates
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=3_600_000))]
     pub interval: u32,

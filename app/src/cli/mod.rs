@@ -20,6 +20,7 @@ mod run;
 mod save;
 mod several;
 mod status;
+mod sums;
 mod target;
 mod turn;
 mod undo;

@@ -1,6 +1,7 @@
-//! The order of dialled methods in tables: the most called first.
+//! The order of dialled methods in tables: the most called first, those that are off again last or only counted.
 
 use crate::model::dials::{Dial, Dials};
+use crate::output::words;
 use redial_protocol::ids::RowId;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -15,6 +16,36 @@ pub fn by_calls(dials: &Dials) -> Vec<&Dial> {
     let mut rows: Vec<&Dial> = dials.iter().collect();
     rows.sort_by(|a, b| most_called(a, b));
     rows
+}
+
+/// Methods that were dialled and are off again, where they are counted and not listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Over {
+    /// How many.
+    pub methods: u64,
+    /// Their calls, while they were dialled.
+    pub calls: u64,
+}
+
+impl Over {
+    /// What is said of them; nothing where there is none.
+    pub fn line(&self) -> Option<String> {
+        let were = if self.methods == 1 { "was dialled and is off" } else { "were dialled and are off" };
+        let (methods, calls) = (words::methods(self.methods), words::count(self.calls, "call", "calls"));
+        (self.methods > 0).then(|| format!("{methods} {were} again ({calls}); --all lists them"))
+    }
+}
+
+/// What is on, or meant to be, in the order given; then what is off again: with `all` as rows behind the others, else as
+/// numbers.
+pub fn on_first(rows: Vec<&Dial>, all: bool) -> (Vec<&Dial>, Over) {
+    let (mut on, over): (Vec<&Dial>, Vec<&Dial>) = rows.into_iter().partition(|dial| !dial.is_over());
+    if all {
+        on.extend(over);
+        return (on, Over::default());
+    }
+    let calls = over.iter().fold(0, |sum: u64, dial| sum.saturating_add(dial.row.calls));
+    (on, Over { methods: over.len() as u64, calls })
 }
 
 fn most_called(a: &Dial, b: &Dial) -> Ordering {
@@ -59,6 +90,8 @@ impl ByRate {
 mod tests {
     use super::*;
     use crate::model::dials::tests::{counters, row};
+    use redial_protocol::level::Level;
+    use redial_protocol::state::State;
 
     fn methods(rows: &[&Dial]) -> String {
         rows.iter().map(|dial| dial.row.method.as_str()).collect()
@@ -69,6 +102,29 @@ mod tests {
         let mut dials = Dials::default();
         dials.rows(vec![row(0, "C", 1), row(1, "B", 30), row(2, "A", 1)]);
         assert_eq!(methods(&by_calls(&dials)), "BAC");
+    }
+
+    #[test]
+    fn what_is_off_again_is_counted_or_comes_last() {
+        let mut dials = Dials::default();
+        let mut over = row(0, "A", 40);
+        (over.wanted, over.state) = (Level::Off, State::Off);
+        let mut off_soon = row(3, "D", 1);
+        (off_soon.wanted, off_soon.state) = (Level::Off, State::Reverting);
+        dials.rows(vec![over, row(1, "B", 1), row(2, "C", 0), off_soon]);
+        let (rows, left) = on_first(by_calls(&dials), false);
+        assert_eq!((methods(&rows).as_str(), left), ("BDC", Over { methods: 1, calls: 40 }));
+        let said = left.line();
+        assert_eq!(
+            said.as_deref(),
+            Some("1 method was dialled and is off again (40 calls); --all lists them")
+        );
+        let (rows, left) = on_first(by_calls(&dials), true);
+        assert_eq!((methods(&rows).as_str(), left.line()), ("BDCA", None));
+        // What still runs the old code counts on.
+        dials.first_fold_covers(1_000);
+        dials.apply(counters(1_000, &[(0, 5)]));
+        assert_eq!(on_first(by_calls(&dials), false).1, Over::default());
     }
 
     #[test]

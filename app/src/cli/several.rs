@@ -75,7 +75,8 @@ pub fn each(
     Ok(combined(reports.iter().map(Report::exit)))
 }
 
-fn side_by_side(
+/// Carries a command out for several processes, eight at a time; what each did, by pid.
+pub fn side_by_side(
     members: Vec<Member>,
     command: &(impl Fn(&Member, &mut Out) -> Result<Exit, Failure> + Sync),
 ) -> Vec<Report> {

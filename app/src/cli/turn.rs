@@ -125,7 +125,7 @@ impl Wanted<'_> {
         if self.options.json {
             out.json(&DialledJson::new(pid, &report))?;
         } else {
-            for line in turns::done(&report, self.level()) {
+            for line in turns::done(&report, self.level(), later) {
                 out.line(&line)?;
             }
         }
@@ -150,6 +150,12 @@ impl Wanted<'_> {
                     out.remark(format!("the agent is loaded into process {pid}"));
                 }
                 Ok(connect::open(pid, self.program)?)
+            }
+            Err(error @ LinkError::NoAgent { obstacle: None, .. }) if self.options.follow => {
+                Err(Failure::new(
+                    Exit::NoAgent,
+                    format!("{error}, or give this command --attach, which does that for all that start"),
+                ))
             }
             opened => Ok(opened?),
         }

@@ -30,7 +30,7 @@ fn one(
         out.json(&UndoneJson::new(pid, &what, &report))?;
     } else {
         out.line(&undone(&what))?;
-        for line in turns::done(&report, None) {
+        for line in turns::done(&report, None, false) {
             out.line(&line)?;
         }
     }

@@ -82,7 +82,8 @@ mod tests {
     fn tips_are_given_where_they_help() {
         for (line, part) in [
             ("dial 1 -x count", ""),
-            ("status --al", ""),
+            ("off 1 --al", ""),
+            ("status 1 --al", "a similar argument exists: '--all'"),
             ("dial 1 A.B count --hol", "a similar argument exists: '--hold'"),
             ("save 1 -x", "use '-- -x'"),
             ("run -x", "use '-- -x'"),

@@ -54,7 +54,9 @@ impl Command {
             Command::Arrange(_) => need(now.several > 1, "only one process is chosen"),
             Command::Follow => need(now.process, "no process was picked"),
             Command::FollowAttach => need(now.switches.follow, "those that start later do not join"),
-            Command::DropEnded => need(now.several_ended > 0, "no chosen process has ended"),
+            Command::DropEnded | Command::LastNumbers => {
+                need(now.several_ended > 0, "no chosen process has ended")
+            }
             Command::Attach => {
                 need(now.process, "no process was picked")?;
                 need(now.attachable, "the agent cannot be loaded into the process, or is in it")

@@ -37,11 +37,13 @@ impl Command {
             Command::ChooseNamed(_) => "Choose every process of a name",
             Command::ChooseNamesakes => "Choose all processes of that name",
             Command::Arrange(Arrangement::Merged) => "Several processes merged",
+            Command::Arrange(Arrangement::Apart) => "Several processes, a row each",
             Command::Arrange(Arrangement::Beside) => "Several processes side by side",
             Command::Focus(_) => "Look at one of several",
             Command::BesideFrom(_) => "Show others of several",
             Command::Follow => "Also those that start later",
             Command::FollowAttach => "Load the agent into those that start later",
+            Command::LastNumbers => "Last numbers of what has ended…",
             Command::DropEnded => "Take out what has ended",
             Command::SetUp => "How to start a program with the agent…",
             Command::CopyText(_) => "Copy",
@@ -115,6 +117,9 @@ impl Command {
             Command::Arrange(Arrangement::Merged) => Some(
                 "one list: a method that several have is one row, its numbers are sums, its dial is for all of them",
             ),
+            Command::Arrange(Arrangement::Apart) => Some(
+                "one list: a method that several have is a row for each of them; a dial is for that process",
+            ),
             Command::Arrange(Arrangement::Beside) => {
                 Some("a list each; a dial is for that process, filter and order are for all of them")
             }
@@ -122,6 +127,8 @@ impl Command {
                 "processes of the same names that start while this window is open join, and what was turned in the \
                  merged list is turned there from their first call on",
             ),
+            Command::LastNumbers => Some("process by process; in the merged list they are part of the sums"),
+            Command::DropEnded => Some("their last numbers leave the sums and are gone"),
             Command::FollowAttach => Some(
                 "through the diagnostics port, where they start without it; else only those started with the agent join",
             ),

@@ -59,6 +59,7 @@ impl App {
             | Command::BesideFrom(_)
             | Command::Follow
             | Command::FollowAttach
+            | Command::LastNumbers
             | Command::DropEnded => self.act_on_several(command),
             Command::SetUp => self.set_up = Some(views::setup::State::default()),
             Command::CopyText(text) => {
@@ -357,8 +358,8 @@ impl App {
     fn escape(&mut self) {
         let asked = self.confirm.take().is_some() || self.sharing.take().is_some();
         if asked || self.palette.take().is_some() || self.set_up.take().is_some() {
-        } else if self.keys || self.launch || self.agent {
-            (self.keys, self.launch, self.agent) = (false, false, false);
+        } else if self.keys || self.launch || self.agent || self.last_numbers {
+            (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, false);
         } else {
             self.clear_filter();
         }

@@ -21,11 +21,20 @@ impl App {
                 methods::toolbar(ui, &mut self.methods, connection, situation, commands);
             });
         }
-        let ids: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
+        // Those that have ended are told of above.
+        let mut ids: Vec<ConnectionId> = self.model.running().iter().map(|member| member.id).collect();
+        if ids.is_empty() {
+            ids.extend(self.model.ended().map(|member| member.id));
+        }
         let shown = several::shown_beside(ids.len(), self.beside_from, ui.available_width());
         several::paging(ui, ids.len(), &shown, commands);
         let ids = ids.get(shown).unwrap_or_default();
         self.model.show_beside(ids);
+        // Keys, and what stands at the edges, go to one that is in sight.
+        let current = self.model.current;
+        if let Some(first) = ids.first().filter(|_| current.is_none_or(|current| !ids.contains(&current))) {
+            commands.push(Command::Focus(*first));
+        }
         let room = ui.available_rect_before_wrap();
         let width = (room.width() - GAP * (ids.len().max(1) - 1) as f32) / ids.len().max(1) as f32;
         for (place, id) in ids.iter().enumerate() {

@@ -9,8 +9,8 @@ use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty::Why;
 use crate::views::{
-    agent, bar, confirm, detail, empty, ended, keys, launch, log, loss, methods, palette, processes,
-    progress, several, sharing, strip,
+    agent, bar, confirm, detail, empty, ended, keys, last_numbers, launch, log, loss, methods, palette,
+    processes, progress, several, sharing, strip,
 };
 use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, Rangef, RichText, Ui, vec2};
 use std::time::Instant;
@@ -83,7 +83,7 @@ impl App {
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
         ui.spacing_mut().item_spacing.y = 0.0;
-        several::bar(ui, &self.model, situation, commands);
+        several::bar(ui, &self.model, self.now(), situation, commands);
         if self.is_beside() {
             return self.beside(ui, situation, commands);
         }
@@ -136,7 +136,7 @@ impl App {
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
         let context = ui.ctx().clone();
         if let Some(bulk) = &mut self.confirm
-            && confirm::show(&context, bulk, self.model.current(), commands)
+            && confirm::show(&context, bulk, &self.model.connections, commands)
             && !commands.contains(&Command::ConfirmTurn)
         {
             self.confirm = None;
@@ -151,6 +151,9 @@ impl App {
             self.agent = self.model.current().is_some_and(|connection| {
                 !agent::show(&context, connection, self.now(), situation, commands)
             });
+        }
+        if self.last_numbers {
+            self.last_numbers = !last_numbers::show(&context, &self.model, commands);
         }
         if let Some(state) = &mut self.set_up
             && views::setup::show(&context, state, commands)

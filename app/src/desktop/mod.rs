@@ -65,6 +65,8 @@ pub struct App {
     sharing: Option<views::sharing::Question>,
     /// Whether control, orders and audit are shown.
     agent: bool,
+    /// Whether the last numbers of processes that have ended are shown.
+    last_numbers: bool,
     keys: bool,
     launch: bool,
     /// How to start a program with the agent.
@@ -124,6 +126,7 @@ impl App {
             confirm: None,
             sharing: None,
             agent: false,
+            last_numbers: false,
             keys: false,
             launch: false,
             set_up: None,

@@ -4,12 +4,13 @@ use super::App;
 use crate::commands::{Command, Situation};
 use crate::model::Model;
 use crate::model::connection::{Connection, Status, Step};
-use crate::model::fleet::{Errand, Join, Settled};
+use crate::model::fleet::{Errand, Join, MOST_PROCESSES, Settled};
 use crate::model::ids::{ConnectionId, FLEET};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::model::selection::Mode;
-use crate::model::update::{Now, Retry};
+use crate::model::several::Arrangement;
+use crate::model::update::Now;
 use crate::output::words;
 use crate::views;
 use eframe::egui;
@@ -52,6 +53,7 @@ impl App {
                     fleet.follow.look_again();
                 }
             }
+            Command::LastNumbers => self.last_numbers = !self.last_numbers,
             Command::DropEnded => self.drop_ended(0),
             _ => {}
         }
@@ -111,6 +113,16 @@ impl App {
         (self.confirm, self.sharing) = (None, None);
     }
 
+    /// One list of several processes: merged, or a row for each.
+    pub(super) fn merge_or_part(&mut self) {
+        let other = match self.model.arrangement() {
+            Arrangement::Merged => Arrangement::Apart,
+            Arrangement::Apart | Arrangement::Beside => Arrangement::Merged,
+        };
+        self.methods.find_again = true;
+        self.act_on_several(Command::Arrange(other));
+    }
+
     /// Whether several are shown side by side.
     pub(super) fn is_beside(&self) -> bool {
         self.model.fleet().is_some() && !self.model.is_merged()
@@ -151,6 +163,22 @@ impl App {
         self.look_at_chosen();
     }
 
+    /// Makes room for so many processes: of those that have ended only some stay in sight.
+    fn make_room(&mut self, number: usize) {
+        let running = self.model.running().len();
+        let keep = ENDED.min(MOST_PROCESSES.saturating_sub(running + number));
+        let ended: Vec<String> = self.model.ended().map(Connection::title).collect();
+        let gone = ended.len().saturating_sub(keep);
+        if gone == 0 {
+            return;
+        }
+        let titles = words::all(ended.get(..gone).unwrap_or_default());
+        let text = format!("{titles} ended before others and left the list, with the last numbers");
+        let now = self.now();
+        self.model.log.add(now, Some(FLEET), Kind::Notice, text);
+        self.drop_ended(keep);
+    }
+
     fn drop_ended(&mut self, keep: usize) {
         let ended = self.model.drop_ended(keep);
         for id in ended {
@@ -185,9 +213,9 @@ impl App {
     /// Lets processes join that started since, where that was asked for.
     pub(super) fn await_newcomers(&mut self) {
         let now = self.now();
-        let found = self.model.newcomers();
+        let found = self.model.newcomers(now);
         if !found.is_empty() {
-            self.drop_ended(ENDED);
+            self.make_room(found.len());
             self.model.choose_more(found.iter().map(|(process, _)| *process));
             self.look_at_chosen();
         }
@@ -234,10 +262,12 @@ impl App {
 
     /// What several processes mean for commands.
     pub(super) fn situation_of_several(&self, situation: &mut Situation) {
-        let ended = |member: &&Connection| member.status.retry() == Some(Retry::Never);
         situation.several = self.model.chosen().len();
-        situation.several_ended = self.model.members().filter(ended).count();
+        situation.several_ended = self.model.ended().count();
         situation.merged = self.model.is_merged();
+        if situation.merged {
+            situation.switches.merge_copies = self.model.arrangement() == Arrangement::Merged;
+        }
         situation.namesakes =
             self.model.members().next().is_some_and(|first| self.model.named(&first.name).nth(1).is_some());
         situation.switches.arrangement = self.model.arrangement();
@@ -258,11 +288,7 @@ impl App {
             self.settings.merge_copies = !self.settings.merge_copies;
             return self.follow_settings();
         }
-        self.methods.find_again = true;
-        self.change(|all| {
-            let merged = !all.catalogue.is_merged();
-            all.catalogue.set_merged(merged);
-        });
+        self.merge_or_part();
     }
 }
 

@@ -92,27 +92,23 @@ impl App {
             self.turn(targets, level, false);
             return;
         }
-        // What the agent knows of it comes while the question is read.
-        let Some(connection) = self.model.current_mut() else { return };
-        if connection.catalogue.spans_processes() {
-            if let Some(bulk) = &mut self.confirm {
-                bulk.plan = Plan::None("agents are asked of one process at a time".to_owned());
-            }
-            return;
-        }
-        let asked = connection.ask_plan(&targets, level);
-        let id = connection.id;
-        if let Some(bulk) = &mut self.confirm {
-            bulk.plan = match asked {
+        // What the agents know of it comes while the question is read.
+        let mut plan = Plan::default();
+        for (id, asked) in self.model.ask_plans(&targets, level) {
+            match asked {
                 Ok((_, orders)) if !fit_one_request(&orders) => {
-                    Plan::None("its patterns are too long to be asked about at once".to_owned())
+                    let why = "its patterns are too long to be asked about at once";
+                    plan.unable.push((id, why.to_owned()));
                 }
                 Ok((ticket, orders)) => {
                     self.workers.plan(id, ticket, orders);
-                    Plan::Asked(ticket)
+                    plan.asked.push((id, ticket));
                 }
-                Err(why) => Plan::None(why),
-            };
+                Err(why) => plan.unable.push((id, why)),
+            }
+        }
+        if let Some(bulk) = &mut self.confirm {
+            bulk.plan = plan;
         }
     }
 

@@ -12,17 +12,21 @@ pub struct ByName {
     methods: Bits,
     /// The types that have some, by name.
     types: Vec<Part>,
+    /// Of types whose methods stand beside those of other processes' copies: the first method of each copy.
+    copies: Vec<u32>,
     /// The type looked at last: the next is mostly the same, or beside it.
     last: Cell<usize>,
 }
 
-/// The methods of one type.
+/// The methods of one type, and of its copies where those stand beside them.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     /// Places up to which they, and those before them, reach.
     end: u32,
     /// The type's first method, in the set or not.
     start: u32,
+    /// Where its copies are among all, itself the first of them; none where it stands alone.
+    copies: (u32, u32),
 }
 
 impl ByName {
@@ -30,19 +34,40 @@ impl ByName {
     pub fn new(methods: Bits, catalogue: &Catalogue) -> ByName {
         let ranks = methods.ranks();
         let mut types = Vec::with_capacity(catalogue.type_count());
+        let mut copies: Vec<u32> = Vec::new();
+        let interleaves = catalogue.interleaves();
+        let mut last_owner = None;
         let (mut end, mut before) = (0, (0, 0));
         for owner in catalogue.types_by_name() {
             let range = catalogue.methods_of_type(owner);
             // Types that follow each other by name mostly do so in their module too.
             let rank = if before.0 == range.start { before.1 } else { ranks.before(range.start) };
             before = (range.end, ranks.before(range.end));
-            if before.1 > rank {
-                end += before.1 - rank;
-                types.push(Part { end, start: range.start });
+            if before.1 <= rank {
+                continue;
             }
+            end += before.1 - rank;
+            let same = interleaves && last_owner.is_some_and(|last| catalogue.is_same_type(last, owner));
+            match types.last_mut().filter(|_| same) {
+                Some(Part { end: last_end, start, copies: among }) => {
+                    if among.0 == among.1 {
+                        *among = (copies.len() as u32, copies.len() as u32 + 1);
+                        copies.push(*start);
+                    }
+                    copies.push(range.start);
+                    (*last_end, among.1) = (end, copies.len() as u32);
+                }
+                None => types.push(Part { end, start: range.start, copies: (0, 0) }),
+            }
+            last_owner = Some(owner);
         }
         types.shrink_to_fit();
-        ByName { methods, types, last: Cell::new(0) }
+        ByName { methods, types, copies, last: Cell::new(0) }
+    }
+
+    /// The copies of a type whose methods stand beside each other; none where it stands alone.
+    fn beside(&self, part: &Part) -> &[u32] {
+        self.copies.get(part.copies.0 as usize..part.copies.1 as usize).unwrap_or_default()
     }
 
     /// Methods there are.
@@ -64,23 +89,47 @@ impl ByName {
         let last = self.last.get();
         let near = [last, last + 1].into_iter().find(|part| here(*part));
         let part = near.unwrap_or_else(|| self.types.partition_point(|part| part.end <= place));
-        let start = self.types.get(part)?.start;
+        let found = self.types.get(part)?;
         self.last.set(part);
-        self.methods.iter_in(start..u32::MAX).nth((place - self.before(part)) as usize)
+        let inside = (place - self.before(part)) as usize;
+        match self.beside(found) {
+            [] => self.methods.iter_in(found.start..u32::MAX).nth(inside),
+            copies => {
+                let rows = (0..u32::MAX).flat_map(|at| copies.iter().map(move |start| start + at));
+                rows.filter(|method| self.methods.get(*method)).nth(inside)
+            }
+        }
     }
 
     /// Where a method stands, or would stand if it were there.
     pub fn place_near(&self, method: MethodIx, catalogue: &Catalogue) -> usize {
         let (owner, _) = catalogue.name_place(method);
-        let owner_of = |part: &Part| catalogue.name_place(MethodIx(part.start)).0;
-        let part = self.types.partition_point(|part| owner_of(part) < owner);
-        let same = self.types.get(part).filter(|part| owner_of(part) == owner);
-        let inside = same.map_or(0, |part| self.methods.count_in(part.start..method.0));
+        let owner_of = |start: u32| catalogue.name_place(MethodIx(start)).0;
+        let last_of = |part: &Part| owner_of(self.beside(part).last().copied().unwrap_or(part.start));
+        let part = self.types.partition_point(|part| last_of(part) < owner);
+        let same = self.types.get(part).filter(|part| owner_of(part.start) <= owner);
+        let inside = same.map_or(0, |part| match self.beside(part) {
+            [] => self.methods.count_in(part.start..method.0),
+            copies => self.before_beside(copies, method, catalogue),
+        });
         (self.before(part) + inside) as usize
+    }
+
+    /// Rows before a method among those of copies that stand beside each other.
+    fn before_beside(&self, copies: &[u32], method: MethodIx, catalogue: &Catalogue) -> u32 {
+        let (owner, _) = catalogue.name_place(method);
+        let at = method.0.saturating_sub(catalogue.methods_of_type(catalogue.type_of(method)).start);
+        let before = |start: &u32| {
+            let first = catalogue.name_place(MethodIx(*start)).0 < owner;
+            self.methods.count_in(*start..*start + at + u32::from(first))
+        };
+        copies.iter().map(before).sum()
     }
 
     /// Bytes it occupies, about.
     pub fn bytes(&self) -> usize {
-        self.methods.len() / 8 + self.types.capacity() * size_of::<Part>()
+        self.methods.len() / 8
+            + self.types.capacity() * size_of::<Part>()
+            + self.copies.capacity() * size_of::<u32>()
     }
 }

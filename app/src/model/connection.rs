@@ -115,6 +115,8 @@ pub struct Connection {
     pub loss: Option<String>,
     /// Why the agent could not be loaded into the process, when that was tried last.
     pub not_attached: Option<String>,
+    /// What of that was told already.
+    told_not_attached: Option<String>,
     /// What the agent said of itself in its last hello.
     pub facts: Option<Box<AgentFacts>>,
     /// The agent's last account of itself: memory, budgets, audit.
@@ -157,6 +159,8 @@ pub struct Connection {
     parts: BTreeMap<Ticket, Outcome>,
     /// Of several processes merged: numbers were taken over in this frame, which has enough to do.
     pub(super) numbers_are_new: bool,
+    /// The same of modules, which came behind all others.
+    pub(super) modules_are_new: bool,
     /// Whether it is looked at together with others: what it tells of single methods would be told many times.
     pub is_one_of_many: bool,
 }
@@ -171,6 +175,7 @@ impl Connection {
             status: Status::Connecting,
             loss: None,
             not_attached: None,
+            told_not_attached: None,
             facts: None,
             agent: None,
             holder: None,
@@ -195,6 +200,7 @@ impl Connection {
             refused: None,
             parts: BTreeMap::new(),
             numbers_are_new: false,
+            modules_are_new: false,
             is_one_of_many: false,
         }
     }
@@ -202,6 +208,9 @@ impl Connection {
     /// Brings table, tree and turns up to date; to be called once a frame, after the last `apply`.
     pub fn settle(&mut self, now: Now) {
         self.settle_dials(now);
+        if self.modules_are_new {
+            return;
+        }
         if self.shape == Shape::List {
             self.list.settle(&self.catalogue, &self.live);
         } else {

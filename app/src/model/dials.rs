@@ -2,7 +2,9 @@
 
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow, Transition};
+use redial_protocol::state::State;
 use std::collections::BTreeMap;
 
 /// One dialled copy with its rate.
@@ -12,6 +14,14 @@ pub struct Dial {
     pub row: StatusRow,
     /// Calls a second over the last fold; None until one fold has a predecessor to be measured from.
     pub rate: Option<f64>,
+}
+
+impl Dial {
+    /// Whether it was dialled and is no more: nothing is wanted of it, nothing of ours runs, and nobody calls what did.
+    pub fn is_over(&self) -> bool {
+        let rests = matches!(self.row.state, State::Off | State::Refused | State::Lost);
+        self.row.wanted == Level::Off && rests && !self.rate.is_some_and(|rate| rate > 0.0)
+    }
 }
 
 /// All rows of one agent, in the order of its ledger.

@@ -2,14 +2,15 @@
 //! that sorting by a number sorts those and leaves the rest, a million perhaps, in the order of names.
 
 use super::by_name::ByName;
-use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::catalogue::search::Searcher;
+use super::catalogue::{Catalogue, Module};
 use super::ids::{MethodIx, Node};
 use super::live::Live;
 use super::query::Query;
 use super::ranking::{Ranking, numbers};
 use super::selection::Rows;
+use std::ops::Range;
 
 /// What the table is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,6 +69,8 @@ pub struct List {
     /// What the whole filter leaves.
     visible: Bits,
     count: usize,
+    /// Rows that there would be without any filter.
+    all: usize,
     ranking: Ranking,
     /// Visible methods with a row, in their order; none when sorted by name.
     ranked: Vec<u32>,
@@ -176,6 +179,8 @@ impl List {
         });
         if stale {
             self.visible = self.filtered(catalogue, live);
+            let away = catalogue.merged_away().into_iter().map(|(copy, _)| copy);
+            self.all = catalogue.len() - away.chain(over(catalogue)).map(|range| range.len()).sum::<usize>();
             self.count = self.visible.count();
             self.filtered_at = Some(filtered);
             self.edition += 1;
@@ -198,6 +203,7 @@ impl List {
             }
         }
         catalogue.merged_away().into_iter().for_each(|(copy, _)| visible.set_range(copy, false));
+        over(catalogue).for_each(|range| visible.set_range(range, false));
         visible
     }
 
@@ -242,6 +248,11 @@ impl List {
     /// Methods the filter leaves, in an order or not.
     pub fn shown(&self) -> usize {
         self.count
+    }
+
+    /// Methods there would be without any filter: merged copies count once.
+    pub fn all(&self) -> usize {
+        self.all
     }
 
     /// Methods shown, as they were last put in order.
@@ -312,6 +323,12 @@ impl List {
             + self.ranking.bytes()
             + self.searcher.bytes()
     }
+}
+
+/// Where each process has rows of its own, those of processes that have ended: nobody turns them any more.
+fn over(catalogue: &Catalogue) -> impl Iterator<Item = Range<u32>> {
+    let ended = |module: &&Module| catalogue.interleaves() && catalogue.is_over(module);
+    catalogue.modules().iter().filter(ended).map(|module| module.methods.clone())
 }
 
 /// Methods with a row of the agent's. Of merged copies the first stands for all, whichever has one.

@@ -227,6 +227,12 @@ impl Processes {
         self.trouble.as_deref()
     }
 
+    /// Where a process stands among all, shown or not: to compare; those that have ended come last.
+    pub fn place(&self, key: ProcessKey) -> impl Ord + use<> {
+        let row = self.rows.get(&key);
+        (row.is_none(), row.map(order), key)
+    }
+
     /// Every process, shown or not.
     pub fn all(&self) -> impl Iterator<Item = &ProcessRow> {
         self.rows.values()
@@ -245,7 +251,7 @@ impl Processes {
             .values()
             .filter(|row| (self.show_all || concerns(row)) && query.matches_text(&searched(row)))
             .collect();
-        shown.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.name.cmp(&b.name)).then(a.key.cmp(&b.key)));
+        shown.sort_by_cached_key(|row| order(row));
         self.shown = shown.into_iter().map(|row| row.key).collect();
     }
 }
@@ -299,6 +305,11 @@ fn rank(row: &ProcessRow) -> u8 {
         AgentState::Refused(_) => 6,
         AgentState::None(_) => 7,
     }
+}
+
+/// By what can be done, what it is called, and its pid.
+fn order(row: &ProcessRow) -> (u8, String, ProcessKey) {
+    (rank(row), title(row), row.key)
 }
 
 fn searched(row: &ProcessRow) -> String {

@@ -1,10 +1,11 @@
 //! Which processes are looked at: one, or several, merged or side by side.
 
 use super::connection::{Connection, Step, Targets};
-use super::fleet::{Errand, Fleet, Join, MOST_PROCESSES, Settled};
+use super::fleet::plan::Asked;
+use super::fleet::{Errand, Fleet, Join, MOST_PROCESSES, Settled, has_ended};
 use super::ids::{ConnectionId, FLEET, Ticket};
 use super::log::Kind;
-use super::processes::{AgentState, same_program, title};
+use super::processes::{AgentState, ProcessRow, same_program, title};
 use super::selection::Mode;
 use super::state::Model;
 use super::update::{Now, Retry};
@@ -17,6 +18,8 @@ pub enum Arrangement {
     /// Their methods as one list: numbers are sums, a dial is for all of them.
     #[default]
     Merged,
+    /// Their methods in one list, a row for each process that has one.
+    Apart,
     /// A list each, beside each other.
     Beside,
 }
@@ -57,7 +60,7 @@ impl Model {
         self.several.fleet.as_mut()
     }
 
-    /// Whether several are looked at as one.
+    /// Whether several are looked at in one list.
     pub fn is_merged(&self) -> bool {
         self.current == Some(FLEET)
     }
@@ -96,10 +99,23 @@ impl Model {
 
     /// Processes of a name that can be turned, or could be.
     pub fn named(&self, name: &str) -> impl Iterator<Item = ProcessKey> {
-        let able = |agent: &AgentState| matches!(agent, AgentState::Loaded(_) | AgentState::Attachable);
         let rows =
-            self.processes.shown().filter(move |row| able(&row.agent) && same_program(name, &title(row)));
+            self.processes.shown().filter(move |row| is_able(&row.agent) && same_program(name, &title(row)));
         rows.map(|row| row.key)
+    }
+
+    /// The first name in the list that several processes have which can be turned, or could be.
+    pub fn first_namesakes(&self) -> Option<String> {
+        let mut seen: Vec<String> = Vec::new();
+        let able = self.processes.shown().filter(|row| is_able(&row.agent)).map(title);
+        for name in able {
+            // The list is in the order of what can be done, and then of names.
+            if seen.iter().any(|other| same_program(other, &name)) {
+                return Some(name);
+            }
+            seen.push(name);
+        }
+        None
     }
 
     /// Chooses these besides.
@@ -150,8 +166,11 @@ impl Model {
         self.connections.entry(FLEET).or_insert_with(Fleet::merged);
         let fleet = self.several.fleet.get_or_insert_default();
         fleet.set_members(&members, &mut self.connections);
+        if let Some(all) = self.connections.get_mut(&FLEET) {
+            all.catalogue.set_merged(self.several.arrangement != Arrangement::Apart);
+        }
         self.current = match self.several.arrangement {
-            Arrangement::Merged => Some(FLEET),
+            Arrangement::Merged | Arrangement::Apart => Some(FLEET),
             Arrangement::Beside => before.filter(|id| members.contains(id)).or(members.first().copied()),
         };
         new
@@ -176,12 +195,23 @@ impl Model {
         self.several.processes.iter().filter_map(|process| self.connection_to(*process))
     }
 
+    /// Those of them that have not ended, in the order of the list of processes.
+    pub fn running(&self) -> Vec<&Connection> {
+        let mut running: Vec<&Connection> = self.members().filter(|one| !has_ended(&one.status)).collect();
+        running.sort_by_cached_key(|one| self.processes.place(one.process));
+        running
+    }
+
+    /// Those of them that have ended.
+    pub fn ended(&self) -> impl Iterator<Item = &Connection> {
+        self.members().filter(|member| has_ended(&member.status))
+    }
+
     /// Forgets chosen processes that have ended, but for so many of them, the last to be chosen: connections to be
     /// closed.
     pub fn drop_ended(&mut self, keep: usize) -> Vec<ConnectionId> {
-        let ended = |member: &&Connection| member.status.retry() == Some(Retry::Never);
         let ended: Vec<(ConnectionId, ProcessKey)> =
-            self.members().filter(ended).map(|member| (member.id, member.process)).collect();
+            self.ended().map(|member| (member.id, member.process)).collect();
         let ended = ended.get(..ended.len().saturating_sub(keep)).unwrap_or_default().to_vec();
         self.several.processes.retain(|process| !ended.iter().any(|(_, gone)| gone == process));
         ended.into_iter().map(|(id, _)| id).collect()
@@ -189,15 +219,32 @@ impl Model {
 
     /// From now on processes of these names that start join, as what is looked at does.
     pub fn begin_follow(&mut self, names: Vec<String>) {
-        self.several.arrangement = Arrangement::Merged;
+        if self.several.arrangement == Arrangement::Beside {
+            self.several.arrangement = Arrangement::Merged;
+        }
         let fleet = self.several.fleet.get_or_insert_default();
         fleet.follow.begin(names, &self.processes);
     }
 
     /// Processes that started since, and are to join.
-    pub fn newcomers(&mut self) -> Vec<(ProcessKey, Join)> {
-        let Several { fleet, .. } = &mut self.several;
-        fleet.as_mut().map(|fleet| fleet.follow.newcomers(&self.processes)).unwrap_or_default()
+    pub fn newcomers(&mut self, now: Now) -> Vec<(ProcessKey, Join)> {
+        let Several { fleet, processes: chosen, .. } = &mut self.several;
+        let Some(fleet) = fleet else { return Vec::new() };
+        let found = fleet.follow.newcomers(&self.processes, now.mono);
+        for key in fleet.follow.to_be_told(now.mono).into_iter().filter(|key| !chosen.contains(key)) {
+            if let Some(row) = self.processes.get(key) {
+                let text = format!("{} ({}) {}", title(row), key.pid, why_left(row));
+                self.log.add(now, Some(FLEET), Kind::Notice, text);
+            }
+        }
+        found
+    }
+
+    /// Processes of the names that are followed which do not join, and why, as half a sentence.
+    pub fn left_behind(&self, now: Now) -> Vec<(String, String)> {
+        let left = self.fleet().into_iter().flat_map(|fleet| fleet.follow.left_behind(now.mono));
+        let rows = left.filter(|key| !self.chosen().contains(key)).filter_map(|key| self.processes.get(key));
+        rows.map(|row| (format!("{} ({})", title(row), row.key.pid), why_left(row))).collect()
     }
 
     /// Processes that joined, and into which the agent could not be loaded though it can be.
@@ -253,6 +300,17 @@ impl Model {
         Ok((turn.ticket, vec![Errand { connection: id, step: Step::Turn(turn) }]))
     }
 
+    /// Asks what a turn of what is looked at would do: what to send to each agent, or why it cannot be asked.
+    pub fn ask_plans(&mut self, targets: &Targets, level: Level) -> Vec<Asked> {
+        if self.is_merged()
+            && let Some(fleet) = &self.several.fleet
+        {
+            return fleet.ask_plans(&mut self.connections, targets, level);
+        }
+        let current = self.current.and_then(|id| self.connections.get_mut(&id));
+        current.map(|connection| (connection.id, connection.ask_plan(targets, level))).into_iter().collect()
+    }
+
     /// Undoes the last turn of what is looked at, or does it again: what to send.
     pub fn undo(&mut self, redo: bool, now: Now) -> Vec<Errand> {
         if self.is_merged()
@@ -266,5 +324,20 @@ impl Model {
         let step = connection.undo(redo, &mut self.log, now);
         // Why not stands in the log already.
         step.map(|step| Errand { connection: connection.id, step }).into_iter().collect()
+    }
+}
+
+/// Whether a process can be turned, or could be.
+fn is_able(agent: &AgentState) -> bool {
+    matches!(agent, AgentState::Loaded(_) | AgentState::Attachable)
+}
+
+/// Why a process does not join by itself, and what to do about it.
+fn why_left(row: &ProcessRow) -> String {
+    match row.agent.reason() {
+        None => "started without the agent and does not join: tick “load the agent into them”, or its own box in the \
+                 list of processes"
+            .to_owned(),
+        Some(why) => format!("started and cannot join: {why}"),
     }
 }

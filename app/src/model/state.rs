@@ -62,7 +62,11 @@ impl Model {
     /// Takes an update in.
     pub fn apply(&mut self, update: Update, now: Now) {
         match update {
-            Update::Processes(changes) => self.processes.apply(changes),
+            Update::Processes(changes) => {
+                let gone = changes.gone.clone();
+                self.processes.apply(changes);
+                self.end_unmet(&gone, now);
+            }
             Update::Connection(id, told) => {
                 // What a closed connection still had to tell concerns nobody.
                 if let Some(connection) = self.connections.get_mut(&id) {
@@ -203,6 +207,16 @@ impl Model {
     pub fn name_launch(&mut self, ticket: Ticket, name: String) {
         if let Some(launched) = self.launched.get_mut(&ticket) {
             launched.what = name;
+        }
+    }
+
+    /// Processes that have ended: to those without an agent nobody has a connection that would tell.
+    fn end_unmet(&mut self, gone: &[ProcessKey], now: Now) {
+        for connection in self.connections.values_mut().filter(|one| gone.contains(&one.process)) {
+            if connection.status.retry() == Some(Retry::WithAgent) {
+                let why = format!("process {} has ended", connection.process.pid);
+                connection.apply(vec![Told::Lost { why, retry: Retry::Never }], &mut self.log, now);
+            }
         }
     }
 

@@ -186,6 +186,41 @@ pub struct WatchJson<'a> {
     pub dropped: u64,
 }
 
+/// A row of `status --sum` and `watch --sum`: a method, and what all processes say of it.
+#[derive(Debug, Serialize)]
+pub struct SumJson<'a> {
+    /// `Namespace.Type.Method`.
+    pub method: &'a str,
+    /// `(PARAMS)`.
+    pub signature: &'a str,
+    /// The module's name as in patterns.
+    pub module: &'a str,
+    /// Processes in which it is or was dialled; those in which it is meant to be on, and those in which it is live.
+    pub processes: u64,
+    /// See above.
+    pub wanted: u64,
+    /// See above.
+    pub live: u64,
+    /// Calls.
+    pub calls: u64,
+    /// Calls a second; null where none is known.
+    #[serde(serialize_with = "lossy_float")]
+    pub rate: Option<f64>,
+}
+
+/// A line of `watch --sum`.
+#[derive(Debug, Serialize)]
+pub struct WatchSumJson<'a> {
+    /// Milliseconds since the watch began.
+    pub t_ms: u64,
+    /// Processes added up.
+    pub processes: u64,
+    /// Every method.
+    pub dials: Vec<SumJson<'a>>,
+    /// Updates that agents dropped so far because this reader was slow.
+    pub dropped: u64,
+}
+
 /// A row of `methods`.
 #[derive(Debug, Serialize)]
 pub struct MethodJson<'a> {

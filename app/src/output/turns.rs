@@ -11,10 +11,14 @@ use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModul
 /// Refused methods named per reason; `--json` names all the agent sent.
 const NAMED_PER_REASON: usize = 10;
 
-/// What became of a turn; `level` is the one level it was about, if it was about one.
-pub fn done(report: &DialReport, level: Option<Level>) -> Vec<String> {
+/// What became of a turn; `level` is the one level it was about, if it was about one. With `later` what matches nothing is
+/// set all the same.
+pub fn done(report: &DialReport, level: Option<Level>, later: bool) -> Vec<String> {
     let at = level.map(|level| format!(" at {level}")).unwrap_or_default();
-    let mut first = format!("{} matched, {} accepted{at}", copies(report.matched), grouped(report.accepted));
+    let mut first = match report.matched {
+        0 if later => format!("nothing that is loaded matches; set{at} for what loads from now on"),
+        matched => format!("{} matched, {} accepted{at}", copies(matched), grouped(report.accepted)),
+    };
     if report.bodyless > 0 {
         first.push_str(&format!(", {} without a body", grouped(report.bodyless)));
     }
@@ -217,7 +221,8 @@ pub mod tests {
 
     #[test]
     fn refusals_are_grouped_and_long_lists_end() {
-        let lines = done(&report(20, 7, &[(Reason::Hresult, 1), (Reason::Dynamic, 12)]), Some(Level::Count));
+        let lines =
+            done(&report(20, 7, &[(Reason::Hresult, 1), (Reason::Dynamic, 12)]), Some(Level::Count), false);
         assert_eq!(lines[0], "20 copies matched, 7 accepted at count");
         assert_eq!(lines[1], "1 copy refused: the runtime refused the request");
         assert_eq!(lines[2], "    Shop!Shop.Cart.M0()  (0x80131371)");
@@ -227,14 +232,22 @@ pub mod tests {
     }
 
     #[test]
+    fn what_loads_later_is_told_as_such() {
+        let nothing = report(0, 0, &[]);
+        assert_eq!(done(&nothing, Some(Level::Count), false), ["0 copies matched, 0 accepted at count"]);
+        let later = done(&nothing, Some(Level::Count), true);
+        assert_eq!(later, ["nothing that is loaded matches; set at count for what loads from now on"]);
+    }
+
+    #[test]
     fn who_shares_a_copy_is_named_whether_it_was_dialled_or_not() {
         let refused = DialReport { shared: vec![shared(false)], ..report(2, 0, &[(Reason::Shared, 2)]) };
-        let lines = done(&refused, Some(Level::Count));
+        let lines = done(&refused, Some(Level::Count), false);
         assert!(lines[1].contains("--all-domains"), "{lines:#?}");
         assert_eq!(lines[4], "  Shop.Common is one copy for the AppDomains 'A', 'B\\u{1b}' and 2 more");
         let accepted = DialReport { shared: vec![shared(true)], bodyless: 1, ..report(3, 2, &[]) };
         assert_eq!(
-            done(&accepted, None),
+            done(&accepted, None, true),
             [
                 "3 copies matched, 2 accepted, 1 without a body",
                 "Shop.Common is one copy for the AppDomains 'A', 'B\\u{1b}' and 2 more: \

@@ -19,7 +19,7 @@ pub fn show(ui: &mut Ui, now: &Situation, on: u64, commands: &mut Vec<Command>) 
             ui.menu_button("Menu", |ui| menus(ui, now, commands));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            all_off(ui, on, now.several, commands);
+            all_off(ui, on, now.running(), commands);
             if wide && ui.button("Launch…").on_hover_text("starts a program with the agent in it").clicked()
             {
                 commands.push(Command::Launch);

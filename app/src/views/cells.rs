@@ -35,6 +35,8 @@ pub struct Name<'a> {
     parts: Vec<(Range<usize>, Color32)>,
     /// What may lose its beginning where there is little room.
     head: Range<usize>,
+    /// What stands before it, in small letters.
+    front: String,
     remarks: Vec<(String, Color32)>,
     palette: &'static Palette,
 }
@@ -43,7 +45,8 @@ impl<'a> Name<'a> {
     /// Nothing of `text` yet; what the filter found in it will be marked.
     pub fn new(text: &'a str, connection: &Connection, palette: &'static Palette) -> Name<'a> {
         let highlights = connection.list.query().highlights(text);
-        Name { text, highlights, parts: Vec::new(), head: 0..0, remarks: Vec::new(), palette }
+        let (parts, remarks) = (Vec::new(), Vec::new());
+        Name { text, highlights, parts, head: 0..0, front: String::new(), remarks, palette }
     }
 
     /// A method's name: of a list with its type, of a tree without.
@@ -69,6 +72,11 @@ impl<'a> Name<'a> {
         self.parts.push((range, colour));
     }
 
+    /// Puts something before it, in small letters, that is never cut off.
+    pub fn front(&mut self, text: &str) {
+        text.clone_into(&mut self.front);
+    }
+
     /// Appends a remark in small letters.
     pub fn remark(&mut self, text: &str, colour: Color32) {
         self.remarks.push((text.to_owned(), colour));
@@ -77,6 +85,10 @@ impl<'a> Name<'a> {
     /// All of it, without the first `less` bytes of its head.
     fn job(&self, less: usize) -> LayoutJob {
         let mut job = LayoutJob::default();
+        if !self.front.is_empty() {
+            let small = TextFormat::simple(FontId::monospace(12.0), self.palette.weak);
+            job.append(&self.front, 0.0, small);
+        }
         for (range, colour) in &self.parts {
             let plain = TextFormat::simple(FontId::proportional(NAME), *colour);
             let range = match *range == self.head && less > 0 {
@@ -251,6 +263,7 @@ mod tests {
             highlights: Vec::new(),
             parts: Vec::new(),
             head: 0..head.len(),
+            front: String::new(),
             remarks: Vec::new(),
             palette: &DARK,
         };

@@ -3,7 +3,8 @@
 
 use crate::commands::Command;
 use crate::model::connection::{Connection, Targets};
-use crate::model::ids::Ticket;
+use crate::model::fleet::{Connections, plan};
+use crate::model::ids::{ConnectionId, Ticket};
 use crate::output::words;
 use crate::ui::knob::meaning;
 use crate::ui::theme::Palette;
@@ -25,7 +26,7 @@ pub struct Bulk {
     pub targets: Targets,
     /// To which level.
     pub level: Level,
-    /// What the agent says of it.
+    /// What agents say of it.
     pub plan: Plan,
     modules: Vec<String>,
     already: u64,
@@ -35,13 +36,13 @@ pub struct Bulk {
     shown: bool,
 }
 
-/// What becomes of the agent's plan.
-#[derive(Clone, Debug)]
-pub enum Plan {
-    /// The agent was asked; its answer carries this.
-    Asked(Ticket),
-    /// It was not, for this reason.
-    None(String),
+/// Whose plan was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Agents that were asked; their answers carry these.
+    pub asked: Vec<(ConnectionId, Ticket)>,
+    /// Those that could not be, and why.
+    pub unable: Vec<(ConnectionId, String)>,
 }
 
 impl Bulk {
@@ -66,7 +67,7 @@ impl Bulk {
         Some(Bulk {
             targets: targets.clone(),
             level,
-            plan: Plan::None("the agent was not asked".to_owned()),
+            plan: Plan::default(),
             modules,
             already: group.by_level.get(level as usize).copied().unwrap_or(0).into(),
             known_refused: count(State::Refused) + count(State::Failed),
@@ -77,28 +78,48 @@ impl Bulk {
     }
 
     /// What there is to know, a sentence each: what the agent says, or until it says it what is known here.
-    fn sentences(&self, connection: Option<&Connection>) -> Vec<String> {
+    fn sentences(&self, connections: &Connections) -> Vec<String> {
         let many = |number: u64| words::methods(number);
         let mut sentences = vec![format!("{} in {}.", many(self.targets.methods.len()), self.places())];
-        let answer = match (&self.plan, connection.and_then(|connection| connection.plan.as_ref())) {
-            (Plan::Asked(ticket), Some((of, answer))) if ticket == of => Some(answer),
-            _ => None,
-        };
-        match (answer, &self.plan) {
-            (Some(Ok(plan)), _) => sentences.extend(planned(plan)),
-            (Some(Err(why)), _) | (None, Plan::None(why)) => {
-                sentences.extend(self.known());
-                sentences.push(format!("The agent cannot say more: {why}."));
-            }
-            (None, Plan::Asked(_)) => {
-                sentences.extend(self.known());
-                sentences.push("Asking the agent what this would do…".to_owned());
-            }
-        }
+        sentences.extend(self.answers(connections));
         sentences.push(
             "Each is recompiled at its next call, and none is inlined any more while it is on.".to_owned(),
         );
         sentences.push("Undo (Ctrl+Z) takes it back; F9 turns everything off.".to_owned());
+        sentences
+    }
+
+    /// What the agents say, or until all have said it what is known here.
+    fn answers(&self, connections: &Connections) -> Vec<String> {
+        let answer = |(id, ticket): &(ConnectionId, Ticket)| match &connections.get(id)?.plan {
+            Some((of, answer)) if of == ticket => Some((*id, answer)),
+            _ => None,
+        };
+        let Plan { asked, unable } = &self.plan;
+        let answers: Vec<_> = asked.iter().filter_map(answer).collect();
+        if answers.len() < asked.len() {
+            let asking = match asked.len() {
+                1 => "Asking the agent what this would do…".to_owned(),
+                agents => {
+                    let answered = answers.len();
+                    format!("Asking {agents} agents what this would do: {answered} of them have answered…")
+                }
+            };
+            return self.known().into_iter().chain([asking]).collect();
+        }
+        let plans: Vec<_> =
+            answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().ok()?.as_ref())).collect();
+        let failed = answers.iter().filter_map(|(id, answer)| Some((id, answer.as_ref().err()?)));
+        let mut sentences = match plans.as_slice() {
+            [] => self.known(),
+            several => planned(&plan::sum(several.iter().copied()), several.len()),
+        };
+        let several = asked.len() + unable.len() > 1;
+        for (id, why) in unable.iter().map(|(id, why)| (id, why)).chain(failed) {
+            let whose = connections.get(id).filter(|_| several);
+            let whose = whose.map(|theirs| format!(" in {}", theirs.title())).unwrap_or_default();
+            sentences.push(format!("The agent{whose} cannot say more: {why}."));
+        }
         sentences
     }
 
@@ -146,11 +167,11 @@ impl Bulk {
     }
 }
 
-/// What the agent says a turn would do.
-fn planned(plan: &PlanReport) -> Vec<String> {
+/// What so many agents say a turn would do.
+fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
     let grouped = words::grouped;
-    let mut sentences =
-        vec![format!("{} matched, says the agent:", words::count(plan.matched, "copy", "copies"))];
+    let say = if agents == 1 { "says the agent".to_owned() } else { format!("say {agents} agents") };
+    let mut sentences = vec![format!("{} matched, {say}:", words::count(plan.matched, "copy", "copies"))];
     for (number, what) in [
         (plan.to_request, "to be recompiled"),
         (plan.to_revert, "to get the original code back"),
@@ -196,12 +217,12 @@ fn overlap(one: &std::ops::Range<u32>, other: &std::ops::Range<u32>) -> u64 {
 pub fn show(
     context: &egui::Context,
     bulk: &mut Bulk,
-    connection: Option<&Connection>,
+    connections: &Connections,
     commands: &mut Vec<Command>,
 ) -> bool {
     let entered = context.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
     let shown =
-        Modal::new(Id::unique("confirm a large turn")).show(context, |ui| inside(ui, bulk, connection));
+        Modal::new(Id::unique("confirm a large turn")).show(context, |ui| inside(ui, bulk, connections));
     if entered || shown.inner == Some(true) {
         commands.push(Command::ConfirmTurn);
         return true;
@@ -210,7 +231,7 @@ pub fn show(
 }
 
 /// Whether yes or no was clicked.
-fn inside(ui: &mut Ui, bulk: &mut Bulk, connection: Option<&Connection>) -> Option<bool> {
+fn inside(ui: &mut Ui, bulk: &mut Bulk, connections: &Connections) -> Option<bool> {
     let palette = Palette::of(ui);
     ui.set_width(ui.ctx().content_rect().width().min(560.0) - 40.0);
     let methods = words::grouped(bulk.targets.methods.len());
@@ -218,7 +239,7 @@ fn inside(ui: &mut Ui, bulk: &mut Bulk, connection: Option<&Connection>) -> Opti
         ui.label(RichText::new(format!("Turn {methods} dials to {}?", bulk.level)).size(19.0).strong());
     ui.label(RichText::new(meaning(bulk.level)).color(palette.weak));
     ui.separator();
-    for sentence in bulk.sentences(connection) {
+    for sentence in bulk.sentences(connections) {
         ui.label(sentence);
     }
     ui.add_space(8.0);

@@ -22,6 +22,11 @@ pub fn show(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &m
     if copies.len() < 2 {
         return;
     }
+    let catalogue = &connection.catalogue;
+    let is_over = |copy: &MethodIx| {
+        catalogue.module(catalogue.module_of(*copy)).is_some_and(|one| catalogue.is_over(one))
+    };
+    let (over, copies): (Vec<MethodIx>, Vec<MethodIx>) = copies.into_iter().partition(is_over);
     ui.separator();
     if connection.catalogue.spans_processes() {
         ui.strong(format!("in {}", words::count(copies.len() as u64, "process", "processes")));
@@ -33,6 +38,12 @@ pub fn show(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &m
     for copy in copies.iter().take(SHOWN) {
         ui.add_space(4.0);
         one(ui, connection, *copy, commands);
+    }
+    if !over.is_empty() {
+        let calls = over.iter().filter_map(|copy| connection.live.of_method(*copy)).map(|row| row.calls);
+        let (number, calls) = (words::grouped(over.len() as u64), words::grouped(calls.sum()));
+        ui.add_space(4.0);
+        ui.weak(format!("{number} ended, {calls} calls"));
     }
     let more = copies.len().saturating_sub(SHOWN) as u64;
     if more > 0 {

@@ -141,8 +141,8 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     let face = Face::of_group(&group).seen(connection.obstacle().is_none());
     let merged = connection.catalogue.spans_processes() && connection.catalogue.is_merged();
     if merged {
-        let (rows, processes) = (connection.targets().len(), connection.catalogue.domains().len());
-        let text = format!("{} in {processes} processes", words::methods(rows));
+        let rows = words::methods(connection.targets().len());
+        let text = format!("{rows} in {}", connection.title());
         ui.label(RichText::new(text).size(18.0).strong());
         ui.weak(format!("{} turned together", words::count(targets.methods.len(), "copy", "copies")));
     } else {

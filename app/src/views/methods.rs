@@ -94,11 +94,12 @@ pub fn toolbar(
     now: &Situation,
     commands: &mut Vec<Command>,
 ) {
+    let spans = connection.catalogue.spans_processes();
     ui.horizontal(|ui| {
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
             .hint_text("filter: any part of a name; of several words all must fit  ( / )")
-            .desired_width((ui.available_width() - 150.0).max(80.0));
+            .desired_width((ui.available_width() - if spans { 240.0 } else { 150.0 }).max(80.0));
         let field = ui.add(edit).accessible_name("filter of the methods");
         if std::mem::take(&mut state.focus_filter) {
             field.request_focus();
@@ -107,13 +108,8 @@ pub fn toolbar(
             commands.push(Command::Filter(state.text.clone()));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let (shown, all) = (connection.list.shown() as u64, connection.catalogue.len() as u64);
-            let text = if shown == all {
-                words::methods(all)
-            } else {
-                format!("{} of {}", words::grouped(shown), words::grouped(all))
-            };
-            ui.label(text).on_hover_text("methods shown, of all methods of the process");
+            let (text, hint) = totals(connection);
+            ui.label(text).on_hover_text(hint);
             if !connection.catalogue.is_complete() && now.connected {
                 ui.spinner();
             }
@@ -121,13 +117,13 @@ pub fn toolbar(
     });
     ui.horizontal_wrapped(|ui| {
         let filter = connection.list.filter();
-        let merge = if connection.catalogue.spans_processes() { "merge processes" } else { "merge copies" };
-        let copies = connection.catalogue.has_copies() || connection.catalogue.has_domains();
+        // Of several processes that is chosen above.
+        let copies = !spans && (connection.catalogue.has_copies() || connection.catalogue.has_domains());
         for (there, on, text, command) in [
             (true, filter.only_dialled, "only dialled", Command::OnlyDialled),
             (true, filter.hide_framework, "hide framework", Command::HideFramework),
             (true, connection.shape == Shape::Tree, "tree", Command::Tree),
-            (copies, connection.catalogue.is_merged(), merge, Command::MergeCopies),
+            (copies, connection.catalogue.is_merged(), "merge copies", Command::MergeCopies),
             (true, connection.list.hold(), "hold order", Command::HoldOrder),
         ] {
             if !there {
@@ -145,6 +141,27 @@ pub fn toolbar(
             }
         }
     });
+}
+
+/// How many methods are shown, of how many, and what they are methods of.
+fn totals(connection: &Connection) -> (String, &'static str) {
+    let (shown, all) = (connection.list.shown() as u64, connection.list.all() as u64);
+    let text = match shown == all {
+        true => words::methods(all),
+        false => format!("{} of {}", words::grouped(shown), words::grouped(all)),
+    };
+    let catalogue = &connection.catalogue;
+    match (catalogue.spans_processes(), catalogue.is_merged()) {
+        (false, _) => (text, "methods shown, of all methods of the process"),
+        (true, merged) => {
+            let what = if shown == all { "" } else { " methods" };
+            let hint = match merged {
+                true => "methods shown, of all methods; one that several processes have counts once",
+                false => "methods shown, of all methods; one that several processes have counts in each",
+            };
+            (format!("{text}{what} in {}", connection.title()), hint)
+        }
+    }
 }
 
 /// Head and rows, in the rest of `ui`.

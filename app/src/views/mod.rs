@@ -13,6 +13,7 @@ pub mod empty;
 pub mod ended;
 pub mod face;
 pub mod keys;
+pub mod last_numbers;
 pub mod launch;
 pub mod log;
 pub mod loss;

@@ -14,7 +14,8 @@ use crate::ui::list::Scroll;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align2, Color32, CornerRadius, FontId, Rect, Sense, TextEdit, TextFormat, Ui, pos2, vec2,
+    self, Align, Align2, Color32, CornerRadius, FontId, Layout, Rect, Sense, TextEdit, TextFormat, Ui, pos2,
+    vec2,
 };
 
 const ROW: f32 = 46.0;
@@ -36,8 +37,7 @@ impl State {
 /// Shows the panel.
 pub fn show(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Command>) {
     let processes = &model.processes;
-    head(ui, state, processes, commands);
-    several(ui, model, commands);
+    head(ui, state, model, commands);
     let rows: Vec<&ProcessRow> = processes.shown().collect();
     if rows.is_empty() {
         empty(ui, processes, commands);
@@ -52,29 +52,41 @@ pub fn show(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Co
     }
 }
 
-/// What there is to choose besides, once something is.
-fn several(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let Some(first) = model.members().next() else { return };
-    let all = model.named(&first.name).count();
-    let chosen = model.named(&first.name).filter(|key| model.chosen().contains(key)).count();
-    if all > 1 && chosen < all {
-        let text = format!("Choose all {all} named {}", first.name);
-        let keys = Command::ChooseNamesakes.keys(ui.ctx()).unwrap_or_default();
-        let button = ui.add(egui::Button::new(text).truncate());
-        if button.on_hover_text(format!("to look at them together ({keys})")).clicked() {
-            commands.push(Command::ChooseNamesakes);
-        }
-        ui.add_space(2.0);
+/// What there is to choose together: all of the name chosen first, else of the first name that several have. It stands
+/// beside the heading, so that nothing moves when it comes or goes.
+fn together(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let name = model.members().next().map(|first| first.name.clone()).or_else(|| model.first_namesakes());
+    let Some(name) = name else { return };
+    let (mut all, mut chosen) = (0, 0);
+    for key in model.named(&name) {
+        all += 1;
+        chosen += usize::from(model.chosen().contains(&key));
     }
+    if all < 2 || chosen == all {
+        return;
+    }
+    let said = format!("Choose all {all} named {name}");
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let text = format!("all {all} {name}");
+        let button = ui.add(egui::Button::new(text).small().truncate());
+        button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
+        let keys = Command::ChooseNamesakes.keys(ui.ctx()).filter(|_| chosen > 0);
+        let keys = keys.map(|keys| format!(" ({keys})")).unwrap_or_default();
+        if button.on_hover_text(format!("{said}, to look at them together{keys}")).clicked() {
+            commands.push(Command::ChooseNamed(name));
+        }
+    });
 }
 
-fn head(ui: &mut Ui, state: &mut State, processes: &Processes, commands: &mut Vec<Command>) {
+fn head(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Command>) {
+    let processes = &model.processes;
     ui.horizontal(|ui| {
         ui.strong("Processes");
         let (shown, all) = (processes.shown().len(), processes.len());
         if processes.is_scanned() {
             ui.weak(format!("{shown} of {all}")).on_hover_text("shown, of all processes of this machine");
         }
+        together(ui, model, commands);
     });
     let edit = TextEdit::singleline(&mut state.text)
         .hint_text("name, pid, user, command")

@@ -121,8 +121,9 @@ impl Row<'_> {
         }
         let dial = connection.dial(method);
         let face = Face::of(&dial, connected);
-        let full = connection.catalogue.full_name(method);
-        let place = self.place_of(connection.catalogue.module_of(method));
+        let catalogue = &connection.catalogue;
+        let full = catalogue.full_name(method);
+        let place = self.place_of(catalogue.module_of(method));
         let said = place.as_ref().map_or(full.text.clone(), |place| format!("{} {place}", full.text));
         self.tell(ui, &said, |node| {
             node.set_value(match dial.row {
@@ -137,7 +138,12 @@ impl Row<'_> {
         let palette = paint.palette;
         let mut name = Name::of_method(&full, connection, palette);
         if let Some(place) = place.filter(|_| connection.shape == Shape::List) {
-            name.remark(&format!("   {place}"), palette.weak);
+            let module = catalogue.module(catalogue.module_of(method));
+            match module.filter(|_| catalogue.spans_processes()) {
+                // Behind a long name it would be cut off.
+                Some(module) => name.front(&format!("{}  ", catalogue.short_place(module))),
+                None => name.remark(&format!("   {place}"), palette.weak),
+            }
         }
         paint.name(*rect, self.left, &name);
         paint.state(*rect, &face);

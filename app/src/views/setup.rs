@@ -16,6 +16,9 @@ const MEANS: [(&str, &str); 7] = [
     ("windows-service:", "a Windows service"),
 ];
 
+/// Height of the lines where there is room, points.
+const HEIGHT: f32 = 330.0;
+
 /// What the dialog remembers while it is open.
 #[derive(Debug)]
 pub struct State {
@@ -58,7 +61,7 @@ pub fn show(context: &egui::Context, state: &mut State, commands: &mut Vec<Comma
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
             ui.set_width((room.x - 60.0).min(860.0));
-            inside(ui, state, (room.y - 240.0).max(80.0), commands);
+            inside(ui, state, (room.y - 240.0).clamp(80.0, HEIGHT), commands);
         });
     !open
 }
@@ -84,16 +87,32 @@ fn inside(ui: &mut Ui, state: &mut State, height: f32, commands: &mut Vec<Comman
         ui.label(RichText::new(format!("redial env --for {word}{name}")).monospace());
     });
     ui.add_space(4.0);
-    match state.lines() {
-        Ok(lines) => {
-            Frame::new().fill(palette.base).corner_radius(4).inner_margin(8).show(ui, |ui| {
-                ScrollArea::both().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
-                    // A line broken in two would be copied wrong by hand.
-                    ui.add(Label::new(RichText::new(lines.trim_end()).monospace()).extend());
-                });
-            });
-        }
-        Err(why) => drop(ui.colored_label(palette.bad, why)),
+    let chosen = state.chosen;
+    let lines = state.lines();
+    Frame::new().fill(palette.base).corner_radius(4).inner_margin(8).show(ui, |ui| {
+        let width = ui.available_width();
+        // Always of one size, or the dialog would move with what is chosen; and each begins with its first line.
+        let area =
+            ScrollArea::both().id_salt(("lines", chosen)).max_height(height).min_scrolled_height(height);
+        area.auto_shrink(false).show(ui, |ui| match lines {
+            Ok(lines) => lines.lines().for_each(|line| show_line(ui, line, width)),
+            Err(why) => drop(ui.colored_label(palette.bad, why)),
+        });
+    });
+}
+
+/// A line as it is to be typed: in one, since a line broken in two would be typed wrong. Comments are only read, and need no
+/// scrolling to be.
+fn show_line(ui: &mut Ui, line: &str, width: f32) {
+    ui.spacing_mut().item_spacing.y = 1.0;
+    let label = Label::new(RichText::new(line).monospace());
+    if line.starts_with('#') {
+        ui.scope(|ui| {
+            ui.set_max_width(width);
+            ui.add(label.wrap());
+        });
+    } else {
+        ui.add(label.extend());
     }
 }
 

@@ -4,15 +4,17 @@ use super::face::Face;
 use crate::commands::{Command, Situation};
 use crate::model::Model;
 use crate::model::connection::{Connection, GroupDial, Status};
-use crate::model::fleet::out_of_reach;
+use crate::model::fleet::{has_ended, out_of_reach};
 use crate::model::ids::MethodIx;
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::several::Arrangement;
-use crate::model::update::Retry;
+use crate::model::update::{Now, Retry};
 use crate::output::words;
 use crate::ui::theme::Palette;
-use eframe::egui::{Button, Color32, Frame, Label, Margin, RichText, Sense, Stroke, Ui, vec2};
+use eframe::egui::{
+    Button, Color32, Frame, Label, Margin, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2,
+};
 use redial_protocol::state::State;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,7 +29,7 @@ const PANES: usize = 6;
 const LOW: f32 = 330.0;
 
 /// Shows it.
-pub fn bar(ui: &mut Ui, model: &Model, now: &Situation, commands: &mut Vec<Command>) {
+pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mut Vec<Command>) {
     let Some(fleet) = model.fleet() else { return };
     let palette = Palette::of(ui);
     let is_low = ui.available_height() < LOW;
@@ -35,17 +37,19 @@ pub fn bar(ui: &mut Ui, model: &Model, now: &Situation, commands: &mut Vec<Comma
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
         ui.horizontal_wrapped(|ui| {
-            ui.strong(words::count(now.several as u64, "process", "processes"));
-            for (arrangement, text) in
-                [(Arrangement::Merged, "merged"), (Arrangement::Beside, "side by side")]
-            {
+            ui.strong(words::count(now.running() as u64, "process", "processes"));
+            for (arrangement, text) in [
+                (Arrangement::Merged, "merged"),
+                (Arrangement::Apart, "a row each"),
+                (Arrangement::Beside, "side by side"),
+            ] {
                 let command = Command::Arrange(arrangement);
                 let chosen = now.switches.arrangement == arrangement;
                 let button = Button::new(text).selected(chosen);
                 let response = ui.add_enabled(command.enabled(now).is_ok(), button);
                 let hint = command.explained().unwrap_or_default();
-                let keys = command.keys(ui.ctx()).unwrap_or_default();
-                if response.on_hover_text(format!("{hint} ({keys})")).clicked() && !chosen {
+                let keys = command.keys(ui.ctx()).map(|keys| format!(" ({keys})")).unwrap_or_default();
+                if response.on_hover_text(format!("{hint}{keys}")).clicked() && !chosen {
                     commands.push(command);
                 }
             }
@@ -54,8 +58,8 @@ pub fn bar(ui: &mut Ui, model: &Model, now: &Situation, commands: &mut Vec<Comma
             if now.attachable && ui.button("Load the agent into the others").clicked() {
                 commands.push(Command::Attach);
             }
-            if now.several_ended > 0 && ui.button(Command::DropEnded.name()).clicked() {
-                commands.push(Command::DropEnded);
+            if now.several_ended > 0 {
+                ended(ui, now.several_ended, commands);
             }
         });
         if is_low {
@@ -80,8 +84,23 @@ pub fn bar(ui: &mut Ui, model: &Model, now: &Situation, commands: &mut Vec<Comma
                 }
             }
         });
-        troubles(ui, model, palette);
+        troubles(ui, model, time, palette);
     });
+}
+
+/// Those that have ended: one number for all of them, behind which each is told of.
+fn ended(ui: &mut Ui, number: usize, commands: &mut Vec<Command>) {
+    let hint = Command::LastNumbers.explained().unwrap_or_default();
+    if ui.button(format!("{} ended", words::grouped(number as u64))).on_hover_text(hint).clicked() {
+        commands.push(Command::LastNumbers);
+    }
+    let clear = ui.button("clear");
+    let name = Command::DropEnded.name();
+    clear.widget_info(|| WidgetInfo::labeled(Role::Button, true, name));
+    let hint = Command::DropEnded.explained().unwrap_or_default();
+    if clear.on_hover_text(format!("{name}: {hint}")).clicked() {
+        commands.push(Command::DropEnded);
+    }
 }
 
 /// What the processes are called, each name once.
@@ -97,13 +116,12 @@ fn names(model: &Model) -> Vec<&str> {
 
 fn counts(ui: &mut Ui, model: &Model, palette: &Palette) {
     let mut counts: BTreeMap<u8, (u64, &str, Color32)> = BTreeMap::new();
-    for member in model.members() {
+    for member in model.members().filter(|member| !has_ended(&member.status)) {
         let (rank, word, colour) = match &member.status {
             Status::Live => (0, "connected", palette.live),
             Status::Connecting => (1, "connecting", palette.asked),
             Status::Attaching => (2, "getting the agent", palette.asked),
             Status::Lost { retry: Retry::WithAgent, .. } => (3, "without the agent", palette.weak),
-            Status::Lost { retry: Retry::Never, .. } => (5, "ended", palette.weak),
             Status::Lost { .. } => (4, "not connected", palette.bad),
         };
         counts.entry(rank).or_insert((0, word, colour)).0 += 1;
@@ -114,14 +132,13 @@ fn counts(ui: &mut Ui, model: &Model, palette: &Palette) {
 }
 
 /// Why some of them cannot be turned, or are not whole.
-fn troubles(ui: &mut Ui, model: &Model, palette: &Palette) {
+fn troubles(ui: &mut Ui, model: &Model, now: Now, palette: &Palette) {
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for member in model.members() {
+    for member in model.members().filter(|member| !has_ended(&member.status)) {
         let waits = matches!(member.status, Status::Connecting | Status::Attaching);
-        let ended = member.status.retry() == Some(Retry::Never);
         if let Some(why) = out_of_reach(&member.status).filter(|_| !waits) {
             // What it is not called in every reason.
-            let why = member.not_attached.clone().filter(|_| !ended).unwrap_or(why);
+            let why = member.not_attached.clone().unwrap_or(why);
             let why = why.replace(&format!("process {} ", member.process.pid), "the process ");
             reasons.entry(why).or_default().push(member.title());
         }
@@ -132,6 +149,9 @@ fn troubles(ui: &mut Ui, model: &Model, palette: &Palette) {
         {
             reasons.entry(why.clone()).or_default().push(connection.title());
         }
+    }
+    for (title, why) in model.left_behind(now) {
+        reasons.entry(why).or_default().push(title);
     }
     for (why, titles) in reasons.iter().take(REASONS) {
         let text = format!("{}: {why}", shortened(titles));
@@ -211,12 +231,7 @@ pub fn head(ui: &mut Ui, connection: &Connection, chosen: bool, commands: &mut V
     });
     let response = ui.interact(frame.response.rect, ui.scope_id().with("head"), Sense::click());
     response.widget_info(|| {
-        eframe::egui::WidgetInfo::selected(
-            eframe::egui::Role::Button,
-            true,
-            chosen,
-            format!("look at {}", connection.title()),
-        )
+        WidgetInfo::selected(Role::Button, true, chosen, format!("look at {}", connection.title()))
     });
     if response.clicked() {
         commands.push(Command::Focus(connection.id));
@@ -261,14 +276,17 @@ fn is_refused(row: &LiveRow) -> bool {
     matches!(row.state, State::Refused | State::Failed)
 }
 
-/// Processes that have a method, of all.
+/// Processes that have a method, of all; those that have ended apart.
 pub fn processes_of(connection: &Connection, copies: &MethodSet) -> (usize, usize) {
     let catalogue = &connection.catalogue;
-    let mut domains: Vec<u32> =
-        copies.iter().filter_map(|copy| Some(catalogue.module(catalogue.module_of(copy))?.domain)).collect();
+    let there = |copy: MethodIx| {
+        let module = catalogue.module(catalogue.module_of(copy));
+        module.filter(|module| !catalogue.is_over(module)).map(|module| module.domain)
+    };
+    let mut domains: Vec<u32> = copies.iter().filter_map(there).collect();
     domains.sort_unstable();
     domains.dedup();
-    (domains.len(), catalogue.domains().len())
+    (domains.len(), catalogue.domains_there())
 }
 
 #[cfg(test)]

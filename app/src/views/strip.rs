@@ -84,7 +84,7 @@ pub fn stop_word(launched: &Launched) -> &'static str {
 /// How many of several answer.
 fn of_several(ui: &mut Ui, connection: &Connection) {
     let palette = Palette::of(ui);
-    let (all, answer) = (connection.catalogue.domains().len(), connection.catalogue.domains_in_reach());
+    let (all, answer) = (connection.catalogue.domains_there(), connection.catalogue.domains_in_reach());
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
     let colour = if answer == all { palette.live } else { palette.asked };
     match connection.status {

@@ -3,6 +3,7 @@
 mod agent;
 
 use super::places::Places;
+use super::sums::Sums;
 use super::{arguments, order, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
@@ -12,11 +13,15 @@ use crate::output::json::DialJson;
 use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns, words};
 use redial_protocol::message::{AgentStatus, Command, Reply};
+use std::sync::{Mutex, PoisonError};
 
 /// Shows the status.
 pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    }
+    if arguments.sum {
+        return summed(arguments);
     }
     several::each(&arguments.target, arguments.json, |pid, out| {
         let mut session = connect::open(pid, "redial status")?;
@@ -37,7 +42,7 @@ fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
 fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
     let dials = ask_rows(session, arguments.pattern.clone())?;
     let unmatched = match &arguments.pattern {
-        Some(pattern) if dials.is_empty() => Some(unmatched(pattern, ask_rows(session, None)?.len() as u64)),
+        Some(pattern) if dials.is_empty() => Some(unmatched(pattern, &ask_rows(session, None)?)),
         _ => None,
     };
     if arguments.json {
@@ -45,12 +50,41 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
         out.json(&rows)?;
     } else if unmatched.is_none() {
         let status = ask_agent(session)?;
-        for line in copies_lines(&dials, &status, terminal_columns()) {
+        for line in copies_lines(&dials, &status, arguments.all, terminal_columns()) {
             out.line(&line)?;
         }
     }
     out.flush()?;
     unmatched.map_or(Ok(Exit::Done), |why| Err(Failure::new(Exit::NothingMatched, why)))
+}
+
+/// What all the processes say of each method, added up.
+fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
+    let sums = Mutex::new(Sums::default());
+    let reports = several::side_by_side(arguments.target.find()?, &|member, _: &mut Out| {
+        let mut session = connect::open(member.key.pid, "redial status")?;
+        let rows = Sums::of(&ask_rows(&mut session, arguments.pattern.clone())?);
+        sums.lock().unwrap_or_else(PoisonError::into_inner).add(&rows);
+        Ok(Exit::Done)
+    });
+    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let asked = reports.iter().filter(|report| report.outcome.is_ok()).count();
+    let mut out = Out::new();
+    if arguments.json {
+        out.json(&sums.json())?;
+    } else if asked > 0 {
+        let table = sums.table(arguments.all, false, usize::MAX, terminal_columns());
+        table.iter().try_for_each(|line| out.line(line))?;
+        out.line(&sums.line(asked, arguments.all))?;
+    }
+    out.flush()?;
+    drop(out);
+    reports.iter().for_each(several::Report::say);
+    if let Some(pattern) = arguments.pattern.as_deref().filter(|_| asked > 0 && sums.is_empty()) {
+        let why = format!("no dialled method matches '{pattern}' in any of the processes");
+        return Err(Failure::new(Exit::NothingMatched, why));
+    }
+    Ok(several::combined(reports.iter().map(several::Report::exit)))
 }
 
 /// The rows that match, all without a pattern.
@@ -67,26 +101,34 @@ pub fn ask_rows(session: &mut Session, pattern: Option<String>) -> Result<Dials,
     Ok(dials)
 }
 
-/// The sentence for a pattern that none of `dialled` copies matches.
-pub fn unmatched(pattern: &str, dialled: u64) -> String {
-    match dialled {
-        0 => format!("no dialled method matches '{pattern}': none is or was dialled"),
-        1 => format!("the one dialled method does not match '{pattern}'"),
-        many => format!("none of the {} dialled methods matches '{pattern}'", words::grouped(many)),
+/// The sentence for a pattern that none of these matches.
+pub fn unmatched(pattern: &str, dialled: &Dials) -> String {
+    let over = dialled.iter().filter(|dial| dial.is_over()).count() as u64;
+    let before = words::grouped(over);
+    match (dialled.len() as u64 - over, over) {
+        (0, 0) => format!("no dialled method matches '{pattern}': none is or was dialled"),
+        (0, _) => format!("no method is dialled, and none of the {before} that were matches '{pattern}'"),
+        (1, 0) => format!("the one dialled method does not match '{pattern}'"),
+        (on, 0) => format!("none of the {} dialled methods matches '{pattern}'", words::grouped(on)),
+        (on, _) => format!(
+            "none of the {} dialled methods matches '{pattern}', nor of the {before} that were",
+            words::grouped(on)
+        ),
     }
 }
 
-fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> Vec<String> {
+fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
-    if !dials.is_empty() {
-        let noted = dials.iter().any(|dial| dial.row.note.is_some());
+    let (rows, over) = order::on_first(order::by_calls(dials), all);
+    if !rows.is_empty() {
+        let noted = rows.iter().any(|dial| dial.row.note.is_some());
         let places = Places::of(dials);
         let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
         headings.extend(places.headings());
         headings.push(wide("METHOD"));
         headings.extend(noted.then(|| wide("REASON")));
         let mut table = Table::new(&headings);
-        for dial in order::by_calls(dials) {
+        for dial in rows {
             let row = &dial.row;
             let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
             cells.extend(places.cells(dial));
@@ -96,9 +138,12 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, columns: Option<usize>) -> 
         }
         lines.extend(table.lines(columns));
         lines.push(String::new());
+    } else if over.methods > 0 {
+        lines.push("no method is dialled".to_owned());
     } else {
         lines.push("no method is or was dialled".to_owned());
     }
+    lines.extend(over.line());
     lines.push(control_line(status));
     lines.push(kept_line(status));
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
@@ -137,7 +182,8 @@ mod tests {
     use super::*;
     use crate::model::dials::tests::row;
     use redial_protocol::ids::InstanceId;
-    use redial_protocol::message::Instance;
+    use redial_protocol::level::Level;
+    use redial_protocol::message::{Instance, StatusRow};
     use redial_protocol::state::State;
     use serde_json::json;
 
@@ -176,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_table_says_wanted_and_actual() {
-        let lines = copies_lines(&dials(), &agent_status(), None);
+        let lines = copies_lines(&dials(), &agent_status(), false, None);
         assert_eq!(
             lines,
             [
@@ -189,7 +235,7 @@ mod tests {
                 "1 caller was inlined",
             ]
         );
-        let narrow = copies_lines(&dials(), &agent_status(), Some(60));
+        let narrow = copies_lines(&dials(), &agent_status(), false, Some(60));
         assert!(narrow[..3].iter().all(|line| line.chars().count() <= 60), "{narrow:#?}");
     }
 
@@ -199,15 +245,47 @@ mod tests {
         let mut other = row(2, "Shop.Cart.Add", 7);
         other.domain = "Shop-2".into();
         dials.rows(vec![other]);
-        let lines = copies_lines(&dials, &agent_status(), None);
+        let lines = copies_lines(&dials, &agent_status(), false, None);
         assert_eq!(lines[0], "CALLS  WANTED  STATE    DOMAIN   METHOD                   REASON");
         assert_eq!(lines[2], "    7  count   asked    Shop-2   Shop!Shop.Cart.Add()");
     }
 
     #[test]
     fn a_pattern_without_a_match_hears_of_how_many() {
-        assert_eq!(unmatched("Nope.*", 1_174), "none of the 1,174 dialled methods matches 'Nope.*'");
-        assert_eq!(unmatched("Nope.*", 1), "the one dialled method does not match 'Nope.*'");
-        assert_eq!(unmatched("Nope.*", 0), "no dialled method matches 'Nope.*': none is or was dialled");
+        let said = |on: u32, over: u32| {
+            let mut dials = Dials::default();
+            dials.rows((0..on).map(|index| row(index, "A.B", 1)).collect());
+            dials.rows((on..on + over).map(|index| off(row(index, "A.B", 1))).collect());
+            unmatched("Nope.*", &dials)
+        };
+        assert_eq!(said(1_174, 0), "none of the 1,174 dialled methods matches 'Nope.*'");
+        assert_eq!(said(1, 0), "the one dialled method does not match 'Nope.*'");
+        assert_eq!(said(0, 0), "no dialled method matches 'Nope.*': none is or was dialled");
+        assert_eq!(said(0, 176), "no method is dialled, and none of the 176 that were matches 'Nope.*'");
+        assert_eq!(said(2, 174), "none of the 2 dialled methods matches 'Nope.*', nor of the 174 that were");
+    }
+
+    fn off(mut row: StatusRow) -> StatusRow {
+        (row.wanted, row.state) = (Level::Off, State::Off);
+        row
+    }
+
+    #[test]
+    fn what_is_off_again_is_counted_unless_all_is_asked_for() {
+        let mut dials = Dials::default();
+        dials.rows(vec![off(row(0, "Shop.Cart.Add", 900)), off(row(1, "Shop.Cart.Take", 34))]);
+        let lines = copies_lines(&dials, &agent_status(), false, None);
+        assert_eq!(
+            lines[..2],
+            [
+                "no method is dialled",
+                "2 methods were dialled and are off again (934 calls); --all lists them"
+            ]
+        );
+        dials.rows(vec![row(2, "Shop.Cart.Clear", 1)]);
+        let lines = copies_lines(&dials, &agent_status(), false, None);
+        assert!(lines[1].ends_with("Clear()") && lines[3].starts_with("2 methods were"), "{lines:#?}");
+        let lines = copies_lines(&dials, &agent_status(), true, None);
+        assert!(lines[1].ends_with("Clear()") && lines[2].ends_with("Add()"), "{lines:#?}");
     }
 }

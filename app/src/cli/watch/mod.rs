@@ -1,7 +1,8 @@
 //! `redial watch`: the numbers as they change. It reads only; ending it changes no dial.
 
-mod screen;
+pub mod screen;
 mod several;
+mod sum;
 
 use super::{arguments, status};
 use crate::exit::{Exit, Failure};
@@ -26,6 +27,7 @@ pub fn run(arguments: &arguments::Watch) -> Result<Exit, Failure> {
     }
     let interrupts = Interrupts::catch().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     match arguments.target.only() {
+        _ if arguments.sum => sum::run(arguments, &interrupts),
         Some(pid) => {
             let mut screen = Screen::new(pid, arguments);
             let mut session = connect::open(pid, PROGRAM)?;
@@ -111,17 +113,17 @@ fn watch(
 
 /// Why a pattern matches no dialled method, and what to do about it.
 fn unmatched(session: &mut Session, pattern: &str) -> Result<String, Stop> {
-    let dialled = status::ask_rows(session, None)?.len() as u64;
+    let dialled = status::ask_rows(session, None)?;
     let command = Command::Methods { pattern: Some(pattern.to_owned()), limit: 1 };
     let Reply::Methods { matched, suggestions } = session.ask(command, &mut |_| {})? else {
         return Err(session.wrong_reply().into());
     };
     let near = (matched == 0).then_some(suggestions.as_slice());
-    Ok(advice(session.pid(), pattern, dialled, near))
+    Ok(advice(session.pid(), pattern, &dialled, near))
 }
 
 /// `near`: patterns near one that matches no method at all.
-fn advice(pid: u32, pattern: &str, dialled: u64, near: Option<&[String]>) -> String {
+fn advice(pid: u32, pattern: &str, dialled: &Dials, near: Option<&[String]>) -> String {
     let why = status::unmatched(pattern, dialled);
     match near {
         None => format!("{why}; `redial dial {pid} '{}' count` dials it", printable(pattern)),
@@ -189,17 +191,26 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::dials::tests::row;
 
     #[test]
     fn what_matches_nothing_is_told_with_what_to_do() {
+        let dials = |number: u32| {
+            let mut dials = Dials::default();
+            dials.rows((0..number).map(|index| row(index, "A.C", 0)).collect());
+            dials
+        };
         assert_eq!(
-            advice(9, "Shop.Cart.*", 3, None),
+            advice(9, "Shop.Cart.*", &dials(3), None),
             "none of the 3 dialled methods matches 'Shop.Cart.*'; `redial dial 9 'Shop.Cart.*' count` dials it"
         );
-        assert!(advice(9, "A.B", 0, Some(&[])).ends_with("none is or was dialled, nor does any other"));
+        assert!(
+            advice(9, "A.B", &dials(0), Some(&[])).ends_with("none is or was dialled, nor does any other")
+        );
         let near = ["A.C".to_owned(), "*.B".to_owned()];
         assert!(
-            advice(9, "A.B", 1, Some(&near)).ends_with("nor does any other; did you mean 'A.C' or '*.B'?")
+            advice(9, "A.B", &dials(1), Some(&near))
+                .ends_with("nor does any other; did you mean 'A.C' or '*.B'?")
         );
     }
 

@@ -1,7 +1,7 @@
 //! What `redial watch` shows: a table drawn over itself on a terminal, else lines of what changed, or JSON.
 
 use super::super::arguments;
-use super::super::order::ByRate;
+use super::super::order::{ByRate, Over, on_first};
 use super::super::places::Places;
 use super::super::status;
 use crate::exit::Failure;
@@ -15,8 +15,9 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 /// Before a number that leaves calls out.
-const AT_LEAST: char = '≥';
-const EXPLAINED: &str = "≥ at least: some calls cannot be counted (`redial status` says why)";
+pub const AT_LEAST: char = '≥';
+/// What that says.
+pub const EXPLAINED: &str = "≥ at least: some calls cannot be counted (`redial status` says why)";
 
 /// The output of one watch.
 pub struct Screen {
@@ -28,7 +29,8 @@ pub struct Screen {
 impl Screen {
     /// The output that was asked for.
     pub fn new(pid: u32, arguments: &arguments::Watch) -> Screen {
-        let view = View::new(pid, format!("process {pid}"), arguments);
+        let mut view = View::new(pid, format!("process {pid}"), arguments);
+        view.plain.headed = false;
         Screen { out: Out::new(), view, drawn: Drawn(0) }
     }
 
@@ -70,9 +72,10 @@ pub struct View {
 }
 
 impl View {
-    /// Of a process with this title.
+    /// Of a process with this title. What is no table stands under [`heading`], which somebody else writes.
     pub fn new(pid: u32, title: String, arguments: &arguments::Watch) -> View {
-        let plain = Plain { limited: arguments.pattern.is_some(), ..Plain::default() };
+        let limited = arguments.pattern.is_some();
+        let plain = Plain { limited, all: arguments.all, headed: true, ..Plain::default() };
         View { pid, title, json: arguments.json, began: Instant::now(), order: ByRate::default(), plain }
     }
 
@@ -87,7 +90,10 @@ impl View {
         let ordered = self.order.order(dials);
         let places = Places::of(dials);
         Ok(match size {
-            Some((columns, rows)) => table(&self.title, dials.late(), &ordered, places, columns, rows),
+            Some((columns, rows)) => {
+                let (shown, over) = on_first(ordered, self.plain.all);
+                table((&self.title, dials.late()), &shown, over, places, columns, rows)
+            }
             None => self.plain.lines(t_ms, &ordered, places),
         })
     }
@@ -95,9 +101,9 @@ impl View {
 
 /// The table for a terminal, never larger than it.
 fn table(
-    title: &str,
-    late: bool,
+    (title, late): (&str, bool),
     ordered: &[&Dial],
+    over: Over,
     places: Places,
     columns: usize,
     rows: usize,
@@ -105,6 +111,9 @@ fn table(
     let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
     let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
     let mut head = format!("{title}: {}", words::count(ordered.len() as u64, "dial", "dials"));
+    if over.methods > 0 {
+        head.push_str(&format!(", {} off again (--all lists them)", words::grouped(over.methods)));
+    }
     if late {
         head.push_str(", numbers are late");
     }
@@ -114,7 +123,7 @@ fn table(
     headings.push(wide("METHOD"));
     let mut table = Table::new(&headings);
     for dial in ordered.iter().take(most) {
-        let mut cells = vec![calls(dial), rate(dial), status::state(dial)];
+        let mut cells = vec![calls(dial), rate(dial.rate), status::state(dial)];
         cells.extend(places.cells(dial));
         cells.push(status::name(dial));
         table.row(cells);
@@ -132,6 +141,10 @@ fn table(
 struct Plain {
     /// Only methods that match a pattern are shown.
     limited: bool,
+    /// Those that are off again are listed, too.
+    all: bool,
+    /// The headings are there.
+    headed: bool,
     began: bool,
     explained: bool,
     said: HashMap<RowId, Said>,
@@ -161,18 +174,22 @@ impl Said {
 
 impl Plain {
     fn lines(&mut self, t_ms: u64, ordered: &[&Dial], places: Places) -> Vec<String> {
-        let time = format!("{:.3} s", t_ms as f64 / 1000.0);
-        let columns = |time: &str, calls: &str, rate: &str, state: &str, method: &str| {
-            format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<9}  {method}")
-        };
+        let time = time(t_ms);
         let mut lines = Vec::new();
         let begins = !std::mem::replace(&mut self.began, true);
-        if begins {
-            lines.push(columns("TIME", "CALLS", "PER SECOND", "STATE", "METHOD"));
+        if !std::mem::replace(&mut self.headed, true) {
+            lines.push(heading());
         }
-        if begins && ordered.is_empty() {
-            let which = if self.limited { "no dialled method matches" } else { "no method is dialled" };
+        let (on, over) = on_first(ordered.to_vec(), self.all);
+        if begins && on.is_empty() {
+            let which = match self.limited {
+                true if over.methods == 0 => "no dialled method matches",
+                _ => "no method is dialled",
+            };
             lines.push(format!("{time:>11}  {which}"));
+        }
+        if begins && let Some(over) = over.line() {
+            lines.push(format!("{time:>11}  {over}"));
         }
         let marked = ordered.iter().any(|dial| leaves_out(dial));
         if marked && !std::mem::replace(&mut self.explained, true) {
@@ -180,10 +197,13 @@ impl Plain {
         }
         for dial in ordered {
             let now = Said::of(dial);
-            if self.said.get(&dial.row.row) != Some(&now) {
+            let before = self.said.get(&dial.row.row);
+            // What was listed is told to go off; what never was needs not be.
+            let told = before.is_some() || self.all || !dial.is_over();
+            if told && before != Some(&now) {
                 let name = printable(&(status::name(dial) + &places.suffix(dial)));
                 let state = status::state(dial);
-                lines.push(columns(&time, &calls(dial), &rate(dial), &state, &name));
+                lines.push(columns(&time, &calls(dial), &rate(dial.rate), &state, &name));
                 self.said.insert(dial.row.row, now);
             }
         }
@@ -191,8 +211,23 @@ impl Plain {
     }
 }
 
+/// Headings of lines that are no table.
+pub fn heading() -> String {
+    columns("TIME", "CALLS", "PER SECOND", "STATE", "METHOD")
+}
+
+/// Cells of a line that is no table's.
+pub fn columns(time: &str, calls: &str, rate: &str, state: &str, method: &str) -> String {
+    format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<9}  {method}")
+}
+
+/// The time of a line that is no table's: milliseconds since the watch began, as seconds.
+pub fn time(ms: u64) -> String {
+    format!("{:.3} s", ms as f64 / 1000.0)
+}
+
 /// Whether the number of calls is known to leave some out. A dial that is not on has a note for another reason.
-fn leaves_out(dial: &Dial) -> bool {
+pub fn leaves_out(dial: &Dial) -> bool {
     dial.row.note.is_some() && matches!(dial.row.state, State::Asked | State::Live)
 }
 
@@ -201,8 +236,9 @@ fn calls(dial: &Dial) -> String {
     if leaves_out(dial) { format!("{AT_LEAST}{calls}") } else { calls }
 }
 
-fn rate(dial: &Dial) -> String {
-    dial.rate.map_or_else(|| "-".to_owned(), words::rate)
+/// Calls a second, where they are known.
+pub fn rate(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "-".to_owned(), words::rate)
 }
 
 #[cfg(test)]
@@ -226,7 +262,8 @@ mod tests {
     }
 
     fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
-        table("process 42", false, &ByRate::default().order(dials), Places::of(dials), columns, rows)
+        let (shown, over) = on_first(ByRate::default().order(dials), false);
+        table(("process 42", false), &shown, over, Places::of(dials), columns, rows)
     }
 
     #[test]
@@ -291,6 +328,30 @@ mod tests {
         assert!(lines[0].contains(" 0.0 "), "{lines:#?}");
         dials.apply(counters(3_000, &[]));
         assert!(plain.lines(63_000, &order.order(&dials), Places::of(&dials)).is_empty());
+    }
+
+    #[test]
+    fn what_is_off_again_is_a_number_and_what_goes_off_is_told() {
+        let mut dials = dials(3);
+        let off = |index: u32| {
+            let mut row = row(index, &format!("Shop.Cart.Method{index:03}"), u64::from(index));
+            (row.wanted, row.state) = (redial_protocol::level::Level::Off, State::Off);
+            row
+        };
+        dials.rows(vec![off(2)]);
+        let lines = drawn(&dials, 80, 24);
+        assert_eq!(
+            (lines[0].as_str(), lines.len()),
+            ("process 42: 2 dials, 1 off again (--all lists them)", 4)
+        );
+        let (mut plain, mut order) = (Plain::default(), ByRate::default());
+        let lines = plain.lines(0, &order.order(&dials), Places::of(&dials));
+        assert!(lines.len() == 4 && lines[1].ends_with("(2 calls); --all lists them"), "{lines:#?}");
+        dials.rows(vec![off(1)]);
+        let lines = plain.lines(1_000, &order.order(&dials), Places::of(&dials));
+        assert!(lines.len() == 1 && lines[0].contains(" off "), "{lines:#?}");
+        let mut all = Plain { all: true, ..Plain::default() };
+        assert_eq!(all.lines(0, &order.order(&dials), Places::of(&dials)).len(), 4);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The numbers of several processes at once: a thread each that asks, and one that writes.
 
-use super::screen::{Drawn, View};
+use super::screen::{Drawn, View, heading};
 use super::{PROGRAM, arguments, ended, watch};
 use crate::cli::several::{about, combined};
 use crate::cli::target::Member;
@@ -72,6 +72,7 @@ fn write(members: &[Member], json: bool, news: &Receiver<News>) -> Result<Exit, 
     let mut shown: Vec<Vec<String>> = vec![Vec::new(); members.len()];
     let mut exits = Vec::with_capacity(members.len());
     let mut drawn = Drawn(0);
+    let mut headed = json;
     while let Ok(first) = news.recv() {
         // All that is there is drawn at once.
         let mut more = Some(first);
@@ -81,6 +82,9 @@ fn write(members: &[Member], json: bool, news: &Receiver<News>) -> Result<Exit, 
             match (what, members.get(place), shown.get_mut(place)) {
                 (What::Lines(lines), Some(_), Some(shown)) if size.is_some() => *shown = lines,
                 (What::Lines(lines), Some(member), _) => {
+                    if !std::mem::replace(&mut headed, true) {
+                        out.line(&format!("{:>8}  {}", "PID", heading()))?;
+                    }
                     let pid = member.key.pid;
                     let line = |line: &String| if json { line.clone() } else { format!("{pid:>8}  {line}") };
                     lines.iter().try_for_each(|text| out.line(&line(text)))?;

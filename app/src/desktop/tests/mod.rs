@@ -13,4 +13,5 @@ mod settings;
 mod several;
 mod snapshots;
 mod snapshots_several;
+mod together;
 mod tree;

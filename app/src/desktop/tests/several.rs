@@ -21,47 +21,47 @@ use redial_protocol::message::{Event, Holder};
 use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
 
-const ADD: &str = "Shop!Shop.Cart.Add(int)";
+pub(super) const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const DIAL: &str = "dial of Shop!Shop.Cart.Add(int)";
 
-fn merged<'a>(harness: &'a Harness<'static, App>) -> &'a Connection {
+pub(super) fn merged<'a>(harness: &'a Harness<'static, App>) -> &'a Connection {
     &harness.state().model.connections[&FLEET]
 }
 
-fn copies_of_add(all: &Connection) -> MethodSet {
+pub(super) fn copies_of_add(all: &Connection) -> MethodSet {
     let mut shown = (0..all.list.len()).filter_map(|place| all.list.at(place));
     let add = shown.find(|method| all.catalogue.full_name(*method).text == ADD).expect("it is shown");
     all.merged(add).expect("copies")
 }
 
-fn value(harness: &Harness<'static, App>, label: &str) -> String {
+pub(super) fn value(harness: &Harness<'static, App>, label: &str) -> String {
     harness.get_by_label(label).accesskit_node().value().unwrap_or_default()
 }
 
-fn told(harness: &mut Harness<'static, App>, id: u32, told: Vec<Told>) {
+pub(super) fn told(harness: &mut Harness<'static, App>, id: u32, told: Vec<Told>) {
     feed(harness, vec![Update::Connection(ConnectionId(id), told)]);
 }
 
-fn logged(harness: &Harness<'static, App>, kind: Kind) -> Vec<String> {
+pub(super) fn logged(harness: &Harness<'static, App>, kind: Kind) -> Vec<String> {
     let entries = harness.state().model.log.entries().iter().filter(|entry| entry.kind == kind);
     entries.map(|entry| entry.text.clone()).collect()
 }
 
 /// What the turn under way is in each process.
-fn parts(harness: &Harness<'static, App>) -> Vec<(ConnectionId, Ticket)> {
+pub(super) fn parts(harness: &Harness<'static, App>) -> Vec<(ConnectionId, Ticket)> {
     let model = &harness.state().model;
     let ticket = merged(harness).turns.pending().last().expect("a turn").ticket;
     model.fleet().expect("several").parts(ticket)
 }
 
-fn accept(harness: &mut Harness<'static, App>, parts: &[(ConnectionId, Ticket)]) {
+pub(super) fn accept(harness: &mut Harness<'static, App>, parts: &[(ConnectionId, Ticket)]) {
     for (id, ticket) in parts {
         let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
         told(harness, id.0, vec![Told::Dialled(*ticket, Ok(report))]);
     }
 }
 
-fn rows(harness: &mut Harness<'static, App>, id: u32, state: State, calls: u64) {
+pub(super) fn rows(harness: &mut Harness<'static, App>, id: u32, state: State, calls: u64) {
     let rows = vec![row(0, state, Level::Count, calls, None)];
     told(harness, id, vec![Told::Event(Event::Rows { id: None, rows })]);
 }
@@ -71,7 +71,7 @@ fn fold(harness: &mut Harness<'static, App>, id: u32, t_ms: u64, calls: u64) {
     told(harness, id, vec![Told::Event(Event::Counters { delta, dropped: 0 })]);
 }
 
-fn turn_add(harness: &mut Harness<'static, App>) {
+pub(super) fn turn_add(harness: &mut Harness<'static, App>) {
     harness.get_by_label(DIAL).click();
     harness.run_steps(2);
 }
@@ -197,7 +197,8 @@ fn a_lost_connection_is_shown_and_comes_back() {
     told(&mut harness, 2, vec![Told::Lost { why: "the connection was reset".into(), retry }]);
     assert_eq!(value(&harness, ADD), "2 of 2 live, 300 calls");
     harness.get_by_label("1 not connected");
-    harness.get_by_label_contains("Shop.dll (4243): the connection was reset");
+    let lines = harness.query_all_by_label_contains("Shop.dll (4243): the connection was reset");
+    assert_eq!(lines.count(), 2, "above the list and in the log");
     told(&mut harness, 2, vec![Told::Connecting, Told::Connected(Box::new(facts()))]);
     let again = row(0, State::Off, Level::Off, 100, None);
     told(&mut harness, 2, vec![Told::Event(Event::Rows { id: None, rows: vec![again] })]);

@@ -106,6 +106,8 @@ pub struct Catalogue {
     spans: bool,
     /// Of domains that cannot be turned, by their ids: why.
     beyond: HashMap<u64, String>,
+    /// Domains that are over, by their ids: processes that have ended.
+    over: HashSet<u64>,
     /// Grows with every change.
     edition: u64,
 }

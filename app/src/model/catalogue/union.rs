@@ -43,6 +43,54 @@ impl Catalogue {
         self.domains.iter().filter(|domain| !self.beyond.contains_key(&domain.id)).count()
     }
 
+    /// Notes whether a domain is over: its process has ended, and only its last numbers are left.
+    pub fn set_over(&mut self, domain: u64, over: bool) {
+        let changed = if over { self.over.insert(domain) } else { self.over.remove(&domain) };
+        self.edition += u64::from(changed);
+    }
+
+    /// Whether a module's domain is over.
+    pub fn is_over(&self, module: &Module) -> bool {
+        !self.over.is_empty() && module.domains.first().is_some_and(|domain| self.over.contains(domain))
+    }
+
+    /// Domains that are not over.
+    pub fn domains_there(&self) -> usize {
+        self.domains.iter().filter(|domain| !self.over.contains(&domain.id)).count()
+    }
+
+    /// Whether processes have a row each for a method, which then stand beside each other.
+    pub fn interleaves(&self) -> bool {
+        self.spans && !self.merged
+    }
+
+    /// Whether two types are copies of each other.
+    pub fn is_same_type(&self, one: TypeIx, other: TypeIx) -> bool {
+        let of = |owner: TypeIx| self.module(self.module_of_type(owner));
+        of(one).zip(of(other)).is_some_and(|(mine, theirs)| {
+            mine.is_copy_of(theirs)
+                && mine.name == theirs.name
+                && one.0.wrapping_sub(mine.types.start) == other.0.wrapping_sub(theirs.types.start)
+        })
+    }
+
+    /// What tells a module's process from the others, short: its pid where all are called the same.
+    pub fn short_place(&self, module: &Module) -> &str {
+        let parts = |name: &'_ str| {
+            name.strip_suffix(')').and_then(|name| name.rsplit_once(" (")).map(|(name, _)| name.len())
+        };
+        let Some(own) = self.domains.get(module.domain as usize).map(|domain| domain.name.as_str()) else {
+            return "";
+        };
+        let Some(length) = parts(own) else { return own };
+        let program = own.get(..length).unwrap_or(own);
+        let same = |name: &str| parts(name) == Some(length) && name.starts_with(program);
+        match self.domains.iter().all(|domain| same(&domain.name)) {
+            true => own.get(length + 2..own.len() - 1).unwrap_or(own),
+            false => own,
+        }
+    }
+
     /// A module as it came, to be taken over into another catalogue.
     pub fn batch(&self, module: ModuleIx) -> Option<Batch> {
         self.extract(module.0 as usize)

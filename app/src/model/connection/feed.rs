@@ -58,7 +58,11 @@ impl Connection {
                 self.status = Status::Attaching;
             }
             Told::NotAttached(why) => {
-                log.add(now, Some(self.id), Kind::Failure, format!("the agent was not loaded: {why}"));
+                // Of several it is tried again and again; the same failure is no news.
+                if !self.is_one_of_many || self.told_not_attached.as_ref() != Some(&why) {
+                    self.say(log, now, Kind::Failure, format!("the agent was not loaded: {why}"));
+                }
+                self.told_not_attached = Some(why.clone());
                 self.not_attached = Some(why.clone());
                 self.status = Status::Lost { why, retry: Retry::WithAgent, since: now.mono };
             }
@@ -73,7 +77,7 @@ impl Connection {
                     return;
                 }
                 let words = self.turns.failed(ticket).map_or("turn".to_owned(), |pending| pending.words);
-                log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {}", refused.why));
+                self.say(log, now, Kind::Refusal, format!("{words} refused: {}", refused.why));
                 self.refused = Some((ticket, refused));
             }
             Told::Unanswered(ticket, why) => {
@@ -81,7 +85,7 @@ impl Connection {
                 let is_part = self.part_is_over(ticket, over);
                 if let Some(pending) = self.turns.failed(ticket).filter(|_| !is_part) {
                     let text = format!("{} was not answered: {why}", pending.words);
-                    log.add(now, Some(self.id), Kind::NoAnswer, text);
+                    self.say(log, now, Kind::NoAnswer, text);
                 }
             }
             Told::Forgotten(ticket) => {
@@ -96,7 +100,7 @@ impl Connection {
                     "{words} refused: too much was turned since, and the agent does not remember it any more; turn the \
                      dials themselves"
                 );
-                log.add(now, Some(self.id), Kind::Refusal, text);
+                self.say(log, now, Kind::Refusal, text);
             }
             Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
@@ -109,7 +113,7 @@ impl Connection {
             }
             Told::Undone(ticket, Err(refused)) => {
                 let why = format!("undo of the last change refused: {}", refused.why);
-                log.add(now, Some(self.id), Kind::Refusal, why);
+                self.say(log, now, Kind::Refusal, why);
                 self.refused = Some((ticket, refused));
             }
             Told::AllOff(ticket, result) => self.all_off_done(ticket, result, log, now),
@@ -118,12 +122,13 @@ impl Connection {
                 self.holder.clone_from(&status.control);
                 self.agent = Some(status);
             }
-            Told::Notice(text) => log.add(now, Some(self.id), Kind::Notice, text),
+            Told::Notice(text) => self.say(log, now, Kind::Notice, text),
         }
     }
 
     fn connected(&mut self, facts: Box<AgentFacts>, log: &mut Log, now: Now) {
         self.status = Status::Live;
+        self.told_not_attached = None;
         // A process that had no agent until now had no connection either.
         let again = self.loss.take().is_some() && self.facts.is_some();
         self.holder.clone_from(&facts.holder);
@@ -136,10 +141,10 @@ impl Connection {
             facts.runtime_version,
             facts.agent_version
         );
-        log.add(now, Some(self.id), Kind::Connection, what);
+        self.say(log, now, Kind::Connection, what);
         if again {
             let text = "the connection is back; dials that this window held went off with the one before";
-            log.add(now, Some(self.id), Kind::Notice, text);
+            self.say(log, now, Kind::Notice, text);
         }
         self.facts = Some(facts);
     }
@@ -149,12 +154,12 @@ impl Connection {
             let over = || Outcome::Refused(Refused { why: why.clone(), holder: None });
             if pending.accepted.is_none() && !self.part_is_over(pending.ticket, over) {
                 let text = format!("{} was not answered: {why}", pending.words);
-                log.add(now, Some(self.id), Kind::NoAnswer, text);
+                self.say(log, now, Kind::NoAnswer, text);
             }
         }
         // An attempt that fails like the one before is no news.
         if self.loss.as_ref() != Some(&why) {
-            log.add(now, Some(self.id), Kind::Connection, why.clone());
+            self.say(log, now, Kind::Connection, why.clone());
         }
         self.loss = Some(why.clone());
         self.latency = None;
@@ -171,7 +176,7 @@ impl Connection {
                 let name = batch.module.name.clone();
                 if !self.catalogue.append(*batch) {
                     let text = format!("the methods of {name} do not fit into the list and are left out");
-                    log.add(now, Some(self.id), Kind::Notice, text);
+                    self.say(log, now, Kind::Notice, text);
                 }
                 self.live.place(&self.catalogue);
             }
@@ -197,6 +202,27 @@ impl Connection {
     /// What stands before a line of the log where several processes are looked at.
     fn spoken_of(&self) -> String {
         if self.is_one_of_many { format!("{}: ", self.title()) } else { String::new() }
+    }
+
+    /// Adds a line to the log. Where several processes are looked at, it says which one it is about.
+    pub(super) fn say(&self, log: &mut Log, now: Now, kind: Kind, text: impl Into<String>) {
+        let text = text.into();
+        let text = if self.is_one_of_many { self.named_in(text) } else { text };
+        log.add(now, Some(self.id), kind, text);
+    }
+
+    /// A sentence with name and pid of this process in it.
+    fn named_in(&self, text: String) -> String {
+        let (title, pid) = (self.title(), self.process.pid);
+        if text.contains(&title) || text.contains(&format!("{} (pid {pid})", self.name)) {
+            return text;
+        }
+        match text.split_once(&format!("process {pid}")) {
+            Some((before, after)) if !after.starts_with(|next: char| next.is_ascii_digit()) => {
+                format!("{before}{title}{after}")
+            }
+            _ => format!("{title}: {text}"),
+        }
     }
 
     fn event(&mut self, event: Event, transitions: &mut Transitions, log: &mut Log, now: Now) {
@@ -233,13 +259,13 @@ impl Connection {
                     None => "control is free".to_owned(),
                 };
                 if before != self.holder && (others(&before) || others(&self.holder)) {
-                    log.add(now, Some(self.id), Kind::Connection, text);
+                    self.say(log, now, Kind::Connection, text);
                 }
             }
             Event::Goodbye { .. } => {
                 self.live.end();
                 let text = "the process is ending; these are its last numbers";
-                log.add(now, Some(self.id), Kind::Connection, text);
+                self.say(log, now, Kind::Connection, text);
             }
             Event::Reply { .. }
             | Event::Methods { .. }
@@ -261,7 +287,7 @@ impl Connection {
         let mut without = pending.into_iter().flat_map(Pending::methods).map(|set| self.bodyless_named(set));
         if let Some(named) = without.find(|named| report.bodyless > 0 && !named.is_empty()) {
             let text = format!("without a body, so not counted: {}", named.replace('\n', ", "));
-            log.add(now, Some(self.id), Kind::Notice, text);
+            self.say(log, now, Kind::Notice, text);
         }
     }
 
@@ -276,7 +302,7 @@ impl Connection {
             text.push_str(&format!(", {} without a body", words::grouped(report.bodyless)));
         }
         let kind = if report.accepted == 0 && refused > 0 { Kind::Refusal } else { Kind::Answer };
-        log.add(now, Some(self.id), kind, text);
+        self.say(log, now, kind, text);
         for (reason, number) in &report.refused_by_reason {
             let named = report.refused.iter().filter(|one| one.reason == *reason);
             let first: Vec<String> = named.take(3).map(|one| words::plain_parameters(&one.method)).collect();
@@ -287,10 +313,10 @@ impl Connection {
                 reason => reason.sentence().to_owned(),
             };
             let text = format!("refused: {}{more}: {why}", first.join(", "));
-            log.add(now, Some(self.id), Kind::Refusal, text);
+            self.say(log, now, Kind::Refusal, text);
         }
         for warning in &report.warnings {
-            log.add(now, Some(self.id), Kind::Notice, warning.clone());
+            self.say(log, now, Kind::Notice, warning.clone());
         }
     }
 
@@ -333,7 +359,7 @@ impl Connection {
                 (Kind::Failure, format!("all off failed: {why}"))
             }
         };
-        log.add(now, Some(self.id), kind, text);
+        self.say(log, now, kind, text);
     }
 
     pub(super) fn forget_arrivals(&mut self, now: Now) {

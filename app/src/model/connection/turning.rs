@@ -73,7 +73,7 @@ impl Connection {
         let orders = self.refuse(&words, self.turnable(targets, level), log, now)?;
         let wishes = vec![(level, targets.methods.clone())];
         let ticket = self.ticket();
-        log.add(now, Some(self.id), Kind::Request, words.clone());
+        self.say(log, now, Kind::Request, words.clone());
         self.turns.begin((ticket, words), wishes, targets.reach, &self.live, now);
         Ok(Turn { connection: self.id, ticket, orders, take, later: false })
     }
@@ -152,7 +152,7 @@ impl Connection {
         now: Now,
     ) -> Result<T, String> {
         result.inspect_err(|why| {
-            log.add(now, Some(self.id), Kind::Refusal, format!("{words} refused: {why}"));
+            self.say(log, now, Kind::Refusal, format!("{words} refused: {why}"));
         })
     }
 
@@ -195,7 +195,7 @@ impl Connection {
         };
         match step {
             Ok(step) => {
-                log.add(now, Some(self.id), Kind::Request, words);
+                self.say(log, now, Kind::Request, words);
                 Ok(step)
             }
             Err(why) => {
@@ -222,7 +222,7 @@ impl Connection {
     pub fn undo_of_anyone(&mut self, log: &mut Log, now: Now) -> Result<Ticket, String> {
         let obstacle = self.obstacle().map_or(Ok(()), |why| Err(why.to_owned()));
         self.refuse("undo of the last change", obstacle, log, now)?;
-        log.add(now, Some(self.id), Kind::Request, "undo of the last change of anyone");
+        self.say(log, now, Kind::Request, "undo of the last change of anyone");
         Ok(self.ticket())
     }
 
@@ -280,7 +280,7 @@ impl Connection {
         let ticket = self.ticket();
         let on = self.live.rows().filter(|row| row.wanted != Level::Off).filter_map(|row| row.method);
         let wishes = vec![(Level::Off, on.collect())];
-        log.add(now, Some(self.id), Kind::Request, "all dials off");
+        self.say(log, now, Kind::Request, "all dials off");
         self.turns.begin((ticket, "all dials off".to_owned()), wishes, Reach::Copies, &self.live, now);
         self.turns.is_all_off();
         ticket

@@ -24,6 +24,8 @@ pub const NEWCOMER: [Duration; 6] = [
     Duration::from_secs(5),
     Duration::from_secs(10),
 ];
+/// A process that has started and still cannot join after this time is told of: until then its agent may come.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Turns remembered for those that start later.
 const KEPT: usize = 256;
 
@@ -36,6 +38,8 @@ pub struct Follow {
     /// Processes that were there before, or joined.
     seen: BTreeSet<ProcessKey>,
     edition: Option<u64>,
+    /// Processes that started since and cannot join as they are: since when that is known, and whether it was told.
+    left: BTreeMap<ProcessKey, (Duration, bool)>,
     turns: Vec<Remembered>,
     /// How often the agent was asked to be loaded into a process, and when that is to be tried again.
     tries: BTreeMap<ProcessKey, (usize, Duration)>,
@@ -67,11 +71,13 @@ impl Follow {
         self.seen = processes.all().map(|row| row.key).collect();
         self.edition = None;
         self.tries.clear();
+        self.left.clear();
     }
 
     /// Follows nobody any more.
     pub fn end(&mut self) {
         self.names.clear();
+        self.left.clear();
         self.attach = false;
     }
 
@@ -85,25 +91,47 @@ impl Follow {
         self.names.iter().map(String::as_str)
     }
 
-    /// Processes that started since, and can join now.
-    pub fn newcomers(&mut self, processes: &Processes) -> Vec<(ProcessKey, Join)> {
+    /// Processes that started since, and can join now. `now` is on `Now::mono`'s clock.
+    pub fn newcomers(&mut self, processes: &Processes, now: Duration) -> Vec<(ProcessKey, Join)> {
         if !self.is_on() || self.edition == Some(processes.edition()) {
             return Vec::new();
         }
         self.edition = Some(processes.edition());
+        self.left.retain(|key, _| processes.get(*key).is_some());
         let mut found = Vec::new();
         for row in processes.all().filter(|row| !self.seen.contains(&row.key)) {
             let join = match row.agent {
-                AgentState::Loaded(_) => Join::Connect,
-                AgentState::Attachable if self.attach => Join::Attach,
-                _ => continue,
+                AgentState::Loaded(_) => Some(Join::Connect),
+                AgentState::Attachable if self.attach => Some(Join::Attach),
+                AgentState::Unknown => continue,
+                _ => None,
             };
-            if self.names.iter().any(|name| same_program(name, &title(row))) {
-                found.push((row.key, join));
+            if !self.names.iter().any(|name| same_program(name, &title(row))) {
+                continue;
+            }
+            match join {
+                Some(join) => found.push((row.key, join)),
+                None => drop(self.left.entry(row.key).or_insert((now, false))),
             }
         }
-        self.seen.extend(found.iter().map(|(key, _)| *key));
+        for (key, _) in &found {
+            self.left.remove(key);
+            self.seen.insert(*key);
+        }
         found
+    }
+
+    /// Processes that started since and do not join, and for how long that has been known to be told of.
+    pub fn left_behind(&self, now: Duration) -> impl Iterator<Item = ProcessKey> {
+        let old = move |since: &Duration| now.saturating_sub(*since) >= PATIENCE;
+        self.left.iter().filter(move |(_, (since, _))| old(since)).map(|(key, _)| *key)
+    }
+
+    /// Those of them that were not told of yet.
+    pub fn to_be_told(&mut self, now: Duration) -> Vec<ProcessKey> {
+        let mut new: Vec<ProcessKey> = self.left_behind(now).collect();
+        new.retain(|key| self.left.get_mut(key).is_some_and(|(_, told)| !std::mem::replace(told, true)));
+        new
     }
 
     /// Looks at processes again: something else about them is wanted now.
@@ -133,7 +161,8 @@ impl Follow {
     /// When something is to be tried again, on `Now::mono`'s clock.
     pub fn due(&self) -> Option<Duration> {
         let waiting = self.tries.values().filter(|(tried, _)| *tried < NEWCOMER.len());
-        waiting.map(|(_, due)| *due).min()
+        let left = self.left.values().filter(|(_, told)| !told).map(|(since, _)| *since + PATIENCE);
+        waiting.map(|(_, due)| *due).chain(left).min()
     }
 
     /// Notes a turn of all of them.

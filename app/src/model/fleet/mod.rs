@@ -4,6 +4,7 @@
 
 mod follow;
 mod hear;
+pub mod plan;
 mod take;
 mod turning;
 
@@ -40,6 +41,8 @@ pub struct Fleet {
     /// There are numbers that sums and orders do not heed yet, and when they heeded some last, on `Now::mono`'s clock.
     uncounted: bool,
     counted_at: Option<Duration>,
+    /// Modules were taken over in the last frame.
+    took: bool,
     /// Modules were taken over, and their types have no place among the others yet.
     unordered: bool,
     /// Where each module of the merged catalogue is from.
@@ -170,6 +173,7 @@ impl Fleet {
             let why = out_of_reach(&connection.status);
             member.stale_if(why.is_none());
             all.catalogue.set_beyond(member.slot, why);
+            all.catalogue.set_over(member.slot, has_ended(&connection.status));
             let title = connection.title();
             renamed |= title != member.title;
             member.title = title;
@@ -202,7 +206,7 @@ impl Fleet {
         if all.status != status {
             all.status = status;
         }
-        all.name = format!("{} processes", self.members.len());
+        all.name = turning::processes(all.catalogue.domains_there());
     }
 
     fn name_domains(&self, all: &mut Connection, connections: &Connections) {
@@ -277,4 +281,9 @@ pub fn out_of_reach(status: &Status) -> Option<String> {
         Status::Lost { retry: Retry::Never, .. } => Some("it has ended".to_owned()),
         Status::Lost { why, .. } => Some(why.clone()),
     }
+}
+
+/// Whether a process has ended: only its last numbers are left.
+pub fn has_ended(status: &Status) -> bool {
+    status.retry() == Some(Retry::Never)
 }

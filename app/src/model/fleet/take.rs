@@ -19,8 +19,24 @@ const ROWS: usize = 20_000;
 const PACE: Duration = Duration::from_millis(100);
 
 impl Fleet {
-    /// Takes modules over; whether there are more.
+    /// Takes modules over; whether there is more to do. What one frame takes over is filtered and put in order in the next,
+    /// which takes nothing.
     pub(super) fn take_modules(&mut self, all: &mut Connection, connections: &Connections) -> bool {
+        all.modules_are_new = false;
+        if std::mem::take(&mut self.took) {
+            let all_seen = self.members.iter().all(|member| {
+                let theirs = connections.get(&member.connection);
+                theirs
+                    .is_none_or(|theirs| member.seen == Some((theirs.catalogue.edition(), theirs.numbering)))
+            });
+            if all_seen && self.unordered {
+                self.order(all, connections);
+                // The list follows in the next frame.
+                (all.modules_are_new, self.took) = (true, true);
+                return true;
+            }
+            return !all_seen || self.unordered;
+        }
         let mut budget = METHODS;
         let (mut changed, mut more, mut first) = (false, false, false);
         let mut gone = Vec::new();
@@ -63,6 +79,7 @@ impl Fleet {
                 let unloaded = module.unloaded;
                 first |= !all.catalogue.has_file(module);
                 if all.catalogue.append(batch) {
+                    self.took = true;
                     member.modules.insert(module.key, ours);
                     self.origins.insert(ours, (member.connection, module.key));
                     if unloaded {
@@ -81,10 +98,13 @@ impl Fleet {
             self.unordered = true;
         }
         // Copies have no rows of their own: their order can wait until no more of them come.
-        if self.unordered && (first || !changed) {
+        let orders = self.unordered && (first || !changed);
+        if orders {
             self.order(all, connections);
         }
-        more || self.unordered
+        // Methods that stay where they are can be shown as they were.
+        all.modules_are_new = self.took && gone.is_empty() && !orders;
+        more || self.unordered || self.took
     }
 
     fn order(&mut self, all: &mut Connection, connections: &Connections) {

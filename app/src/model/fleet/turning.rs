@@ -139,7 +139,7 @@ impl Fleet {
     }
 
     /// The processes that a turn concerns, each with its methods.
-    fn part_wanted(
+    pub(super) fn part_wanted(
         &self,
         all: &Connection,
         connections: &Connections,

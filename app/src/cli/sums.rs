@@ -1,0 +1,250 @@
+//! What several processes say of a method, added up: one row, wherever it was dialled.
+#![forbid(unsafe_code)]
+
+use super::status;
+use super::watch::screen::{AT_LEAST, leaves_out, rate};
+use crate::model::dials::{Dial, Dials};
+use crate::output::json::SumJson;
+use crate::output::table::{Table, number, printable, wide};
+use crate::output::words;
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+use std::collections::BTreeMap;
+
+/// A method: `Shop!Shop.Cart.Add(int)`, and in parts module, method, signature.
+type Name = (String, [String; 3]);
+
+/// What is known of a method in one process, or in all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    /// Calls.
+    pub calls: u64,
+    /// Calls a second; None where no process knows one yet.
+    pub rate: Option<f64>,
+    /// Processes in which it is or was dialled.
+    pub processes: u64,
+    /// Those in which it is meant to be on.
+    pub wanted: u64,
+    /// Those in which it is live.
+    pub live: u64,
+    /// Processes whose number leaves calls out.
+    pub at_least: u64,
+}
+
+/// Methods with what is known of them.
+#[derive(Clone, Debug, Default)]
+pub struct Sums(BTreeMap<Name, Sum>);
+
+impl Sums {
+    /// What one process says. Of several copies there the method is live once one is.
+    pub fn of(dials: &Dials) -> Sums {
+        let mut sums = Sums::default();
+        for dial in dials.iter() {
+            let one = Sum::of(dial);
+            let row = &dial.row;
+            let parts = [row.module.clone(), row.method.clone(), row.signature.clone()];
+            let sum = sums.0.entry((status::name(dial), parts)).or_default();
+            sum.add(&one);
+            sum.processes = 1;
+            (sum.wanted, sum.live, sum.at_least) = (sum.wanted.min(1), sum.live.min(1), sum.at_least.min(1));
+        }
+        sums
+    }
+
+    /// Adds what another process says.
+    pub fn add(&mut self, other: &Sums) {
+        for (name, one) in &other.0 {
+            self.0.entry(name.clone()).or_default().add(one);
+        }
+    }
+
+    /// Whether nothing is or was dialled.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The rows, those that are on somewhere first, then the most called; those that are off everywhere only with `all`.
+    pub fn rows(&self, all: bool) -> Vec<(&str, &Sum)> {
+        let mut rows: Vec<(&str, &Sum)> =
+            self.0.iter().map(|((name, _), sum)| (name.as_str(), sum)).collect();
+        rows.retain(|(_, sum)| all || !sum.is_over());
+        // Equals stay in the order of their names.
+        rows.sort_by_key(|(_, sum)| (sum.is_over(), std::cmp::Reverse(sum.calls)));
+        rows
+    }
+
+    /// Every row, for programs.
+    pub fn json(&self) -> Vec<SumJson<'_>> {
+        let rows = self.0.iter().map(|((_, [module, method, signature]), sum)| SumJson {
+            method,
+            signature,
+            module,
+            processes: sum.processes,
+            wanted: sum.wanted,
+            live: sum.live,
+            calls: sum.calls,
+            rate: sum.rate,
+        });
+        rows.collect()
+    }
+
+    /// `3 processes: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off again (--all lists them)`.
+    pub fn line(&self, processes: usize, all: bool) -> String {
+        let (on, over): (Vec<&Sum>, Vec<&Sum>) = self.0.values().partition(|sum| !sum.is_over());
+        let mut total = Sum::default();
+        on.iter().for_each(|sum| total.add(sum));
+        let (methods, calls) = (words::methods(on.len() as u64), words::count(total.calls, "call", "calls"));
+        let processes = words::count(processes as u64, "process", "processes");
+        let mut line = format!("{processes}: {methods} dialled, {calls}");
+        if let Some(rate) = total.rate {
+            line.push_str(&format!(", {} per second", words::rate(rate)));
+        }
+        if !over.is_empty() && !all {
+            let over = words::methods(over.len() as u64);
+            line.push_str(&format!("; {over} off again (--all lists them)"));
+        }
+        line
+    }
+
+    /// A table of at most so many rows, for a terminal of so many columns. `rates`: with calls a second.
+    pub fn table(&self, all: bool, rates: bool, most: usize, columns: Option<usize>) -> Vec<String> {
+        let rows = self.rows(all);
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let mut headings = vec![number("CALLS")];
+        headings.extend(rates.then(|| number("PER SECOND")));
+        headings.extend([number("LIVE"), wide("METHOD")]);
+        let mut table = Table::new(&headings);
+        for (name, sum) in rows.iter().take(most) {
+            let mut cells = vec![sum.calls()];
+            cells.extend(rates.then(|| rate(sum.rate)));
+            cells.extend([sum.state(), printable(name)]);
+            table.row(cells);
+        }
+        let mut lines = table.lines(columns);
+        let more = rows.len().saturating_sub(most) as u64;
+        lines.extend((more > 0).then(|| format!("… and {} called less often", words::grouped(more))));
+        lines
+    }
+}
+
+impl Sum {
+    fn of(dial: &Dial) -> Sum {
+        Sum {
+            calls: dial.row.calls,
+            rate: dial.rate,
+            processes: 1,
+            wanted: u64::from(dial.row.wanted != Level::Off),
+            live: u64::from(dial.row.state == State::Live),
+            at_least: u64::from(leaves_out(dial)),
+        }
+    }
+
+    fn add(&mut self, other: &Sum) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.rate = match (self.rate, other.rate) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
+        self.processes += other.processes;
+        self.wanted += other.wanted;
+        self.live += other.live;
+        self.at_least += other.at_least;
+    }
+
+    /// Whether it is off everywhere.
+    fn is_over(&self) -> bool {
+        self.wanted == 0 && self.live == 0 && !self.rate.is_some_and(|rate| rate > 0.0)
+    }
+
+    /// Its calls, marked where some are left out.
+    pub fn calls(&self) -> String {
+        let calls = words::grouped(self.calls);
+        if self.at_least > 0 { format!("{AT_LEAST}{calls}") } else { calls }
+    }
+
+    /// `18 of 20`: live in so many of the processes where it is meant to be on.
+    pub fn state(&self) -> String {
+        match self.is_over() {
+            true => "off".to_owned(),
+            false => format!("{} of {}", self.live, self.wanted.max(self.live)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dials::tests::{counters, row};
+    use redial_protocol::message::StatusRow;
+
+    fn live(index: u32, method: &str, calls: u64) -> StatusRow {
+        StatusRow { state: State::Live, ..row(index, method, calls) }
+    }
+
+    fn sums(processes: &[Vec<StatusRow>]) -> Sums {
+        let mut sums = Sums::default();
+        for rows in processes {
+            let mut dials = Dials::default();
+            dials.rows(rows.clone());
+            sums.add(&Sums::of(&dials));
+        }
+        sums
+    }
+
+    #[test]
+    fn a_method_is_one_row_whatever_the_number_of_processes() {
+        let off = StatusRow { wanted: Level::Off, state: State::Off, ..row(1, "Shop.Cart.Take", 50) };
+        let sums = sums(&[
+            vec![live(0, "Shop.Cart.Add", 1_000), off],
+            vec![live(4, "Shop.Cart.Add", 234), live(5, "Shop.Cart.Clear", 2_000)],
+            vec![row(0, "Shop.Cart.Add", 0)],
+        ]);
+        assert_eq!(
+            sums.table(false, false, 10, None),
+            [
+                "CALLS    LIVE  METHOD",
+                "2,000  1 of 1  Shop!Shop.Cart.Clear()",
+                "1,234  2 of 3  Shop!Shop.Cart.Add()",
+            ]
+        );
+        assert_eq!(
+            sums.line(3, false),
+            "3 processes: 2 methods dialled, 3,234 calls; 1 method off again (--all lists them)"
+        );
+        assert_eq!(sums.line(3, true), "3 processes: 2 methods dialled, 3,234 calls");
+        let all = sums.table(true, false, 10, None);
+        assert_eq!(all.last().map(String::as_str), Some("   50     off  Shop!Shop.Cart.Take()"));
+        assert_eq!(sums.table(false, true, 1, Some(40)).last().unwrap(), "… and 1 called less often");
+        let json = serde_json::to_value(sums.json()).expect("JSON");
+        assert_eq!(
+            json[0],
+            serde_json::json!({
+                "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "processes": 3, "wanted": 3, "live": 2,
+                "calls": 1234, "rate": null,
+            })
+        );
+    }
+
+    #[test]
+    fn copies_in_one_process_are_one_process() {
+        let mut other = live(1, "Shop.Cart.Add", 7);
+        other.copy.module.module_id = 5;
+        let sums = sums(&[vec![live(0, "Shop.Cart.Add", 1), other]]);
+        assert_eq!(sums.table(false, false, 10, None)[1], "    8  1 of 1  Shop!Shop.Cart.Add()");
+        assert!(Sums::default().is_empty() && Sums::default().table(true, true, 10, None).is_empty());
+    }
+
+    #[test]
+    fn rates_are_those_that_are_known() {
+        let mut dials = Dials::default();
+        dials.rows(vec![live(0, "Shop.Cart.Add", 1)]);
+        let mut sums = Sums::of(&dials);
+        dials.first_fold_covers(1_000);
+        dials.apply(counters(1_000, &[(0, 40)]));
+        sums.add(&Sums::of(&dials));
+        assert_eq!(sums.line(2, false), "2 processes: 1 method dialled, 42 calls, 40 per second");
+        assert_eq!(sums.table(false, true, 9, None)[1], "   42          40  2 of 2  Shop!Shop.Cart.Add()");
+    }
+}
