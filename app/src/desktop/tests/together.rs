@@ -287,7 +287,7 @@ fn an_agent_that_cannot_be_loaded_again_and_again_is_told_of_once() {
         told(&mut harness, 2, vec![Told::Attaching, Told::NotAttached(why.into())]);
     }
     assert_eq!(
-        logged(&harness, Kind::Refusal),
+        logged(&harness, Kind::Failure),
         [
             "Shop.dll (4243): the agent was not loaded: no room",
             "Shop.dll (4243): the agent was not loaded: no library"
