@@ -24,11 +24,19 @@ struct Mode {
     /// Whether traces are the same from run to run: where code is optimised at some time or other, inlining and the lines
     /// of calls change with it.
     traces: bool,
+    /// What the shapes are dialled to.
+    level: Level,
 }
 
-const DEBUG: Mode = Mode { optimised: false, tiered: "1", traces: true };
-const OPTIMISED: Mode = Mode { optimised: true, tiered: "0", traces: true };
-const TIERED: Mode = Mode { optimised: true, tiered: "1", traces: false };
+const DEBUG: Mode = Mode { optimised: false, tiered: "1", traces: true, level: Level::Count };
+const OPTIMISED: Mode = Mode { optimised: true, tiered: "0", traces: true, level: Level::Count };
+const TIERED: Mode = Mode { optimised: true, tiered: "1", traces: false, level: Level::Count };
+
+impl Mode {
+    const fn timed(self) -> Mode {
+        Mode { level: Level::Time, ..self }
+    }
+}
 
 fn start(runtime: Runtime, mode: Mode, options: Option<&[&str]>) -> Result<(Host, u32)> {
     let mut command = programs::shapes(mode.optimised)?.command(runtime)?;
@@ -108,7 +116,7 @@ fn ensure_accepted(controller: &mut Controller, state: &[State]) -> Result<Count
 
 fn dialled_from_the_start(runtime: Runtime, mode: Mode) -> Result<()> {
     let expected = as_it_is(runtime, mode)?;
-    let (mut host, pid) = start(runtime, mode, Some(&["--dial", "shapes!*=count"]))?;
+    let (mut host, pid) = start(runtime, mode, Some(&["--dial", &format!("{EVERY}={}", mode.level)]))?;
     let mut controller = Controller::connect(pid)?;
     let mut before = Counts::new();
     for (number, (shapes, _)) in expected.iter().enumerate() {
@@ -130,7 +138,7 @@ fn dialled_while_it_runs(runtime: Runtime, mode: Mode) -> Result<()> {
     for (number, (shapes, _)) in expected.iter().enumerate() {
         let on = number % 2 == 1;
         if on {
-            let report = controller.dial(EVERY, Level::Count, Stay::Kept)?;
+            let report = controller.dial(EVERY, mode.level, Stay::Kept)?;
             ensure!(report.refused.is_empty() && report.accepted > 300, "{report:?}");
         } else if number > 0 {
             controller.off(EVERY)?;
@@ -183,6 +191,30 @@ fn tiered_while_it_runs(runtime: Runtime) -> Result<()> {
     dialled_while_it_runs(runtime, TIERED)
 }
 
+fn debug_timed_from_the_start(runtime: Runtime) -> Result<()> {
+    dialled_from_the_start(runtime, DEBUG.timed())
+}
+
+fn optimised_timed_from_the_start(runtime: Runtime) -> Result<()> {
+    dialled_from_the_start(runtime, OPTIMISED.timed())
+}
+
+fn tiered_timed_from_the_start(runtime: Runtime) -> Result<()> {
+    dialled_from_the_start(runtime, TIERED.timed())
+}
+
+fn debug_timed_while_it_runs(runtime: Runtime) -> Result<()> {
+    dialled_while_it_runs(runtime, DEBUG.timed())
+}
+
+fn optimised_timed_while_it_runs(runtime: Runtime) -> Result<()> {
+    dialled_while_it_runs(runtime, OPTIMISED.timed())
+}
+
+fn tiered_timed_while_it_runs(runtime: Runtime) -> Result<()> {
+    dialled_while_it_runs(runtime, TIERED.timed())
+}
+
 on_each_runtime!(
     debug_from_the_start,
     optimised_from_the_start,
@@ -190,4 +222,10 @@ on_each_runtime!(
     debug_while_it_runs,
     optimised_while_it_runs,
     tiered_while_it_runs,
+    debug_timed_from_the_start,
+    optimised_timed_from_the_start,
+    tiered_timed_from_the_start,
+    debug_timed_while_it_runs,
+    optimised_timed_while_it_runs,
+    tiered_timed_while_it_runs,
 );

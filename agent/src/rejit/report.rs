@@ -27,13 +27,14 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         ..DialReport::default()
     };
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
-    let mut inlined = 0;
+    let (mut inlined, mut untimed) = (0, 0);
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
         let (wanted, _) = orders.wanted(row.decides);
         let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
         if done {
             report.accepted += 1;
             inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);
+            untimed += u64::from(wanted > Level::Count && row.untimed.is_some());
             continue;
         }
         let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
@@ -50,7 +51,14 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
     }
     report.refused_by_reason = reasons.into_iter().collect();
     report.warnings.extend((inlined > 0).then(|| left_out(inlined)));
+    report.warnings.extend((untimed > 0).then(|| only_counted(untimed)));
     report
+}
+
+/// The sentence about copies that are counted where times are wanted.
+fn only_counted(copies: u64) -> String {
+    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{copies} copies are") };
+    format!("{they} only counted, not timed (`redial status` says of which, and why)")
 }
 
 /// The sentence about copies of which calls may be missing.

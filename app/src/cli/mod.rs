@@ -21,6 +21,7 @@ mod save;
 mod several;
 mod status;
 mod target;
+mod times;
 mod turn;
 mod undo;
 mod usage;

@@ -4,6 +4,7 @@ use super::super::arguments;
 use super::super::order::ByRate;
 use super::super::places::Places;
 use super::super::status;
+use super::super::times::{self, TimeColumns};
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::{DialJson, WatchJson};
@@ -11,6 +12,7 @@ use crate::output::table::{Table, cut_middle, number, printable, text, wide};
 use crate::output::{Out, json_line, terminal, words};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
+use redial_protocol::times::{Times, leaves_calls_out};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -110,11 +112,14 @@ fn table(
     }
     let mut lines = vec![head];
     let mut headings = vec![number("CALLS"), number("PER SECOND"), text("STATE")];
+    let times = TimeColumns::of(ordered.iter().copied());
+    headings.extend(times.headings());
     headings.extend(places.headings());
     headings.push(wide("METHOD"));
     let mut table = Table::new(&headings);
     for dial in ordered.iter().take(most) {
         let mut cells = vec![calls(dial), rate(dial), status::state(dial)];
+        cells.extend(times.cells(dial));
         cells.extend(places.cells(dial));
         cells.push(status::name(dial));
         table.row(cells);
@@ -145,6 +150,7 @@ struct Said {
     state: State,
     version: Option<u32>,
     leaves_out: bool,
+    times: Option<Times>,
 }
 
 impl Said {
@@ -155,6 +161,7 @@ impl Said {
             state: dial.row.state,
             version: dial.row.version,
             leaves_out: leaves_out(dial),
+            times: dial.times,
         }
     }
 }
@@ -181,7 +188,7 @@ impl Plain {
         for dial in ordered {
             let now = Said::of(dial);
             if self.said.get(&dial.row.row) != Some(&now) {
-                let name = printable(&(status::name(dial) + &places.suffix(dial)));
+                let name = printable(&(status::name(dial) + &places.suffix(dial) + &times::suffix(dial)));
                 let state = status::state(dial);
                 lines.push(columns(&time, &calls(dial), &rate(dial), &state, &name));
                 self.said.insert(dial.row.row, now);
@@ -193,7 +200,7 @@ impl Plain {
 
 /// Whether the number of calls is known to leave some out. A dial that is not on has a note for another reason.
 fn leaves_out(dial: &Dial) -> bool {
-    dial.row.note.is_some() && matches!(dial.row.state, State::Asked | State::Live)
+    leaves_calls_out(dial.row.note.as_deref()) && matches!(dial.row.state, State::Asked | State::Live)
 }
 
 fn calls(dial: &Dial) -> String {

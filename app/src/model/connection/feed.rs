@@ -236,6 +236,7 @@ impl Connection {
             | Event::Methods { .. }
             | Event::Progress { .. }
             | Event::Catalogue { .. }
+            | Event::Times { .. }
             | Event::Il { .. } => {}
         }
     }
