@@ -18,6 +18,7 @@ use crate::known_bad::Known;
 use crate::launched::Launched;
 use crate::planner::{Orders, Published, Standing};
 use crate::probes::form::{self, CallForm, CallSites};
+use crate::probes::timing::Timing;
 use crate::probes::{body, tokens};
 use crate::rejit::ledger::{HandOver, Verdict};
 use crate::rejit::passengers::cannot_ride;
@@ -338,15 +339,15 @@ impl Agent {
         token: u32,
         control: &ICorProfilerFunctionControl,
     ) -> bool {
-        let (row, slot_offset) = match self.ledger.book().hand_over(module_id, token) {
-            HandOver::Body(row, slot_offset) => (row, slot_offset),
+        let (row, slot_offset, timing) = match self.ledger.book().hand_over(module_id, token) {
+            HandOver::Body(row, slot_offset, timing) => (row, slot_offset, timing),
             HandOver::Nothing => return true,
             HandOver::Stray => {
                 self.passengers_changed();
                 return true;
             }
         };
-        let failed = match self.instrument(module_id, token, slot_offset) {
+        let failed = match self.instrument(module_id, token, slot_offset, timing) {
             Err(reason) => Some((reason, 0)),
             Ok(rewritten) => set_body(control, &rewritten.body, &rewritten.map)
                 .err()
@@ -358,13 +359,22 @@ impl Agent {
         false
     }
 
-    fn instrument(&self, module_id: usize, token: u32, slot_offset: usize) -> Result<il::Rewritten, Reason> {
+    fn instrument(
+        &self,
+        module_id: usize,
+        token: u32,
+        slot_offset: usize,
+        timing: Option<Timing>,
+    ) -> Result<il::Rewritten, Reason> {
         let module = self.modules.get(module_id).ok_or(Reason::Unloaded)?;
         let sites = match module.call_sites.get() {
             Some(Ok(sites)) => *sites,
             _ => return Err(Reason::Metadata),
         };
-        let rewrite = |original: &[u8]| body::with_probe(&module, token, sites, slot_offset, original);
+        let rewrite = |original: &[u8]| match timing {
+            Some(timing) => body::timed(sites, self.call_form(), slot_offset, timing, original),
+            None => body::with_probe(&module, token, sites, slot_offset, original),
+        };
         let rewritten = self.info.il_body(module_id, token, rewrite).map_err(|_| Reason::NoBody)?;
         rewritten.map_err(|_| Reason::CannotInsert)
     }

@@ -4,7 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::{verify, verify_structure};
-use redial_agent::il::{Edit, Insn, Label, Landing, Opcode, Prologue, decode, encode, with_prologue};
+use redial_agent::il::{
+    Around, Edit, Insn, Label, Landing, Opcode, Prologue, decode, encode, gives_frame_away, with_code_around, with_prologue,
+};
 
 /// What the count probe inserts: an argument, a leaf's address, an indirect call.
 const PROLOGUE: [Insn; 4] =
@@ -43,6 +45,19 @@ fuzz_target!(|data: &[u8]| {
         let balanced = [Insn::LdcI8(1), Insn::Pop];
         let edited = with_prologue(&written.bytes, Prologue::new(balanced, 1)).expect("what was written takes a prologue");
         verify(&edited.body, &TokenShapes).expect("a prologue keeps the stack as it was");
+    }
+
+    // Code around the whole: refused only where there is no place behind it.
+    let balanced = || vec![Insn::LdcI8(1), Insn::Pop];
+    let result = data.len().is_multiple_of(2).then_some(300);
+    let around =
+        Around { before: balanced(), fault: balanced(), after: balanced(), stack: 1, result, local_sig: 0x1100_0001 };
+    match with_code_around(&written.bytes, around) {
+        Ok(timed) if verify_structure(&written.bytes).is_ok() => {
+            verify_structure(&timed.body).expect("code around a sound body keeps it sound");
+        }
+        Ok(timed) => drop(decode(&timed.body).expect("a body with code around it can be read")),
+        Err(_) => assert!(gives_frame_away(&body)),
     }
 
     // Something before every other instruction: short branches grow.

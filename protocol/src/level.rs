@@ -22,7 +22,7 @@ impl Level {
     pub const ALL: [Level; 4] = [Level::Off, Level::Count, Level::Time, Level::Trace];
 
     /// The highest level that agents of this version carry out, environment apart.
-    pub const OFFERED: Level = Level::Count;
+    pub const OFFERED: Level = Level::Time;
 
     /// The word used on the command line, in dial sets and in JSON.
     pub fn word(self) -> &'static str {

@@ -24,6 +24,7 @@ pub mod process;
 pub mod reason;
 pub mod report;
 pub mod state;
+pub mod times;
 pub mod transport;
 
 /// Version of everything above the frozen layer. Two sides that differ may still exchange Hello, Status and

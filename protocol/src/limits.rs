@@ -85,6 +85,9 @@ pub const MAX_MODULES: usize = 32 << 10;
 /// Rows in one counter delta: at their longest (5 and 9 bytes) they just fit a frame. A larger fold is sent in parts.
 pub const MAX_COUNTER_ROWS: usize = 256 << 10;
 
+/// Rows on one page of times, at most some 90 bytes each.
+pub const TIMES_PER_PAGE: usize = 16 << 10;
+
 /// Compiled instances listed of one row: one per instantiation over value types, and one per version.
 pub const MAX_INSTANCES: usize = 4096;
 

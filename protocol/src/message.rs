@@ -9,11 +9,12 @@ use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
     AUDIT_ENTRIES, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES, MAX_STANDING_ORDERS,
-    MAX_SUGGESTIONS, ROWS_PER_PAGE,
+    MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
 use crate::order::{Order, Stand, StandingOrder};
 use crate::report::{DialReport, PlanReport};
 use crate::state::State;
+use crate::times::Times;
 use serde::{Deserialize, Serialize};
 
 /// A command with the id its reply will carry.
@@ -78,14 +79,14 @@ pub enum Command {
     },
     /// The orders that stand; answered by `Reply::Orders`.
     Orders,
-    /// Every copy that is or was dialled; answered by `Event::Rows` pages, then `Reply::Status`.
+    /// Every copy that is or was dialled; answered by `Event::Rows` and `Event::Times` pages, then `Reply::Status`.
     Status {
         /// Only rows that match.
         pattern: Option<String>,
     },
     /// Control, budgets, memory, audit; answered by `Reply::AgentStatus`.
     AgentStatus,
-    /// Send `Event::Rows`, `Event::Transition` and `Event::Counters` from now on; answered by `Reply::Done`
+    /// Send `Event::Rows`, `Event::Transition`, `Event::Times` and `Event::Counters` from now on; answered by `Reply::Done`
     /// after the first `Rows` pages.
     Subscribe {
         /// Only rows that match.
@@ -179,6 +180,15 @@ pub enum Event {
         id: u32,
         /// The page.
         page: IlPage,
+    },
+    /// Times of rows that were sent before: of all that have some, after the rows that `Command::Status` is answered with
+    /// (id given), and of those that changed, before the counters of a subscription (id absent).
+    Times {
+        /// `Request::id`; absent for a subscription.
+        id: Option<u32>,
+        /// At most `limits::TIMES_PER_PAGE`.
+        #[serde(deserialize_with = "capped::<_, _, TIMES_PER_PAGE>")]
+        times: Vec<Times>,
     },
 }
 

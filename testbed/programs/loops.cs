@@ -6,7 +6,8 @@
 //       time where the system tells a thread's own (Linux), so that other programs do not count
 //   gc KIND COUNT -> gc KIND MEDIAN MAX   microseconds of GC.Collect(0), COUNT times with 1 ms between, while two
 //       threads hammer Loops.KIND(int)
-// KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Inlined (left for the
+// KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Stopwatched
+// (its own times, in shared sums), Inlined (left for the
 // JIT to inline), Empty (no call at all: the loop itself).
 // It says "ready PID" first and ends with "exit" or at the end of its input.
 using System;
@@ -45,6 +46,24 @@ static class Loops
         return n ^ 5;
     }
 
+    static long total;
+    static long count;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Stopwatched(int n)
+    {
+        long since = Stopwatch.GetTimestamp();
+        try
+        {
+            return n ^ 5;
+        }
+        finally
+        {
+            System.Threading.Interlocked.Add(ref total, Stopwatch.GetTimestamp() - since);
+            System.Threading.Interlocked.Increment(ref count);
+        }
+    }
+
     static int Inlined(int n) => n ^ 5;
 
     static int Main()
@@ -81,6 +100,8 @@ static class Loops
                 return HammerInterlocked;
             case "ThreadStatic":
                 return HammerThreadStatic;
+            case "Stopwatched":
+                return HammerStopwatched;
             case "Inlined":
                 return HammerInlined;
             case "Empty":
@@ -114,6 +135,15 @@ static class Loops
         int sum = 0;
         for (int i = 0; i < calls; i++)
             sum += ThreadStatic(i);
+        return sum;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int HammerStopwatched(int calls)
+    {
+        int sum = 0;
+        for (int i = 0; i < calls; i++)
+            sum += Stopwatched(i);
         return sum;
     }
 

@@ -23,11 +23,10 @@
 //! - [`Controller::ask`] sends any command and gives its reply with the pages that belong to it;
 //!   [`Controller::dial`], [`Controller::off`], [`Controller::status`], [`Controller::row`] and the like are short
 //!   for the common ones and fail with the refusal as their error.
-//! - Events wait in order until they are taken, by [`Controller::next_event`], [`Controller::wait_for`],
-//!   [`Controller::wait_until`] or [`Controller::take_until`]; none is lost while a reply is awaited.
+//! - Events wait in order until they are taken ([`Controller::next_event`], [`Controller::wait_for`] and the like); none
+//!   is lost while a reply is awaited.
 //! - [`Controller::dials`] is what the events taken so far amount to.
-//!
-//! Every wait has the generous deadline of [`crate::host::DEADLINE`], whose passing is an error with the last events.
+//! - Every wait has the generous deadline of [`crate::host::DEADLINE`], whose passing is an error with the last events.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
@@ -48,10 +47,12 @@ use redial_protocol::message::{AgentStatus, Command, Event, Refusal, Reply, Requ
 use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::report::DialReport;
+use redial_protocol::times::Times;
 use redial_protocol::transport::{Closer, WriteHalf};
 
 use crate::host::DEADLINE;
 
+mod times;
 mod wire;
 
 pub use wire::raw;
@@ -59,8 +60,7 @@ use wire::{PING_ID, lock, ping, read_packets};
 
 /// What this controller calls itself unless told otherwise.
 pub const PROGRAM: &str = "redial testbed";
-/// Events told in an error.
-const TOLD: usize = 40;
+const TOLD: usize = 40; // events, in an error
 
 /// How long a dial stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct Answer {
     pub rows: Vec<StatusRow>,
     /// Pages, of `Methods`.
     pub methods: Vec<MethodPage>,
+    /// Times, of `Status`.
+    pub times: Vec<Times>,
     /// Lines, of `Il`.
     pub il: Vec<IlLine>,
 }
@@ -209,16 +211,19 @@ impl Controller {
         self.last_id += 1;
         let id = self.last_id;
         self.send(&FromController::Request(Request { id, command }))?;
-        let (mut rows, mut methods, mut il) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut methods, mut il, mut times) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.packet(deadline, &what)? {
                 FromAgent::Event(Event::Reply { id: of, reply }) if of == id => {
-                    return Ok(Answer { reply, rows, methods, il });
+                    return Ok(Answer { reply, rows, methods, il, times });
                 }
                 FromAgent::Event(Event::Rows { id: Some(of), rows: page }) if of == id => rows.extend(page),
                 FromAgent::Event(Event::Methods { id: of, page }) if of == id => methods.push(page),
                 FromAgent::Event(Event::Il { id: of, page }) if of == id => il.extend(page.lines),
+                FromAgent::Event(Event::Times { id: Some(of), times: page }) if of == id => {
+                    times.extend(page)
+                }
                 FromAgent::Event(event) => self.queued.push_back(event),
                 other => bail!("waiting for {what}, {} sent {other:?}", self.pid),
             }

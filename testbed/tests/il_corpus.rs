@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::verify;
 use redial_agent::il::{
-    Body, Clause, ClauseKind, Edit, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue, decode,
-    encode, with_prologue,
+    Body, Clause, ClauseKind, Edit, IlError, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue,
+    decode, encode, gives_frame_away, with_code_around, with_prologue,
 };
-use redial_agent::probes::form::{self, CallSites};
+use redial_agent::probes::form::{self, CallForm, CallSites};
+use redial_agent::probes::timing::{self, Timing, result_variable};
 use redial_agent::signature::{
     Method, TypeNames, canonical_parameters, parse_locals, parse_method, write_locals, write_method,
 };
@@ -113,6 +114,7 @@ fn body(assembly: &Assembly, method: &MethodDef<'_>, found: &mut Found) -> Resul
     found.clauses += original.clauses.len();
     unedited(bytes, &original, &shapes).context("unedited")?;
     with_probe(bytes, &original, &shapes).context("with a probe")?;
+    timed(bytes, &original, &shapes, method).context("timed")?;
     found.grown += strewn(&original, &shapes).context("strewn")?;
     Ok(())
 }
@@ -173,6 +175,42 @@ fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Res
     ] {
         let prologue = Prologue { code: probe, stack: form::PROLOGUE_STACK, local_sig };
         probed(bytes, original, shapes, prologue)?;
+    }
+    Ok(())
+}
+
+/// A timed body: sound to the last value on the stack, with the method's own instructions in their order, each where the
+/// map says.
+fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &MethodDef<'_>) -> Result<()> {
+    let result = result_variable(method.signature).map_err(|why| anyhow!(why.sentence()))?;
+    ensure!(result.is_some() == shapes.returns_value(), "{result:?} for a result");
+    let sites = CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE };
+    let timing = Timing { local_sig: 0x1100_0001, local: 3, returns: result.is_some() };
+    for call_form in [CallForm::Suppressed, CallForm::Transition] {
+        let around = timing::around(0x1_0000, sites, call_form, timing);
+        let before = around.before.len();
+        let rewritten = with_code_around(bytes, around);
+        if gives_frame_away(original) {
+            ensure!(rewritten == Err(IlError::NoWayOut), "{rewritten:?}");
+            continue;
+        }
+        let rewritten = rewritten?;
+        let timed = verify(&rewritten.body, shapes)?;
+        ensure!(timed.clauses.len() == original.clauses.len() + 1, "the clauses");
+        let at: BTreeMap<u32, u32> = rewritten.map.iter().copied().collect();
+        let own = |offset: Option<u32>| timed.instructions.iter().find(|one| one.old_offset == offset);
+        ensure!(at.len() == original.instructions.len(), "the map has {} entries", at.len());
+        ensure!(rewritten.map[0].1 == timed.instructions[before].old_offset.unwrap_or(0), "the map's first");
+        // Looked up in order; a body of a thousand instructions would be slow otherwise.
+        for instruction in original.instructions.iter().step_by(original.instructions.len() / 64 + 1) {
+            let new = instruction.old_offset.and_then(|old| at.get(&old)).and_then(|new| own(Some(*new)));
+            let same = new.is_some_and(|new| match instruction.opcode {
+                Opcode::RET if result.is_some() => new.opcode == Opcode::STLOC_S,
+                Opcode::RET => matches!(new.opcode, Opcode::LEAVE | Opcode::LEAVE_S),
+                opcode => new.opcode == opcode || opcode.long_form() == Some(new.opcode),
+            });
+            ensure!(same, "{instruction:?} became {new:?}");
+        }
     }
     Ok(())
 }

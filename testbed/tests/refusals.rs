@@ -169,7 +169,7 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
         &["no dialled method matches 'Shop.Cart.Add': none is or was dialled"],
     )?;
     ensure_said(&live.redial("methods", &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
-    ensure_said(&live.redial("dial", &["Shop.Cart.*", "time"])?, 1, &["level time is not offered"])?;
+    ensure_said(&live.redial("dial", &["Shop.Cart.*", "trace"])?, 1, &["level trace is not offered"])?;
     ensure!(live.rows("*")?.is_empty(), "what was refused left rows behind");
     let later = live.redial("dial", &["Shop.Cart.Ad", "count", "--later"])?;
     ensure_said(&later, 0, &[])?;

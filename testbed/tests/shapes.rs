@@ -14,7 +14,7 @@ use redial_testbed::{generate, on_each_runtime, programs};
 /// The program, and what C# does not write.
 const EVERY: [&str; 2] = ["shapes!*", "Jumps!*"];
 /// At each of these everything must hold.
-const LEVELS: [Level; 1] = [Level::Count];
+const LEVELS: [Level; 2] = [Level::Count, Level::Time];
 /// Times that every shape is gone through.
 const RUNS: usize = 4;
 

@@ -15,6 +15,7 @@ mod ps;
 mod report;
 mod startup;
 mod throughput;
+mod time;
 mod timed;
 mod turns;
 mod window;
@@ -81,6 +82,7 @@ struct Subject {
 
 const SUBJECTS: &[Subject] = &[
     Subject { name: "count", measure: Measure::Pairs(count::measure) },
+    Subject { name: "time", measure: Measure::Pairs(time::measure) },
     Subject { name: "startup", measure: Measure::Pairs(startup::measure) },
     Subject { name: "collector", measure: Measure::Pairs(collector::measure) },
     Subject { name: "idle", measure: Measure::Pairs(idle::measure) },

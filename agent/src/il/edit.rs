@@ -85,12 +85,10 @@ impl Edit {
 impl Insertion {
     fn append(self, list: &mut Vec<Instruction>, moves: &Moves) {
         for insn in self.code {
-            let next = list.len() as u32 + 1;
-            let skip = insn.skip();
-            let mut instruction = insn.into_instruction();
-            match skip {
-                Some(skip) => instruction.operand = Operand::Target(Label(next + skip as u32)),
-                None => moves.operand(&mut instruction.operand),
+            let skips = insn.skip().is_some();
+            let mut instruction = insn.at(list.len());
+            if !skips {
+                moves.operand(&mut instruction.operand);
             }
             list.push(instruction);
         }

@@ -59,6 +59,9 @@ pub enum IlError {
     /// More than one exception table: the CLR reads the first alone, the standard allows several.
     #[error("the method has several exception tables, which runtimes read differently")]
     SeveralTables,
+    /// The body gives its stack frame away, so there is no place where code could run as it returns.
+    #[error("the method gives its stack frame to another (jmp or tail.), so nothing can run as it returns")]
+    NoWayOut,
     /// The body would pass the sizes the format has room for.
     #[error("the method body would be too large: {0} passes the format's limit")]
     TooLarge(&'static str),

@@ -16,6 +16,7 @@
     )
 )]
 
+mod around;
 mod body;
 mod bytes;
 mod decode;
@@ -32,6 +33,7 @@ mod prologue;
 
 pub mod verify;
 
+pub use around::{Around, gives_frame_away, with_code_around};
 pub use body::{Body, Clause, ClauseKind, Instruction, Label, Operand};
 pub use decode::decode;
 pub use edit::{Edit, Landing};

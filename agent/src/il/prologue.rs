@@ -40,9 +40,9 @@ impl Insn {
         }
     }
 
-    /// The instruction, in its short form. The target of a skip is not yet known.
-    pub(super) fn into_instruction(self) -> Instruction {
-        let unknown = Operand::Target(Label(u32::MAX));
+    /// The instruction, in its short form, as the one with this index.
+    pub(super) fn at(self, index: usize) -> Instruction {
+        let past = |skip: usize| Operand::Target(Label((index + 1 + skip) as u32));
         let (opcode, operand) = match self {
             Insn::LdcI4(value) => ldc_i4(value),
             Insn::LdcI8(value) => (Opcode::LDC_I8, Operand::I64(value)),
@@ -51,12 +51,19 @@ impl Insn {
             Insn::Calli(token) => (Opcode::CALLI, Operand::Token(token)),
             Insn::Pop => (Opcode::POP, Operand::None),
             Insn::Dup => (Opcode::DUP, Operand::None),
-            Insn::Br(_) => (Opcode::BR_S, unknown),
-            Insn::Brfalse(_) => (Opcode::BRFALSE_S, unknown),
-            Insn::Brtrue(_) => (Opcode::BRTRUE_S, unknown),
+            Insn::Br(skip) => (Opcode::BR_S, past(skip)),
+            Insn::Brfalse(skip) => (Opcode::BRFALSE_S, past(skip)),
+            Insn::Brtrue(skip) => (Opcode::BRTRUE_S, past(skip)),
             Insn::Any(opcode, operand) => (opcode, operand),
         };
         Instruction::new(opcode, operand)
+    }
+}
+
+/// Appends code that refers to nothing but itself.
+pub(super) fn append(list: &mut Vec<Instruction>, code: Vec<Insn>) {
+    for insn in code {
+        list.push(insn.at(list.len()));
     }
 }
 

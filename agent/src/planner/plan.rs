@@ -19,10 +19,11 @@ pub enum Due {
     Nothing,
 }
 
-/// What is due for a copy of which `wanted` is wanted. `on`: a request of ours stands with the CLR.
-pub fn due(wanted: Level, dialable: bool, on: bool) -> Due {
-    match (wanted > Level::Off && dialable, on) {
-        (true, false) => Due::Request,
+/// What is due for a copy of which `wanted` is wanted, where `runs` is the level of the request of ours that stands with
+/// the CLR (off: none).
+pub fn due(wanted: Level, dialable: bool, runs: Level) -> Due {
+    match (wanted > Level::Off && dialable, runs > Level::Off) {
+        (true, _) if wanted != runs => Due::Request,
         (false, true) => Due::Revert,
         _ => Due::Nothing,
     }
@@ -31,8 +32,8 @@ pub fn due(wanted: Level, dialable: bool, on: bool) -> Due {
 /// A copy as planning sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyFacts {
-    /// Whether a request of ours stands with the CLR.
-    pub on: bool,
+    /// The level of the request of ours that stands with the CLR; off: none does.
+    pub runs: Level,
     /// Why it cannot be dialled, if so.
     pub refusal: Option<Reason>,
     /// Whether it is only counted where a wildcard matched it: it has no body.
@@ -91,7 +92,7 @@ impl Tally {
             return Due::Nothing;
         };
         let wanted = latest.order.level;
-        let due = due(wanted, copy.refusal.is_none(), copy.on);
+        let due = due(wanted, copy.refusal.is_none(), copy.runs);
         match (due, copy.refusal) {
             (Due::Request, _) => {
                 self.report.to_request += 1;

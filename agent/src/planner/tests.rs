@@ -75,7 +75,7 @@ fn line() -> impl Strategy<Value = Line> {
         select(vec![None, None, Some("/LM"), Some("/LM/W3SVC/1"), Some("/LM/W3SVC/2"), Some("Main")]);
     let copy = prop_oneof![3 => Just(None), 1 => (0..4u64).prop_map(Some)];
     let owner = select(vec![Owner::Kept, Owner::Held(SessionId(1)), Owner::Held(SessionId(2))]);
-    let level = select(vec![Level::Off, Level::Count, Level::Count]);
+    let level = select(vec![Level::Off, Level::Count, Level::Time]);
     (assembly, body, level, domain, copy, any::<bool>(), owner).prop_map(
         |(assembly, body, level, domain, copy, all_domains, owner)| {
             let pattern = assembly.map_or(body.clone(), |assembly| format!("{assembly}!{body}"));
@@ -209,14 +209,14 @@ proptest! {
             number += 1;
             let bit = |bits: u64| bits & 1 << (number % 64) != 0;
             let refusal = bit(broken).then_some(Reason::BadIl);
-            let on = bit(on) && refusal.is_none();
-            let copy = CopyFacts { on, refusal, bodyless: false, generic: false };
+            let runs = if bit(on) && refusal.is_none() { Level::Count } else { Level::Off };
+            let copy = CopyFacts { runs, refusal, bodyless: false, generic: false };
             tally.add(copy, (here, refused), || format!("{type_name}.{method}"));
             let (wanted, shared) = reference(&lines, &modules[index], type_name, method);
-            let which = match (wanted > Level::Off, on, refusal) {
+            let which = match (wanted > Level::Off, runs > Level::Off, refusal) {
                 _ if shared => 3,
                 (true, _, Some(_)) => 3,
-                (true, false, None) => 0,
+                (true, _, None) if wanted != runs => 0,
                 (false, true, _) => 1,
                 _ => 2,
             };

@@ -1,7 +1,8 @@
 //! A method's body with the probe in it.
 #![forbid(unsafe_code)]
 
-use super::form::{self, CallSites, PROLOGUE_STACK};
+use super::form::{self, CallForm, CallSites, PROLOGUE_STACK};
+use super::timing::{self, Timing};
 use super::{stacks, tokens};
 use crate::catalogue::Module;
 use crate::il::{self, IlError, Prologue, Rewritten};
@@ -21,14 +22,28 @@ pub fn with_probe(
     let own = il::local_sig(original)?;
     // A variable whose address is taken keeps the JIT from turning a last call into a jump.
     let grows = il::may_end_in_itself(original, token);
-    let with_local = lock(&module.local_sigs).get(own).filter(|_| !grows);
+    let with_local = lock(&module.local_sigs).get(&(own, None)).filter(|_| !grows);
     let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
     let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
     let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
     il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
 }
 
-/// The same as it is to be expected before anything of it is made: 0 where a call site's token will be, and a variable
+/// The body that the CLR gets where calls are timed.
+///
+/// # Errors
+/// An original that cannot take it.
+pub fn timed(
+    sites: CallSites,
+    form: CallForm,
+    slot_offset: usize,
+    timing: Timing,
+    original: &[u8],
+) -> Result<Rewritten, IlError> {
+    il::with_code_around(original, timing::around(slot_offset, sites, form, timing))
+}
+
+/// As [`with_probe`], as it is to be expected before anything of it is made: 0 where a call site's token will be, and a variable
 /// of ours after the `locals` that the body has, in a signature that is not there yet. True when there is that variable.
 ///
 /// # Errors

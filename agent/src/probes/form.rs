@@ -108,15 +108,15 @@ pub fn inline(slot_offset: usize, sites: CallSites, local: u16) -> Option<Vec<In
 }
 
 /// Pushes a slot's offset.
-fn native(slot_offset: usize) -> Vec<Insn> {
+pub(super) fn native(slot_offset: usize) -> Vec<Insn> {
     vec![Insn::LdcI4(slot_offset as i32), Insn::ConvI]
 }
 
-fn call(leaf: usize, call_site: u32) -> [Insn; 3] {
+pub(super) fn call(leaf: usize, call_site: u32) -> [Insn; 3] {
     [Insn::LdcI8(leaf as i64), Insn::ConvI, Insn::Calli(call_site)]
 }
 
-fn local_address(local: u16) -> Insn {
+pub(super) fn local_address(local: u16) -> Insn {
     match u8::try_from(local) {
         Ok(short) => Insn::Any(Opcode::LDLOCA_S, Operand::U8(short)),
         Err(_) => Insn::Any(Opcode::LDLOCA, Operand::U16(local)),

@@ -9,23 +9,35 @@
 
 use super::blocks::{self, Block, Slot};
 use super::stacks::Pages;
+use super::time_leaf::set_timer;
+use super::timers::Timer;
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Gives the thread's block back when the thread dies.
-struct Owner {
+/// Gives the thread's block back when the thread dies, and its timer.
+pub(super) struct Owner {
     block: &'static Block,
     /// Taken out first: nothing may lead to a block that serves another.
     pages: Option<Pages>,
+    /// Made at its first timed call; None where memory is refused.
+    timer: OnceCell<Option<&'static Timer>>,
 }
 
 impl Owner {
     fn new(block: &'static Block) -> Owner {
         set_base(block.base().as_ptr());
-        Owner { block, pages: Some(Pages::new(block.base())) }
+        Owner { block, pages: Some(Pages::new(block.base())), timer: OnceCell::new() }
+    }
+
+    /// The thread's timer, which its leaves find from now on.
+    pub(super) fn timer(&self) -> Option<&'static Timer> {
+        let make =
+            || Timer::acquire(self.block.base()).inspect(|timer| set_timer(std::ptr::from_ref(*timer)));
+        *self.timer.get_or_init(make)
     }
 
     /// One more call, by the thread itself.
-    fn count(&self, slot: Slot) {
+    pub(super) fn count(&self, slot: Slot) {
         // SAFETY: the block is this thread's own and holds MAX_SLOTS counters; callers checked the slot.
         let counter = unsafe { self.block.base().add(slot.0 as usize).as_ref() };
         counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -36,12 +48,24 @@ impl Drop for Owner {
     fn drop(&mut self) {
         self.pages = None;
         set_base(std::ptr::null_mut());
+        if let Some(Some(timer)) = self.timer.take() {
+            set_timer(std::ptr::null());
+            timer.release();
+        }
         self.block.release();
     }
 }
 
 thread_local! {
-    static OWNER: std::cell::OnceCell<Option<Owner>> = const { std::cell::OnceCell::new() };
+    static OWNER: OnceCell<Option<Owner>> = const { OnceCell::new() };
+}
+
+/// Runs `body` with what the calling thread owns; with nothing where it cannot own a block. A thread past its own
+/// destructors has nothing either.
+pub(super) fn with_owner(body: impl FnOnce(Option<&Owner>) -> bool) -> bool {
+    OWNER
+        .try_with(|owner| body(owner.get_or_init(|| blocks::acquire().map(Owner::new)).as_ref()))
+        .unwrap_or(false)
 }
 
 /// Address of the leaf that counts, for the IL.
@@ -67,8 +91,7 @@ extern "C" fn redial_count_here(slot_offset: usize, address: usize) {
 fn count(slot_offset: usize, here: Option<usize>) {
     crate::guard::guard_always((), || {
         let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
-        let counted = OWNER.try_with(|owner| {
-            let owner = owner.get_or_init(|| blocks::acquire().map(Owner::new)).as_ref();
+        let counted = with_owner(|owner| {
             let Some(owner) = owner.filter(|_| slot.0 < blocks::MAX_SLOTS) else { return false };
             owner.count(slot);
             if let (Some(address), Some(pages)) = (here, &owner.pages) {
@@ -76,7 +99,7 @@ fn count(slot_offset: usize, here: Option<usize>) {
             }
             true
         });
-        if !counted.unwrap_or(false) {
+        if !counted {
             blocks::add_shared(slot);
         }
     });

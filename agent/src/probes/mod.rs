@@ -1,11 +1,19 @@
-//! The probes: slots of counters, the native leaf that instrumented bodies call, and the IL that calls it.
+//! The probes: slots of counters, timers, the native leaves that instrumented bodies call, and the IL that calls them.
 //! Knows nothing of modules, methods or dials.
 
+mod arena;
 pub mod blocks;
 pub mod body;
+pub mod clock;
 pub mod form;
+pub mod histogram;
 pub mod leaf;
 mod reserve;
 pub mod room;
 pub mod stacks;
+pub mod time_leaf;
+pub mod timers;
+pub mod timing;
 pub mod tokens;
+
+pub use arena::{BUDGET as TIMING_BUDGET, used_bytes as timing_bytes};

@@ -12,7 +12,7 @@ use crate::clr::hresult::E_FAIL;
 use crate::clr::metadata::Import;
 use crate::signature::{Type, append_locals, write_locals};
 use crate::sync::lock;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Variables of the smallest filler: more of one kind than any body has.
 const FILLER: usize = 333;
@@ -89,26 +89,31 @@ fn suppress_type(import: &Import, emitter: &Emitter) -> Result<u32, ClrError> {
     emitter.type_ref(scope, SUPPRESS_NAME)
 }
 
-/// Signatures made in one go: the CLR compares each with all that the module has, some 30 µs in a core library. Bodies
-/// past it call the leaf; those without variables, the small ones, all share one signature.
+/// Signatures made in one go: the CLR compares each with all that the module has, some 30 µs in a core library. Counting
+/// bodies past it call the leaf; those without variables, the small ones, all share one signature.
 const MAX_NEW_SIGS: usize = 512;
-/// Most local variables a body may have to get one more: the JIT's own limit is 65,535 with its temporaries.
+/// The same for timed bodies, which cannot do without: as many as are asked for at once.
+const MAX_NEW_TIMED_SIGS: usize = 8192;
+/// Most local variables a body may have to get more: the JIT's own limit is 65,535 with its temporaries.
 const MAX_LOCALS: u32 = 60_000;
 
-/// Local-variable signatures of a module with a variable of ours at the end, by the StandAloneSig token of the original
-/// (0 for bodies without variables).
+/// What gets variables of ours: the StandAloneSig token of the original variables (0 where there are none), and of a timed
+/// body with a result the type of the variable that holds it.
+pub type Wanted = (u32, Option<Type>);
+
+/// Local-variable signatures of a module with variables of ours at the end.
 #[derive(Debug, Default)]
 pub struct LocalSigs {
-    made: HashMap<u32, Option<WithLocal>>,
+    made: HashMap<Wanted, Option<WithLocal>>,
     room: Room,
 }
 
-/// A signature with our variable.
+/// A signature with our variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithLocal {
     /// StandAloneSig token.
     pub token: u32,
-    /// Number of our variable.
+    /// Number of our first variable, a native integer.
     pub local: u16,
 }
 
@@ -118,40 +123,53 @@ pub fn takes_local(locals: usize) -> bool {
 }
 
 impl LocalSigs {
-    /// The signature that takes the place of `original`; None when it has none, then the body calls the leaf.
-    pub fn get(&self, original: u32) -> Option<WithLocal> {
-        self.made.get(&original).copied().flatten()
+    /// The signature that takes the place of an original; None when it has none.
+    pub fn get(&self, wanted: &Wanted) -> Option<WithLocal> {
+        self.made.get(wanted).copied().flatten()
     }
 }
 
-/// Makes what is missing of these originals in `module`, as far as [`MAX_NEW_SIGS`] goes.
-pub fn add_local_sigs(agent: &Agent, module: &Module, originals: BTreeSet<u32>) {
-    let (missing, mut room): (Vec<u32>, Room) = {
+/// Makes what is missing of these in `module`: all for timed bodies, for counting ones as far as [`MAX_NEW_SIGS`] goes.
+pub fn add_local_sigs(agent: &Agent, module: &Module, counting: BTreeSet<u32>, timed: HashSet<Wanted>) {
+    let missing: Vec<Wanted> = {
         let known = lock(&module.local_sigs);
-        let unknown = |original: &u32| !known.made.contains_key(original);
-        (originals.into_iter().filter(unknown).take(MAX_NEW_SIGS).collect(), known.room)
+        let unknown = |wanted: &Wanted| !known.made.contains_key(wanted);
+        let counting = counting.into_iter().map(|original| (original, None)).filter(unknown);
+        let mut missing: Vec<Wanted> = counting.take(MAX_NEW_SIGS).collect();
+        let counted: HashSet<Wanted> = missing.iter().cloned().collect();
+        let timed = timed.into_iter().filter(|wanted| unknown(wanted) && !counted.contains(wanted));
+        let from = missing.len();
+        missing.extend(timed.take(MAX_NEW_TIMED_SIGS));
+        // Where room runs out, it is for the same ones in every process.
+        if let Some(timed) = missing.get_mut(from..) {
+            timed.sort_by_cached_key(|(original, result)| (*original, format!("{result:?}")));
+        }
+        missing
     };
-    if missing.is_empty() {
-        return;
-    }
-    let made = module.while_loaded(|| -> Result<Vec<(u32, Option<WithLocal>)>, ClrError> {
-        let import = agent.info.import(module.id())?;
-        let emitter = agent.info.emitter(module.id())?;
-        let mut make = |original| (original, with_local(&import, &emitter, original, &mut room));
-        let made = missing.iter().map(|original| make(*original)).collect();
-        agent.info.apply_metadata(module.id())?;
-        Ok(made)
-    });
-    if let Some(Ok(made)) = made {
+    // Who unloads the module waits for no more than a part of them.
+    for part in missing.chunks(MAX_NEW_SIGS) {
+        let mut room = lock(&module.local_sigs).room;
+        let made = module.while_loaded(|| -> Result<Vec<(Wanted, Option<WithLocal>)>, ClrError> {
+            let import = agent.info.import(module.id())?;
+            let emitter = agent.info.emitter(module.id())?;
+            let mut make =
+                |wanted: &Wanted| (wanted.clone(), with_local(&import, &emitter, wanted, &mut room));
+            let made = part.iter().map(&mut make).collect();
+            agent.info.apply_metadata(module.id())?;
+            Ok(made)
+        });
+        let Some(Ok(made)) = made else { return };
         let mut known = lock(&module.local_sigs);
         known.made.extend(made);
         known.room = room;
     }
 }
 
-fn with_local(import: &Import, emitter: &Emitter, original: u32, room: &mut Room) -> Option<WithLocal> {
-    let blob = if original == 0 { Vec::new() } else { import.stand_alone_sig(original).ok()? };
-    let (blob, local) = append_locals(&blob, &[Type::I]).ok().filter(|(_, local)| *local < MAX_LOCALS)?;
+fn with_local(import: &Import, emitter: &Emitter, wanted: &Wanted, room: &mut Room) -> Option<WithLocal> {
+    let (original, result) = wanted;
+    let blob = if *original == 0 { Vec::new() } else { import.stand_alone_sig(*original).ok()? };
+    let ours: Vec<Type> = std::iter::once(Type::I).chain(result.clone()).collect();
+    let (blob, local) = append_locals(&blob, &ours).ok().filter(|(_, local)| *local < MAX_LOCALS)?;
     let token = room.take(&blob).then(|| emitter.stand_alone_sig(&blob).ok()).flatten()?;
     Some(WithLocal { token, local: u16::try_from(local).ok()? })
 }

@@ -7,6 +7,7 @@ use crate::catalogue::names::arity_of;
 use crate::inlining::Method;
 use crate::planner::plan::{CopyFacts, Due, Tally};
 use crate::planner::{OrderSeq, Orders};
+use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_SHARED;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::PlanReport;
@@ -40,12 +41,13 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
                 let row = book.find(module.id(), method.token).and_then(|id| book.row(id));
                 row.map(|row| {
                     let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
-                    (row.is_on(), row.ineligible.or(reason))
+                    (row.runs(), row.ineligible.or(reason))
                 })
             };
-            let (on, refusal) = known.unwrap_or_else(|| (false, refusal_of(agent, &module, method, here)));
+            let (runs, refusal) =
+                known.unwrap_or_else(|| (Level::Off, refusal_of(agent, &module, method, here)));
             let copy = CopyFacts {
-                on,
+                runs,
                 refusal,
                 bodyless: refusal.is_some_and(Reason::is_bodyless),
                 generic: method.type_name.contains('`') || arity_of(&method.method.signature) > 0,

@@ -9,6 +9,9 @@ use super::table::Table;
 use crate::inlining::Method;
 use crate::planner::Owner;
 use crate::probes::blocks::{self, Slot};
+use crate::probes::histogram::Histogram;
+use crate::probes::timers;
+use crate::probes::timing::Timing;
 use crate::sync::lock;
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
 use redial_protocol::level::Level;
@@ -50,6 +53,8 @@ pub struct Book {
     pub passengers: Passengers,
     /// What is to be asked for and could not be, because it was being inlined.
     pub put_off: PutOff,
+    /// Rows that may have calls under way in bodies they no longer run.
+    reverting: BTreeSet<RowId>,
     stopping: bool,
 }
 
@@ -78,13 +83,15 @@ pub struct Counted {
     pub slot: Slot,
     /// The slot's sum when the row got it.
     pub start: u64,
+    /// Whether there are times to tell.
+    pub timed: bool,
 }
 
 /// What the CLR gets for a version that was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {
-    /// This row's body, with its slot's offset in bytes.
-    Body(RowId, usize),
+    /// This row's body, with its slot's offset in bytes, and how it is timed, if it is.
+    Body(RowId, usize, Option<Timing>),
     /// Nothing: the original IL, compiled anew.
     Nothing,
     /// Nothing; the runtime found it among inliners, and perhaps nobody needs that any more.
@@ -213,11 +220,14 @@ impl Book {
             }
             None => return false,
         };
+        if start > 0 {
+            timers::reset(slot);
+        }
         if let Some(row) = self.rows.get_mut(id) {
             row.slot = Some(slot);
             row.slot_start = start;
         }
-        self.counted.push(Counted { row: id, slot, start });
+        self.counted.push(Counted { row: id, slot, start, timed: false });
         self.counted_revision += 1;
         true
     }
@@ -277,7 +287,43 @@ impl Book {
             row.handed = true;
             row.bodies += 1;
         }
-        HandOver::Body(row.id, slot)
+        HandOver::Body(row.id, slot, row.timing)
+    }
+
+    /// Notes which rows have times to tell, after some were asked for that had none.
+    pub fn note_timed(&mut self) {
+        for counted in &mut self.counted {
+            counted.timed = self.rows.get(counted.row).is_some_and(|row| row.was_timed);
+        }
+        self.counted_revision += 1;
+    }
+
+    /// A row runs its original IL again, but for calls under way.
+    pub fn off_again(&mut self, id: RowId, now: u64) {
+        let Some(row) = self.row_mut(id) else { return };
+        row.is_off_again();
+        if row.state == State::Reverting {
+            self.reverting.insert(id);
+        }
+        self.announce(id, now);
+    }
+
+    /// Whether rows have calls under way in bodies that they no longer run.
+    pub fn is_reverting(&self) -> bool {
+        !self.reverting.is_empty()
+    }
+
+    /// Looks which of those rows have none left.
+    pub fn look_after_reverting(&mut self, now: u64) {
+        for id in std::mem::take(&mut self.reverting) {
+            let Some(row) = self.row_mut(id).filter(|row| row.state == State::Reverting) else { continue };
+            if row.is_in_flight() {
+                self.reverting.insert(id);
+            } else {
+                row.state = State::Off;
+                self.announce(id, now);
+            }
+        }
     }
 
     /// `ReJITCompilationStarted`. A thread that begins the same version anew while it has it open either never
@@ -384,6 +430,8 @@ impl Book {
             let Some(row) = self.rows.get_mut(id) else { continue };
             if let Some(slot) = row.slot {
                 row.final_calls = row.calls(calls_of(slot));
+                row.final_times =
+                    row.was_timed.then(|| Box::new(timers::taken(slot, &mut Histogram::default())));
                 row.slot = None;
                 self.free_slots.push(slot);
             }

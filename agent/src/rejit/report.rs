@@ -27,7 +27,7 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         ..DialReport::default()
     };
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
-    let (mut inlined, mut expanded) = (0, 0);
+    let (mut inlined, mut expanded, mut untimed) = (0, 0, 0);
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
         let (wanted, _) = orders.wanted(row.decides);
         let done = if wanted == Level::Off { !row.is_on() } else { row.is_on() };
@@ -35,6 +35,7 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
             report.accepted += 1;
             inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);
             expanded += u64::from(wanted > Level::Off && row.what.expanded);
+            untimed += u64::from(wanted > Level::Count && row.untimed.is_some());
             continue;
         }
         let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
@@ -52,6 +53,7 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
     report.refused_by_reason = reasons.into_iter().collect();
     report.warnings.extend((inlined > 0).then(|| left_out(inlined)));
     report.warnings.extend((expanded > 0).then(|| may_be_expanded(expanded)));
+    report.warnings.extend((untimed > 0).then(|| only_counted(untimed)));
     report
 }
 
@@ -66,6 +68,12 @@ pub fn may_be_expanded(copies: u64) -> String {
 
 fn counted(copies: u64) -> (String, &'static str) {
     if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{copies} copies"), "their") }
+}
+
+/// The sentence about copies that are counted where times are wanted.
+fn only_counted(copies: u64) -> String {
+    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{copies} copies are") };
+    format!("{they} only counted, not timed (`redial status` says of which, and why)")
 }
 
 /// The sentence about copies of which calls may be missing.

@@ -14,7 +14,10 @@ use crate::clr::hresult::CORPROF_E_REJIT_NOT_ENABLED;
 use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
-use crate::probes::{stacks, tokens};
+use crate::probes::timing::{self, Timing, Untimed};
+use crate::probes::{clock, stacks, tokens};
+use crate::signature::Type;
+use crate::sync::lock;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
@@ -60,7 +63,7 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
                 row.reason = None;
             }
             let changed = std::mem::replace(&mut row.wanted, wanted) != wanted;
-            match due(wanted, row.is_dialable(), row.is_on()) {
+            match due(wanted, row.is_dialable(), row.runs()) {
                 Due::Request => up.push(*id),
                 Due::Revert => down.push(*id),
                 Due::Nothing if changed => book.announce(*id, now),
@@ -215,16 +218,48 @@ pub(super) struct Wish {
     pub(super) token: u32,
     local_sig: u32,
     pub(super) inlinable: bool,
+    timing: Wanted,
+}
+
+/// Whether a row is to be timed.
+enum Wanted {
+    /// Not wanted.
+    No,
+    /// Wanted; what it returns, or why it cannot be.
+    Yes(Result<Option<Type>, Untimed>),
 }
 
 impl Wish {
-    fn of(id: RowId, what: &Identity) -> Wish {
+    fn of(row: &Row) -> Wish {
+        let what: &Identity = &row.what;
+        let timing = match row.wanted >= Level::Time {
+            // What it returns is read later, without the ledger's lock.
+            true => Wanted::Yes(what.untimed.map_or(Ok(None), Err)),
+            false => Wanted::No,
+        };
         Wish {
-            id,
+            id: row.id,
             module: Arc::clone(&what.module),
             token: what.token,
             local_sig: what.local_sig,
             inlinable: what.inlinable,
+            timing,
+        }
+    }
+
+    /// The variables it got, or why it is only counted.
+    fn timing(&self) -> (Option<Timing>, Option<Untimed>) {
+        let result = match &self.timing {
+            Wanted::No => return (None, None),
+            Wanted::Yes(Err(untimed)) => return (None, Some(*untimed)),
+            Wanted::Yes(Ok(result)) => result,
+        };
+        match lock(&self.module.local_sigs).get(&(self.local_sig, result.clone())) {
+            Some(with) => {
+                let returns = result.is_some();
+                (Some(Timing { local_sig: with.token, local: with.local, returns }), None)
+            }
+            None => (None, Some(Untimed::NoRoom)),
         }
     }
 
@@ -251,7 +286,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     let copies: Vec<Wish> = {
         let book = agent.ledger.book();
         rows.into_iter()
-            .filter_map(|id| book.row(id).map(|row| Wish::of(id, &row.what)))
+            .filter_map(|id| book.row(id).map(Wish::of))
             .filter(|wish| !wish.module.is_gone())
             .collect()
     };
@@ -266,13 +301,14 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             false
         }
     });
-    let copies: Vec<_> = with_site.collect();
-    add_local_sigs(agent, &copies);
+    let mut copies: Vec<_> = with_site.collect();
+    add_local_sigs(agent, &mut copies);
     let holders = agent.inlining.veto(copies.iter().map(Wish::method));
     let inliners = inliners::find(agent, &copies, holders, going);
     let mut ready = Ready::default();
     let no_room: Vec<RowId> = agent.ledger.change(|book, _| {
         let (mut no_room, mut held_by) = (Vec::new(), HashSet::<Method>::new());
+        let mut newly_timed = false;
         for (wish, found) in copies.iter().zip(inliners) {
             let item = Item { method: wish.method(), row: Some(wish.id) };
             let has_slot = book.give_slot(wish.id);
@@ -294,8 +330,17 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             row.stray |= was == Some(Found::ByRuntime);
             row.early = false;
             row.requesting = true;
+            if row.is_on() {
+                row.begin_anew();
+            }
+            (row.timing, row.untimed) = wish.timing();
+            newly_timed |= row.timing.is_some() && !row.was_timed;
+            row.was_timed |= row.timing.is_some();
             ready.passengers.extend(found.passengers);
             if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }
+        }
+        if newly_timed {
+            book.note_timed();
         }
         ready.passengers.extend(left_out.intersection(&held_by));
         passengers::board(book, &ready.passengers, !ready.by_runtime.is_empty());
@@ -305,17 +350,44 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     ready
 }
 
-/// Makes the signatures that bodies with a variable of ours need, module by module.
-fn add_local_sigs(agent: &Agent, copies: &[Wish]) {
+/// Makes the signatures that bodies with variables of ours need, module by module.
+fn add_local_sigs(agent: &Agent, copies: &mut [Wish]) {
     // Made here, not by a thread of the host that asks for a body.
-    if stacks::table().is_none() {
+    let counts_inline = stacks::table().is_some();
+    for of_module in copies.chunk_by_mut(|a, b| Arc::ptr_eq(&a.module, &b.module)) {
+        read_results(agent, of_module);
+        let (mut counting, mut timed) = (BTreeSet::new(), HashSet::new());
+        for wish in of_module.iter() {
+            match &wish.timing {
+                Wanted::Yes(Ok(result)) => {
+                    timed.insert((wish.local_sig, result.clone()));
+                }
+                _ if counts_inline => {
+                    counting.insert(wish.local_sig);
+                }
+                _ => {}
+            }
+        }
+        if let Some(first) = of_module.first() {
+            tokens::add_local_sigs(agent, &first.module, counting, timed);
+        }
+    }
+}
+
+/// Reads what the methods that are to be timed return; they are of one module.
+fn read_results(agent: &Agent, of_module: &mut [Wish]) {
+    let is_timed = |wish: &Wish| matches!(wish.timing, Wanted::Yes(Ok(_)));
+    let Some(module) = of_module.iter().find(|wish| is_timed(wish)).map(|wish| Arc::clone(&wish.module))
+    else {
         return;
-    }
-    for of_module in copies.chunk_by(|a, b| Arc::ptr_eq(&a.module, &b.module)) {
-        let Some(first) = of_module.first() else { continue };
-        let originals = of_module.iter().map(|wish| wish.local_sig).collect();
-        tokens::add_local_sigs(agent, &first.module, originals);
-    }
+    };
+    clock::begin();
+    module.with_metadata(&agent.info, |import| {
+        for wish in of_module.iter_mut().filter(|wish| is_timed(wish)) {
+            let method = import.method(wish.token).map_err(|_| Untimed::Signature);
+            wish.timing = Wanted::Yes(method.and_then(|method| timing::result_variable(&method.signature)));
+        }
+    });
 }
 
 fn accepted(agent: &Agent, items: &[Item]) {
@@ -329,6 +401,7 @@ fn accepted(agent: &Agent, items: &[Item]) {
                 continue;
             }
             row.state = State::Asked;
+            row.asked = row.wanted;
             let (id, early) = (row.id, row.early);
             book.announce(id, now);
             if early {
@@ -339,6 +412,11 @@ fn accepted(agent: &Agent, items: &[Item]) {
 }
 
 fn refused(agent: &Agent, id: RowId, reason: Reason, hresult: u32) {
+    let stands = agent.ledger.book().row(id).is_some_and(Row::is_on);
+    if stands {
+        // It was asked for another level; what it runs goes as well.
+        revert(agent, &[id]);
+    }
     let state = if reason == Reason::Hresult { State::Failed } else { State::Refused };
     let copy = agent.ledger.change(|book, now| {
         book.fail(id, state, reason, hresult, now);

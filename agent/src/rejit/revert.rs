@@ -52,12 +52,12 @@ fn turn_off(agent: &Agent, rows: &[RowId], dismissed: &[Method]) {
             let Some(row) = book.row_mut(*id).filter(|row| row.state != State::Lost) else { continue };
             row.turned = Some(Instant::now());
             if (whole.is_ok() && status.is_ok()) || nothing_stood(*status) {
-                row.is_off_again();
+                book.off_again(*id, now);
             } else {
                 let hresult = whole.err().map_or(*status, |e| e.hresult);
                 row.reason = Some((Reason::Hresult, hresult.0 as u32));
+                book.announce(*id, now);
             }
-            book.announce(*id, now);
         }
         for (method, status) in methods.iter().zip(&each) {
             if (whole.is_ok() && status.is_ok()) || nothing_stood(*status) {
@@ -96,8 +96,7 @@ fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, anew: Vec<Method>) {
             for (id, _) in stay {
                 if let Some(row) = book.row_mut(id).filter(|row| row.state != State::Lost) {
                     row.turned = Some(Instant::now());
-                    row.is_off_again();
-                    book.announce(id, now);
+                    book.off_again(id, now);
                 }
             }
         }),

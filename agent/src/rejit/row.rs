@@ -7,12 +7,15 @@ use crate::catalogue::names::MethodNames;
 use crate::inlining::{Inlined, Method};
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
+use crate::probes::timers::{self, Lacks, Taken};
+use crate::probes::timing::{Timing, Untimed};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow, Transition};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
+use redial_protocol::times::ABOUT_TIMES;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -63,6 +66,8 @@ pub struct Identity {
     pub inlinable: bool,
     /// There may be other code in the place of its calls, even while it must not be inlined.
     pub expanded: bool,
+    /// What of its body keeps it from being timed, if so.
+    pub untimed: Option<Untimed>,
     /// What it is called.
     pub names: MethodNames,
 }
@@ -109,6 +114,14 @@ pub struct Row {
     pub decides: Option<OrderSeq>,
     /// What the user asked for.
     pub wanted: Level,
+    /// The level that the CLR was asked for last, while it is on.
+    pub asked: Level,
+    /// The variables of the body it was asked for last, where that is timed.
+    pub timing: Option<Timing>,
+    /// Why it is only counted though *time* is wanted, if so.
+    pub untimed: Option<Untimed>,
+    /// Whether a timed body was ever asked for: then there are times to tell.
+    pub was_timed: bool,
     /// How long the order that decides stands.
     pub owner: Option<Owner>,
     /// What the runtime does.
@@ -137,6 +150,8 @@ pub struct Row {
     pub slot_start: u64,
     /// Calls counted when the slot was given back.
     pub final_calls: u64,
+    /// Its times then.
+    pub final_times: Option<Box<Taken>>,
     /// When it was last turned.
     pub turned: Option<Instant>,
     /// Whether compiled callers hold it from before it was dialled, and cannot be recompiled.
@@ -160,6 +175,10 @@ impl Row {
             ineligible,
             decides: None,
             wanted: Level::Off,
+            asked: Level::Off,
+            timing: None,
+            untimed: None,
+            was_timed: false,
             owner: None,
             state: State::Off,
             bodies: 0,
@@ -174,6 +193,7 @@ impl Row {
             slot: None,
             slot_start: 0,
             final_calls: 0,
+            final_times: None,
             turned: None,
             inlined: Inlined::No,
             inliners: Box::default(),
@@ -208,6 +228,16 @@ impl Row {
         matches!(self.state, State::Asked | State::Live)
     }
 
+    /// The level of the request that stands; off: none does.
+    pub fn runs(&self) -> Level {
+        if self.is_on() { self.asked } else { Level::Off }
+    }
+
+    /// Whether calls are under way in timed bodies of it.
+    pub fn is_in_flight(&self) -> bool {
+        self.slot.filter(|_| self.was_timed).is_some_and(|slot| timers::sum(slot).in_flight > 0)
+    }
+
     /// Where its body counts, in bytes from the first slot.
     pub fn slot_offset(&self) -> Option<usize> {
         self.slot.map(|slot| slot.0 as usize * size_of::<u64>())
@@ -221,9 +251,11 @@ impl Row {
         }
     }
 
-    /// It runs its original IL again, and needs nobody recompiled.
+    /// It runs its original IL again, but for calls under way, and needs nobody recompiled.
     pub fn is_off_again(&mut self) {
-        self.state = State::Off;
+        self.state = if self.is_in_flight() { State::Reverting } else { State::Off };
+        self.asked = Level::Off;
+        self.untimed = None;
         self.live_version = None;
         self.handed = false;
         self.passed_over = None;
@@ -231,6 +263,12 @@ impl Row {
         self.by_runtime = false;
         self.stray = false;
         self.retire_instances();
+    }
+
+    /// It is asked for anew, at another level: what of the present body is compiled from now on is of an old one.
+    pub fn begin_anew(&mut self) {
+        let newest = self.instances.iter().map(|compiled| compiled.id.rejit_id).max();
+        self.retired = self.retired.max(newest.unwrap_or(0));
     }
 
     /// The instance with these ids, made when new. None when the list is full.
@@ -318,10 +356,13 @@ impl Row {
 
     fn why(&self) -> Why {
         let on = self.wanted > Level::Off;
+        let times = self.slot.filter(|_| self.was_timed).map(timers::lacks).unwrap_or_default();
         Why {
             reason: self.reason,
             inlined: if on { self.inlined } else { Inlined::No },
             expanded: on && self.what.expanded,
+            untimed: self.untimed,
+            times,
             passed_over: on && self.passed_over.is_some_and(|seen| seen.told),
         }
     }
@@ -354,6 +395,11 @@ impl Moment {
     }
 }
 
+/// A note that leaves the number of calls as it is.
+fn about_times(sentence: &str) -> String {
+    format!("{ABOUT_TIMES}{sentence}")
+}
+
 /// What a row's note is made from.
 #[derive(Clone, Copy, Debug)]
 struct Why {
@@ -361,6 +407,8 @@ struct Why {
     inlined: Inlined,
     expanded: bool,
     passed_over: bool,
+    untimed: Option<Untimed>,
+    times: Lacks,
 }
 
 /// The runtime compiled original code after a request.
@@ -380,8 +428,10 @@ impl Why {
             }
             Some((reason, _)) => Some(reason.sentence().to_owned()),
             None if self.passed_over => Some(PASSED_OVER.to_owned()),
+            None if self.untimed.is_some() => self.untimed.map(|untimed| about_times(untimed.sentence())),
             None => match self.inlined {
-                Inlined::No => self.expanded.then(|| EXPANDED.to_owned()),
+                Inlined::No if self.expanded => Some(EXPANDED.to_owned()),
+                Inlined::No => self.times.sentence().map(about_times),
                 Inlined::Perhaps => Some(
                     "perhaps already inlined into callers that are not known (compiled before the agent came, or too \
                      many of them); calls from there are not counted"

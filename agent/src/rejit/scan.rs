@@ -12,6 +12,7 @@ use crate::il;
 use crate::inlining::may_be_inlined;
 use crate::planner::scope::{self, Aimed, Place};
 use crate::planner::{OrderSeq, Standing};
+use crate::probes::timing::{self, Untimed};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
@@ -253,9 +254,10 @@ fn enter(
     let id = match (known, fresh) {
         (Some((id, _)), _) => Some(id),
         (None, Some(names)) => {
-            let Body { local_sig, inlinable, expanded } = body;
+            let Body { local_sig, inlinable, expanded, untimed } = body;
             let module = Arc::clone(module);
-            let what = Identity { module, token: method.token, local_sig, inlinable, expanded, names };
+            let token = method.token;
+            let what = Identity { module, token, local_sig, inlinable, expanded, untimed, names };
             book.add_row(what, ineligible)
         }
         (None, None) => None,
@@ -281,6 +283,8 @@ struct Body {
     inlinable: bool,
     /// Other code may stand in the place of its calls.
     expanded: bool,
+    /// What of it keeps it from being timed.
+    untimed: Option<Untimed>,
 }
 
 /// Why a method without a row cannot be dialled, if so. Bodies are looked at where the latest order turns it on.
@@ -302,6 +306,7 @@ fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason>
     let read = |original: &[u8]| {
         il::decode(original).map(|body| Body {
             local_sig: body.local_sig,
+            untimed: timing::untimed(&body, original, method.token),
             inlinable: may_be_inlined(agent.runtime.major, method.method.impl_flags, body.old_code_size),
             expanded: false,
         })

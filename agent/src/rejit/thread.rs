@@ -3,6 +3,7 @@
 
 use super::domains::Served;
 use super::inbox::{AllOff, Answer, Gates, Job, Progress};
+use super::ledger::Book;
 use super::request::{self, Applied};
 use super::revert;
 use super::row::Row;
@@ -121,7 +122,8 @@ impl Worker {
         let waiting = self.waiting.iter().map(|waiting| waiting.until);
         let put_off = !self.agent.ledger.book().put_off.is_empty();
         let again = put_off.then(|| self.asked_again + AGAIN);
-        deferred.chain(waiting).chain(self.orders.next_expiry()).chain(again).min()
+        let reverting = self.agent.ledger.book().is_reverting().then(|| Instant::now() + AGAIN);
+        deferred.chain(waiting).chain(self.orders.next_expiry()).chain(again).chain(reverting).min()
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
@@ -144,6 +146,9 @@ impl Worker {
             if self.asked_again.elapsed() >= AGAIN {
                 request::ask_again(self.agent, &self.orders);
                 self.asked_again = Instant::now();
+            }
+            if self.agent.ledger.book().is_reverting() {
+                self.agent.ledger.change(Book::look_after_reverting);
             }
             if self.looked_after.elapsed() >= WATCH {
                 self.agent.inlining.lapse();

@@ -4,11 +4,11 @@
 use super::session::Session;
 use super::subscription::{Stop, Subscription};
 use super::turns::{off, reply_frame};
-use super::{pages, rows};
+use super::{pages, rows, times};
 use crate::agent::HANGS;
 use crate::known_bad;
 use crate::planner::SessionId;
-use crate::probes::{blocks, stacks};
+use crate::probes::{TIMING_BUDGET, blocks, stacks, timers, timing_bytes};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
@@ -114,9 +114,12 @@ impl Session {
     }
 
     fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
+        let mut sent = Vec::new();
         let rows = rows::send_rows(self.agent, 0..usize::MAX, pattern.as_ref(), |page| {
+            sent.extend(page.rows.iter().map(|row| row.row));
             self.send(Event::Rows { id: Some(id), rows: page.rows })
         });
+        times::send_times(self.agent, &sent, |times| self.send(Event::Times { id: Some(id), times }));
         Reply::Status { rows }
     }
 
@@ -178,7 +181,9 @@ impl Session {
             memory_bytes: (book.bytes()
                 + agent.inlining.bytes()
                 + blocks::touched_bytes(book.slots_used())
-                + stacks::touched_bytes()) as u64,
+                + stacks::touched_bytes()
+                + timers::touched_bytes(book.slots_used())
+                + timing_bytes()) as u64,
             budgets: vec![
                 budget("dialled methods", book.slots_used(), u64::from(blocks::MAX_SLOTS)),
                 budget(
@@ -186,6 +191,7 @@ impl Session {
                     book.rows().present() as u64,
                     crate::rejit::table::MAX_ROWS as u64,
                 ),
+                budget("bytes of times", timing_bytes() as u64, TIMING_BUDGET as u64),
             ],
             clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
             missed_deadlines: agent.missed_deadlines.load(Ordering::Relaxed),

@@ -110,12 +110,15 @@ impl Shown {
         let slot = {
             let book = agent.ledger.book();
             let row = book.find(self.module.id(), token).and_then(|id| book.row(id));
-            row.filter(|row| row.is_on()).and_then(|row| row.slot_offset())
+            row.filter(|row| row.is_on()).and_then(|row| Some((row.slot_offset()?, row.timing)))
         };
         let rewritten = match (slot, self.module.call_sites.get()) {
-            (Some(slot), Some(Ok(sites))) => {
+            (Some((slot, timing)), Some(Ok(sites))) => {
                 self.source = IlSource::HandedOver;
-                body::with_probe(&self.module, token, *sites, slot, original)
+                match timing {
+                    Some(timing) => body::timed(*sites, agent.call_form(), slot, timing, original),
+                    None => body::with_probe(&self.module, token, *sites, slot, original),
+                }
             }
             _ => {
                 self.source = IlSource::WouldBe;

@@ -11,6 +11,7 @@ mod pages;
 mod rows;
 mod session;
 mod subscription;
+mod times;
 mod turns;
 
 use crate::agent::Agent;

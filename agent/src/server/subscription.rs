@@ -4,13 +4,15 @@
 
 use super::outbox::Outbox;
 use super::rows;
+use super::times::{TimesReader, send_times};
 use crate::agent::Agent;
 use crate::probes::blocks::{self, Slot};
+use crate::probes::timers;
 use crate::rejit::ledger::Counted;
 use crate::sync::lock;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
-use redial_protocol::limits::MAX_COUNTER_ROWS;
+use redial_protocol::limits::{MAX_COUNTER_ROWS, TIMES_PER_PAGE};
 use redial_protocol::message::Event;
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
@@ -76,6 +78,8 @@ pub struct Subscription {
 /// What of a row was sent last.
 struct Sent {
     calls: u64,
+    /// Calls under way, and calls that ended: where neither changed, no time did.
+    timed: (u64, u64),
     /// Number of the first transition that its `StatusRow` did not tell of: the earlier ones are not sent after it.
     told: u64,
 }
@@ -178,7 +182,11 @@ impl Subscription {
         let mut sent = Vec::new();
         // Not those that are added meanwhile: a row that is sent twice hides the transitions between.
         rows::send_rows(self.agent, self.rows_seen..total, self.pattern.as_ref(), |page| {
-            sent.extend(page.rows.iter().map(|row| (row.row, Sent { calls: row.calls, told: page.told })));
+            sent.extend(
+                page.rows
+                    .iter()
+                    .map(|row| (row.row, Sent { calls: row.calls, timed: (0, 0), told: page.told })),
+            );
             alive = self.send(Event::Rows { id: None, rows: page.rows });
             alive
         });
@@ -234,8 +242,32 @@ impl Subscription {
             || self.send(Event::Catalogue { revision })
     }
 
+    /// The times that changed, of those rows that have some.
+    fn times(&mut self) -> bool {
+        let mut changed: Vec<(RowId, Slot)> = Vec::new();
+        for Counted { row, slot, .. } in self.counted.iter().filter(|counted| counted.timed) {
+            let Some(sent) = self.sent.get_mut(row) else { continue };
+            let sums = timers::sum(*slot);
+            let now = (sums.in_flight, sums.exits);
+            if std::mem::replace(&mut sent.timed, now) != now {
+                changed.push((*row, *slot));
+            }
+        }
+        let mut reader = TimesReader::default();
+        if !changed.is_empty() {
+            reader.calibrate();
+        }
+        changed.chunks(TIMES_PER_PAGE).all(|part| {
+            let times = part.iter().map(|(row, slot)| reader.of_slot(*row, *slot)).collect();
+            self.send(Event::Times { id: None, times })
+        })
+    }
+
     fn counters(&mut self) -> bool {
         self.look_for_counters();
+        if !self.times() {
+            return false;
+        }
         let slots: Vec<Slot> = self.counted.iter().map(|counted| counted.slot).collect();
         let mut sums = Vec::new();
         blocks::sum(&slots, &mut sums);
@@ -254,6 +286,11 @@ impl Subscription {
                 delta.calls.push(calls - sent.calls);
                 sent.calls = calls;
             }
+        }
+        let gone: Vec<RowId> =
+            lost.iter().map(|(row, _)| *row).filter(|row| self.sent.contains_key(row)).collect();
+        if !gone.is_empty() {
+            send_times(self.agent, &gone, |times| self.send(Event::Times { id: None, times }));
         }
         // Nothing more will be told of them.
         for (row, _) in lost {

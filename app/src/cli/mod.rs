@@ -22,6 +22,7 @@ mod several;
 mod status;
 mod sums;
 mod target;
+mod times;
 mod turn;
 mod undo;
 mod usage;

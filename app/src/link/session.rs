@@ -11,6 +11,7 @@ use redial_protocol::il::IlPage;
 use redial_protocol::limits::SESSION_PING_MS;
 use redial_protocol::message::{Command, Event, Reply, Request, StatusRow};
 use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::times::Times;
 use redial_protocol::transport::Connection;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -30,6 +31,8 @@ pub enum Page {
     Methods(Box<MethodPage>),
     /// Ledger rows.
     Rows(Vec<StatusRow>),
+    /// Times of such rows.
+    Times(Vec<Times>),
     /// Lines of IL.
     Il(IlPage),
 }
@@ -110,6 +113,9 @@ impl Session {
                 }
                 Some(FromAgent::Event(Event::Rows { id: Some(of), rows })) if of == id => {
                     page(Page::Rows(rows))
+                }
+                Some(FromAgent::Event(Event::Times { id: Some(of), times })) if of == id => {
+                    page(Page::Times(times))
                 }
                 Some(FromAgent::Event(Event::Il { id: of, page: lines })) if of == id => {
                     page(Page::Il(lines))

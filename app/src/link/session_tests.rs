@@ -64,7 +64,7 @@ fn pages_of_a_request_come_before_its_reply_and_events_wait() {
             let command = Command::Methods { pattern: None, limit: 5 };
             let reply = session.ask(command, &mut |page| match page {
                 Page::Methods(page) => tokens.extend(page.token),
-                Page::Rows(_) | Page::Il(_) => panic!("only methods were asked for"),
+                Page::Rows(_) | Page::Times(_) | Page::Il(_) => panic!("only methods were asked for"),
             });
             assert_eq!(reply.expect("a reply"), Reply::Methods { matched: 2, suggestions: vec![] });
             assert_eq!(tokens, [1, 2]);

@@ -5,6 +5,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow, Transition};
 use redial_protocol::state::State;
+use redial_protocol::times::Times;
 use std::collections::BTreeMap;
 
 /// One dialled copy with its rate.
@@ -14,6 +15,8 @@ pub struct Dial {
     pub row: StatusRow,
     /// Calls a second over the last fold; None until one fold has a predecessor to be measured from.
     pub rate: Option<f64>,
+    /// How long its calls take; None while none was timed.
+    pub times: Option<Times>,
 }
 
 impl Dial {
@@ -66,6 +69,11 @@ impl Dials {
                 self.fold(&delta);
                 Change::Fold
             }
+            Event::Times { times, .. } => {
+                self.times(times);
+                // A fold of the counters follows.
+                Change::None
+            }
             Event::Goodbye { missed_deadlines } => {
                 self.ended = true;
                 self.missed_deadlines = missed_deadlines;
@@ -85,9 +93,18 @@ impl Dials {
         for row in rows {
             match self.rows.entry(row.row) {
                 std::collections::btree_map::Entry::Vacant(vacant) => {
-                    vacant.insert(Dial { row, rate: None });
+                    vacant.insert(Dial { row, rate: None, times: None });
                 }
                 std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
+            }
+        }
+    }
+
+    /// Takes a page of times in.
+    pub fn times(&mut self, times: Vec<Times>) {
+        for one in times {
+            if let Some(dial) = self.rows.get_mut(&one.row) {
+                dial.times = Some(one);
             }
         }
     }
@@ -181,8 +198,23 @@ pub mod tests {
     use redial_protocol::level::Level;
     use redial_protocol::message::Instance;
     use redial_protocol::state::State;
+    use redial_protocol::times::Percentiles;
 
     const ID: InstanceId = InstanceId { function_id: 0x7f00_2000, rejit_id: 1 };
+
+    /// Times of a row.
+    pub fn times(index: u32) -> Times {
+        Times {
+            row: RowId(index),
+            in_flight: 3,
+            exits: 1_000,
+            exceptions: 20,
+            total_ns: 1_100_000_000_000,
+            self_ns: 550_000_000_000,
+            max_ns: 17_180_000_000,
+            percentiles: Some(Percentiles { p50_ns: 1_200, p90_ns: 250_000, p99_ns: 8_590_000_000 }),
+        }
+    }
 
     /// A row with so many calls.
     pub fn row(index: u32, method: &str, calls: u64) -> StatusRow {

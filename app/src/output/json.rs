@@ -145,6 +145,8 @@ impl<'a> DialJson<'a> {
     /// The row of a dial of process `pid`.
     pub fn new(pid: u32, dial: &'a Dial) -> Self {
         let row = &dial.row;
+        let times = dial.times;
+        let percentiles = times.and_then(|times| times.percentiles);
         DialJson {
             pid,
             method: &row.method,
@@ -160,15 +162,14 @@ impl<'a> DialJson<'a> {
             reason: row.note.as_deref(),
             calls: row.calls,
             rate: dial.rate,
-            // Levels above count bring these.
-            in_flight: None,
-            exceptions: None,
-            total_ns: None,
-            self_ns: None,
-            p50_ns: None,
-            p90_ns: None,
-            p99_ns: None,
-            max_ns: None,
+            in_flight: times.map(|times| times.in_flight),
+            exceptions: times.map(|times| times.exceptions),
+            total_ns: times.map(|times| times.total_ns),
+            self_ns: times.map(|times| times.self_ns),
+            p50_ns: percentiles.map(|known| known.p50_ns),
+            p90_ns: percentiles.map(|known| known.p90_ns),
+            p99_ns: percentiles.map(|known| known.p99_ns),
+            max_ns: times.filter(|times| times.exits > 0).map(|times| times.max_ns),
         }
     }
 }

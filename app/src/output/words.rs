@@ -144,6 +144,21 @@ pub fn short_time(us: u64) -> String {
     }
 }
 
+/// A duration in nanoseconds, three significant digits: `950 ns`, `1.20 µs`, `12.0 ms`, `1.50 s`, `1,100 s`.
+pub fn duration(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    match value {
+        ..9.995 => format!("{value:.2} {unit}"),
+        ..99.95 => format!("{value:.1} {unit}"),
+        _ => format!("{} {unit}", grouped(value.round() as u64)),
+    }
+}
+
 /// The text on one line: line breaks become spaces, other control characters are escaped.
 pub fn one_line(text: &str) -> String {
     let joined: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -215,6 +230,15 @@ mod tests {
         ] {
             assert_eq!(body_of(method).as_deref(), said, "{method}");
         }
+    }
+
+    #[test]
+    fn durations_read_well() {
+        assert_eq!(
+            [0, 950, 1_200, 12_040, 99_960, 250_000, 12_000_000, 1_500_000_000, 1_100_000_000_000]
+                .map(duration),
+            ["0 ns", "950 ns", "1.20 µs", "12.0 µs", "100 µs", "250 µs", "12.0 ms", "1.50 s", "1,100 s"]
+        );
     }
 
     #[test]

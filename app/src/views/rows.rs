@@ -19,6 +19,7 @@ use crate::ui::signs::{self, Way};
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Popup, Rect, Response, Sense, Ui, pos2, vec2};
 use redial_protocol::state::State;
+use redial_protocol::times::leaves_calls_out;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
@@ -404,7 +405,7 @@ pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
 
 /// Whether a row that counts has a note: then some calls are not counted.
 pub fn misses_calls(row: &LiveRow) -> bool {
-    row.note.is_some() && matches!(row.state, State::Asked | State::Live)
+    leaves_calls_out(row.note.as_deref()) && matches!(row.state, State::Asked | State::Live)
 }
 
 /// Of a shared module, how many AppDomains see its dials.

@@ -16,6 +16,7 @@ use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::State;
+use redial_protocol::times::{Percentiles, Times};
 
 /// A closed enum's variant names: as the compiler makes sure, all of them.
 macro_rules! variants {
@@ -57,7 +58,7 @@ variants!(
 variants!(
     EVENTS,
     event_name,
-    Event { Reply, Methods, Rows, Transition, Counters, Control, Progress, Catalogue, Goodbye, Il }
+    Event { Reply, Methods, Rows, Transition, Counters, Control, Progress, Catalogue, Goodbye, Il, Times }
 );
 variants!(
     REPLIES,
@@ -220,6 +221,21 @@ fn counters() -> CounterDelta {
     CounterDelta { t_ms: 1250, rows: vec![RowId(0), RowId(300)], calls: vec![1, u64::MAX] }
 }
 
+fn times() -> Vec<Times> {
+    let percentiles = Percentiles { p50_ns: 1_200, p90_ns: 250_000, p99_ns: 1 << 33 };
+    let first = Times {
+        row: RowId(7),
+        in_flight: 3,
+        exits: 1_000,
+        exceptions: 20,
+        total_ns: 1 << 40,
+        self_ns: 1 << 39,
+        max_ns: 1 << 34,
+        percentiles: Some(percentiles),
+    };
+    vec![first, Times { row: RowId(300), percentiles: None, ..first }]
+}
+
 fn dial_report() -> DialReport {
     DialReport {
         matched: 20,
@@ -380,6 +396,7 @@ pub fn events() -> Vec<Event> {
         Event::Catalogue { revision: 13 },
         Event::Goodbye { missed_deadlines: 2 },
         Event::Il { id: 14, page: il_page() },
+        Event::Times { id: Some(15), times: times() },
     ]
 }
 

@@ -1,4 +1,4 @@
-//! Row `collector`: how long a collection waits while two threads hammer a counted method.
+//! Row `collector`: how long a collection waits while two threads hammer a dialled method.
 
 use std::cell::RefCell;
 
@@ -12,19 +12,23 @@ use super::report::{Limit, Row};
 /// `GC.Collect(0)` this often a measurement, one millisecond apart; the measurement is their median.
 const COLLECTIONS: u32 = 300;
 
-/// Alternates original IL and count in one process.
+/// Alternates original IL and a level in one process, level by level.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let meter = RefCell::new(Meter::start(bench, runtime)?);
-    let pairs = bench.pairs(
-        || {
-            meter.borrow().off()?;
-            meter.borrow_mut().collection(COLLECTIONS)
-        },
-        || {
-            meter.borrow().dial(PLAIN, "count")?;
-            meter.borrow_mut().collection(COLLECTIONS)
-        },
-    )?;
-    let row = Row::of("GC.Collect(0) beside 2 threads, count", runtime.name(), "µs", pairs);
-    Ok(vec![row.at_most(Limit::Ratio(1.25))])
+    let mut rows = Vec::new();
+    for level in ["count", "time"] {
+        let pairs = bench.pairs(
+            || {
+                meter.borrow().off()?;
+                meter.borrow_mut().collection(COLLECTIONS)
+            },
+            || {
+                meter.borrow().dial(PLAIN, level)?;
+                meter.borrow_mut().collection(COLLECTIONS)
+            },
+        )?;
+        let row = Row::of(format!("GC.Collect(0) beside 2 threads, {level}"), runtime.name(), "µs", pairs);
+        rows.push(row.at_most(Limit::Ratio(1.25)));
+    }
+    Ok(rows)
 }

@@ -51,7 +51,6 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
             Err(why) => Row::not_run(what, runtime.name(), &last_line(&why)),
         });
     }
-    rows.push(Row::not_run("time", runtime.name(), "this version does not offer the level"));
     Ok(rows)
 }
 

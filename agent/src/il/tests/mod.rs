@@ -1,5 +1,6 @@
 //! Bodies made by hand for each feature, and properties of made-up ones.
 
+mod around;
 mod clauses;
 mod edit;
 mod layout;

@@ -7,8 +7,8 @@ use super::support::VOID;
 use crate::il::opcodes::{ALL, OperandKind};
 use crate::il::verify::{verify, verify_structure};
 use crate::il::{
-    Body, Clause, ClauseKind, Edit, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue, decode,
-    encode, with_prologue,
+    Around, Body, Clause, ClauseKind, Edit, IlError, Insn, Instruction, Label, Landing, Opcode, Operand,
+    Prologue, decode, encode, gives_frame_away, with_code_around, with_prologue,
 };
 
 fn label(end: u32, inclusive: bool) -> impl Strategy<Value = Label> {
@@ -186,6 +186,56 @@ proptest! {
         }
         // The structure is as sound, or as broken, as it was.
         prop_assert_eq!(verify_structure(&original.bytes).is_ok(), verify_structure(&rewritten.body).is_ok());
+    }
+
+    #[test]
+    fn code_around_moves_everything_and_changes_nothing(body in body(), returns in any::<bool>()) {
+        let original = encode(&body).unwrap();
+        let mark = || vec![Insn::LdcI8(7), Insn::Pop];
+        let result = returns.then_some(1);
+        let around = Around { before: mark(), fault: mark(), after: mark(), stack: 1, result, local_sig: 7 };
+        let rewritten = match with_code_around(&original.bytes, around) {
+            Ok(rewritten) => rewritten,
+            Err(error) => {
+                prop_assert_eq!(error, IlError::NoWayOut);
+                prop_assert!(gives_frame_away(&body));
+                return Ok(());
+            }
+        };
+        let before = decode(&original.bytes).unwrap();
+        let after = decode(&rewritten.body).unwrap();
+        prop_assert_eq!(rewritten.map.len(), before.instructions.len());
+        let place = |offset: u32| {
+            let at = after.instructions.iter().position(|one| one.old_offset == Some(offset)).unwrap();
+            Label(at as u32)
+        };
+        let moved: Vec<Label> = rewritten.map.iter().map(|(_, new)| place(*new)).collect();
+        let handler = after.clauses.last().unwrap().handler.clone();
+        let to = |label: &Label| moved.get(label.0 as usize).copied().unwrap_or(handler.start);
+        for (old, at) in before.instructions.iter().zip(&moved) {
+            let new = &after.instructions[at.0 as usize];
+            if old.opcode == Opcode::RET {
+                let leave = &after.instructions[at.0 as usize + usize::from(returns)];
+                prop_assert!(!returns || new.opcode == Opcode::STLOC_S);
+                prop_assert_eq!(&leave.operand, &Operand::Target(handler.end));
+                continue;
+            }
+            prop_assert!(new.opcode == old.opcode || old.opcode.long_form() == Some(new.opcode));
+            let operand = match &old.operand {
+                Operand::Target(label) => Operand::Target(to(label)),
+                Operand::Switch(labels) => Operand::Switch(labels.iter().map(to).collect()),
+                operand => operand.clone(),
+            };
+            prop_assert_eq!(&new.operand, &operand);
+        }
+        prop_assert_eq!(after.clauses.len(), before.clauses.len() + 1);
+        for (new, old) in after.clauses.iter().zip(&before.clauses) {
+            prop_assert_eq!(&new.try_region, &(to(&old.try_region.start)..to(&old.try_region.end)));
+            prop_assert_eq!(&new.handler, &(to(&old.handler.start)..to(&old.handler.end)));
+        }
+        if verify_structure(&original.bytes).is_ok() {
+            verify_structure(&rewritten.body).unwrap();
+        }
     }
 
     #[test]

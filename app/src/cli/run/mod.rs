@@ -183,7 +183,7 @@ mod tests {
             "Shop.Cart.*",
             "=count",
             "Shop.Cart.Add=loud",
-            "Shop.Cart.Add=time",
+            "Shop.Cart.Add=trace",
             "A.B=count copy=0x7f10",
             "A.B=count domain=",
             "Shop.Cart.Add(=count",

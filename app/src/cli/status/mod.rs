@@ -4,6 +4,7 @@ mod agent;
 
 use super::places::Places;
 use super::sums::Sums;
+use super::times::TimeColumns;
 use super::{arguments, order, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
@@ -90,10 +91,10 @@ fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
 /// The rows that match, all without a pattern.
 pub fn ask_rows(session: &mut Session, pattern: Option<String>) -> Result<Dials, Failure> {
     let mut dials = Dials::default();
-    let reply = session.ask(Command::Status { pattern }, &mut |page| {
-        if let Page::Rows(rows) = page {
-            dials.rows(rows);
-        }
+    let reply = session.ask(Command::Status { pattern }, &mut |page| match page {
+        Page::Rows(rows) => dials.rows(rows),
+        Page::Times(times) => dials.times(times),
+        _ => {}
     })?;
     if !matches!(reply, Reply::Status { .. }) {
         return Err(session.wrong_reply().into());
@@ -124,6 +125,8 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<
         let noted = rows.iter().any(|dial| dial.row.note.is_some());
         let places = Places::of(dials);
         let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
+        let times = TimeColumns::of_all(dials);
+        headings.extend(times.headings());
         headings.extend(places.headings());
         headings.push(wide("METHOD"));
         headings.extend(noted.then(|| wide("REASON")));
@@ -131,6 +134,7 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<
         for dial in rows {
             let row = &dial.row;
             let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
+            cells.extend(times.cells(dial));
             cells.extend(places.cells(dial));
             let body = words::body_of(&row.method).map(|of| format!(" ({of})")).unwrap_or_default();
             cells.extend([name(dial) + &body, row.note.clone().unwrap_or_default()]);

@@ -4,6 +4,7 @@ use super::super::arguments;
 use super::super::order::{ByRate, Over, on_first};
 use super::super::places::Places;
 use super::super::status;
+use super::super::times::{self, TimeColumns};
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::{DialJson, WatchJson};
@@ -11,6 +12,7 @@ use crate::output::table::{Table, cut_middle, number, printable, text, wide};
 use crate::output::{Out, json_line, terminal, words};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
+use redial_protocol::times::{Times, leaves_calls_out};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -119,11 +121,14 @@ fn table(
     }
     let mut lines = vec![head];
     let mut headings = vec![number("CALLS"), number("PER SECOND"), text("STATE")];
+    let times = TimeColumns::of(ordered.iter().copied());
+    headings.extend(times.headings());
     headings.extend(places.headings());
     headings.push(wide("METHOD"));
     let mut table = Table::new(&headings);
     for dial in ordered.iter().take(most) {
         let mut cells = vec![calls(dial), rate(dial.rate), status::state(dial)];
+        cells.extend(times.cells(dial));
         cells.extend(places.cells(dial));
         cells.push(status::name(dial));
         table.row(cells);
@@ -158,6 +163,7 @@ struct Said {
     state: State,
     version: Option<u32>,
     leaves_out: bool,
+    times: Option<Times>,
 }
 
 impl Said {
@@ -168,6 +174,7 @@ impl Said {
             state: dial.row.state,
             version: dial.row.version,
             leaves_out: leaves_out(dial),
+            times: dial.times,
         }
     }
 }
@@ -201,7 +208,7 @@ impl Plain {
             // What was listed is told to go off; what never was needs not be.
             let told = before.is_some() || self.all || !dial.is_over();
             if told && before != Some(&now) {
-                let name = printable(&(status::name(dial) + &places.suffix(dial)));
+                let name = printable(&(status::name(dial) + &places.suffix(dial) + &times::suffix(dial)));
                 let state = status::state(dial);
                 lines.push(columns(&time, &calls(dial), &rate(dial.rate), &state, &name));
                 self.said.insert(dial.row.row, now);
@@ -228,7 +235,7 @@ pub fn time(ms: u64) -> String {
 
 /// Whether the number of calls is known to leave some out. A dial that is not on has a note for another reason.
 pub fn leaves_out(dial: &Dial) -> bool {
-    dial.row.note.is_some() && matches!(dial.row.state, State::Asked | State::Live)
+    leaves_calls_out(dial.row.note.as_deref()) && matches!(dial.row.state, State::Asked | State::Live)
 }
 
 fn calls(dial: &Dial) -> String {

@@ -271,6 +271,7 @@ impl Connection {
             | Event::Methods { .. }
             | Event::Progress { .. }
             | Event::Catalogue { .. }
+            | Event::Times { .. }
             | Event::Il { .. } => {}
         }
     }

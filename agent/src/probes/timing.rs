@@ -1,0 +1,179 @@
+//! The level *time*: which methods can have it, and the code around them.
+//!
+//! The body calls a leaf before its first instruction and one on its way out, with the address of a variable of its own,
+//! by which the call is known (`timers`). Where the collector cannot stop a thread in a leaf, the first leaf says from time
+//! to time that the body should make a call in which it can.
+#![forbid(unsafe_code)]
+
+use super::form::{CallForm, CallSites, call, local_address, native};
+use super::time_leaf;
+use crate::il::{Around, Body, Insn, Opcode, Operand, gives_frame_away, may_end_in_itself};
+use crate::signature::{Type, parse_method};
+
+/// IL stack slots that the code around a body needs.
+const STACK: u16 = 3;
+
+/// Why a method is only counted where *time* is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untimed {
+    /// `jmp` or `tail.`.
+    GivesFrameAway,
+    /// It may count on running in a stack that does not grow.
+    EndsInItself,
+    /// What it returns cannot be told.
+    Signature,
+    /// Its module's metadata has no room for the signature of its variables.
+    NoRoom,
+}
+
+impl Untimed {
+    /// One sentence, without a final period.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Untimed::GivesFrameAway => {
+                "it is only counted: it gives its stack frame to another method (jmp or tail.), so nobody sees it end; time \
+                 that method or its callers instead"
+            }
+            Untimed::EndsInItself => {
+                "it is only counted: it calls itself last, and would need a stack for every call if it were timed; time its \
+                 callers instead"
+            }
+            Untimed::Signature => "it is only counted: what it returns could not be read from its signature",
+            Untimed::NoRoom => {
+                "it is only counted: its module's metadata has no room left for the variables of a timed body"
+            }
+        }
+    }
+}
+
+/// What keeps a body from being timed, if anything of it does; `token` is its MethodDef.
+pub fn untimed(body: &Body, original: &[u8], token: u32) -> Option<Untimed> {
+    if gives_frame_away(body) {
+        return Some(Untimed::GivesFrameAway);
+    }
+    may_end_in_itself(original, token).then_some(Untimed::EndsInItself)
+}
+
+/// The variables that a timed body has beside its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// StandAloneSig token of all its variables.
+    pub local_sig: u32,
+    /// Number of the variable by whose address a call is known.
+    pub local: u16,
+    /// Whether the next one holds the result.
+    pub returns: bool,
+}
+
+/// The type of the variable that holds a method's result; None inside for a method without one. References are all
+/// alike to the JIT, and so are integers of a size once they are on the stack (ECMA-335 III.1.1): so few signatures serve
+/// many methods.
+///
+/// # Errors
+/// A signature that cannot be read.
+pub fn result_variable(signature: &[u8]) -> Result<Option<Type>, Untimed> {
+    let mut result = parse_method(signature).map_err(|_| Untimed::Signature)?.result;
+    while let Type::Modified { inner, .. } = result {
+        result = *inner;
+    }
+    Ok(Some(match result {
+        Type::Void => return Ok(None),
+        Type::Boolean | Type::Char | Type::I1 | Type::U1 | Type::I2 | Type::U2 | Type::I4 | Type::U4 => {
+            Type::I4
+        }
+        Type::I8 | Type::U8 => Type::I8,
+        Type::I | Type::U | Type::Ptr(_) | Type::FnPtr(_) => Type::I,
+        Type::String
+        | Type::Object
+        | Type::Class(_)
+        | Type::SzArray(_)
+        | Type::Array { .. }
+        | Type::Generic { value_type: false, .. } => Type::Object,
+        Type::ByRef(_) => Type::ByRef(Box::new(Type::U1)),
+        other => other,
+    }))
+}
+
+/// The code around a body that is timed in the slot at `slot_offset`.
+pub fn around(slot_offset: usize, sites: CallSites, form: CallForm, timing: Timing) -> Around {
+    let told = |leaf: usize, site: u32| {
+        let mut code = native(slot_offset);
+        code.extend([local_address(timing.local), Insn::ConvU]);
+        code.extend(call(leaf, site));
+        code
+    };
+    let usual = match form {
+        CallForm::Suppressed => sites.always,
+        CallForm::Transition => sites.seldom,
+    };
+    let mut before = told(time_leaf::enter(), usual);
+    if form == CallForm::Transition {
+        let mut let_in = native(0);
+        let_in.extend(native(0));
+        let_in.extend(call(time_leaf::let_in(), sites.always));
+        before.extend([local(timing.local), Insn::Brfalse(let_in.len())]);
+        before.extend(let_in);
+    }
+    Around {
+        before,
+        // In handlers the JIT makes unmanaged calls in ways of their own; this one is rare.
+        fault: told(time_leaf::fault(), sites.seldom),
+        after: told(time_leaf::leave(), usual),
+        stack: STACK,
+        result: timing.returns.then(|| timing.local.saturating_add(1)),
+        local_sig: timing.local_sig,
+    }
+}
+
+fn local(number: u16) -> Insn {
+    match u8::try_from(number) {
+        Ok(short) => Insn::Any(Opcode::LDLOC_S, Operand::U8(short)),
+        Err(_) => Insn::Any(Opcode::LDLOC, Operand::U16(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::il::verify::verify_structure;
+    use crate::il::{decode, with_code_around};
+
+    #[test]
+    fn results_that_the_stack_holds_alike_share_a_variable() {
+        let of = |result: &[u8]| result_variable(&[&[0x00, 0x00], result].concat());
+        assert_eq!(of(&[0x01]), Ok(None));
+        assert_eq!((of(&[0x02]), of(&[0x09])), (Ok(Some(Type::I4)), Ok(Some(Type::I4))));
+        assert_eq!((of(&[0x0E]), of(&[0x1D, 0x08])), (Ok(Some(Type::Object)), Ok(Some(Type::Object))));
+        assert_eq!(of(&[0x0F, 0x01]), Ok(Some(Type::I)));
+        assert_eq!(of(&[0x1F, 0x05, 0x10, 0x08]), Ok(Some(Type::ByRef(Box::new(Type::U1)))), "ref readonly");
+        assert_eq!(of(&[0x11, 0x05]), Ok(Some(Type::ValueType(0x0100_0001))));
+        assert_eq!(of(&[0x13, 0x00]), Ok(Some(Type::Var(0))));
+        assert_eq!(of(&[]), Err(Untimed::Signature));
+    }
+
+    #[test]
+    fn both_forms_are_sound_bodies() {
+        let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002 };
+        for form in [CallForm::Suppressed, CallForm::Transition] {
+            for (local, returns) in [(0, true), (255, true), (300, false)] {
+                let timing = Timing { local_sig: 0x1100_0003, local, returns };
+                let code: &[u8] = if returns { &[2 << 2 | 2, 0x17, 0x2A] } else { &[1 << 2 | 2, 0x2A] };
+                let rewritten = with_code_around(code, around(8, sites, form, timing)).expect("it fits");
+                let body = verify_structure(&rewritten.body).expect("sound");
+                assert_eq!((body.clauses.len(), body.local_sig), (1, 0x1100_0003));
+            }
+        }
+    }
+
+    #[test]
+    fn what_gives_its_frame_away_is_only_counted() {
+        // tail. call 0x06000001; ret
+        let tail = [8 << 2 | 2, 0xFE, 0x14, 0x28, 1, 0, 0, 6, 0x2A];
+        let body = decode(&tail).expect("it is valid");
+        assert_eq!(untimed(&body, &tail, 0x0600_0002), Some(Untimed::GivesFrameAway));
+        let itself = [6 << 2 | 2, 0x28, 1, 0, 0, 6, 0x2A];
+        let body = decode(&itself).expect("it is valid");
+        assert_eq!(untimed(&body, &itself, 0x0600_0001), Some(Untimed::EndsInItself));
+        assert_eq!(untimed(&body, &itself, 0x0600_0002), None);
+    }
+}

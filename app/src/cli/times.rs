@@ -1,0 +1,86 @@
+//! The columns of times, in tables of dials of which some are timed.
+
+use crate::model::dials::{Dial, Dials};
+use crate::output::table::{Column, number};
+use crate::output::words;
+
+/// What stands where nothing is known.
+const NOTHING: &str = "-";
+
+/// Whether a table has these columns.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeColumns(bool);
+
+impl TimeColumns {
+    /// For these dials: where any has times.
+    pub fn of<'a>(dials: impl IntoIterator<Item = &'a Dial>) -> TimeColumns {
+        TimeColumns(dials.into_iter().any(|dial| dial.times.is_some()))
+    }
+
+    /// The same for all dials of a process.
+    pub fn of_all(dials: &Dials) -> TimeColumns {
+        TimeColumns::of(dials.iter())
+    }
+
+    /// Their headings.
+    pub fn headings(self) -> Vec<Column> {
+        let names = ["P50", "P90", "P99", "MAX", "TOTAL", "SELF", "EXCEPTIONS", "IN FLIGHT"];
+        if self.0 { names.map(number).to_vec() } else { Vec::new() }
+    }
+
+    /// The cells of a dial.
+    pub fn cells(self, dial: &Dial) -> Vec<String> {
+        if !self.0 {
+            return Vec::new();
+        }
+        let Some(times) = dial.times else { return vec![NOTHING.to_owned(); 8] };
+        let ended = |ns: u64| if times.exits > 0 { words::duration(ns) } else { NOTHING.to_owned() };
+        let mut cells = match times.percentiles {
+            Some(known) => [known.p50_ns, known.p90_ns, known.p99_ns].map(words::duration).to_vec(),
+            None => vec![NOTHING.to_owned(); 3],
+        };
+        cells.extend([times.max_ns, times.total_ns, times.self_ns].map(ended));
+        cells.extend([times.exceptions, times.in_flight].map(words::grouped));
+        cells
+    }
+}
+
+/// The same in a row of words, behind a line of something else; nothing for a dial that is not timed.
+pub fn suffix(dial: &Dial) -> String {
+    if dial.times.is_none() {
+        return String::new();
+    }
+    let names = ["p50", "p90", "p99", "max", "total", "self", "exceptions", "in flight"];
+    let cells = TimeColumns(true).cells(dial);
+    let told = names.iter().zip(cells).map(|(name, cell)| format!("{name} {cell}"));
+    format!("  {}", told.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dials::tests::{row, times};
+
+    fn dials(timed: bool) -> Dials {
+        let mut dials = Dials::default();
+        dials.rows(vec![row(0, "A", 5), row(1, "B", 6)]);
+        if timed {
+            dials.times(vec![times(0)]);
+        }
+        dials
+    }
+
+    #[test]
+    fn the_columns_are_there_where_something_is_timed() {
+        let plain = TimeColumns::of_all(&dials(false));
+        assert!(plain.headings().is_empty());
+        let dials = dials(true);
+        let columns = TimeColumns::of_all(&dials);
+        assert_eq!(columns.headings().len(), 8);
+        let cells: Vec<Vec<String>> = dials.iter().map(|dial| columns.cells(dial)).collect();
+        assert_eq!(cells[0], ["1.20 µs", "250 µs", "8.59 s", "17.2 s", "1,100 s", "550 s", "20", "3"]);
+        assert_eq!(cells[1], ["-"; 8]);
+        let told: Vec<String> = dials.iter().map(suffix).collect();
+        assert!(told[0].starts_with("  p50 1.20 µs, p90") && told[1].is_empty(), "{told:?}");
+    }
+}

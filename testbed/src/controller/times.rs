@@ -1,0 +1,21 @@
+//! What a controller is told of times.
+
+use anyhow::{Result, anyhow};
+use redial_protocol::message::{Command, StatusRow};
+use redial_protocol::times::Times;
+
+use super::Controller;
+
+impl Controller {
+    /// The one row that matches, and its times.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or when not exactly one row matches, or it has no times.
+    pub fn timed(&mut self, pattern: &str) -> Result<(StatusRow, Times)> {
+        let mut answer = self.ask(Command::Status { pattern: Some(pattern.to_owned()) })?;
+        match (answer.rows.pop(), answer.times.pop(), answer.rows.len()) {
+            (Some(row), Some(times), 0) if row.row == times.row => Ok((row, times)),
+            (row, times, _) => Err(anyhow!("{pattern}: {row:?} has {times:?}")),
+        }
+    }
+}
