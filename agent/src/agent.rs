@@ -17,7 +17,7 @@ use crate::inlining::{Inlining, compiling};
 use crate::known_bad::Known;
 use crate::launched::Launched;
 use crate::planner::{Orders, Published, Standing};
-use crate::probes::form::{self, CallForm, CallSites};
+use crate::probes::form::{self, CallForm};
 use crate::probes::timing::Timing;
 use crate::probes::{body, tokens};
 use crate::rejit::ledger::{HandOver, Verdict};
@@ -477,11 +477,6 @@ impl Agent {
             };
             if self.modules.all().iter().any(has_it) { CallForm::Suppressed } else { CallForm::Transition }
         })
-    }
-
-    /// The probe's call sites in a module, made at its first dial.
-    pub fn call_sites(&self, module: &Module) -> Result<CallSites, ClrError> {
-        *module.call_sites.get_or_init(|| tokens::call_sites(self, module))
     }
 
     /// Every dial off, as `what` says, waiting at most `longest` for the ReJIT thread.

@@ -93,6 +93,13 @@ pub fn add_shared(slot: Slot) {
     }
 }
 
+/// Calls counted in one slot by all threads.
+pub fn sum_of(slot: Slot) -> u64 {
+    let mut sums = Vec::new();
+    sum(&[slot], &mut sums);
+    sums.first().copied().unwrap_or(0)
+}
+
 /// Adds up each slot over every block, into `sums` (same length as `slots`). A count that happens during the call
 /// is in this sum or in the next one; none is lost.
 pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {

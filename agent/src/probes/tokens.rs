@@ -47,11 +47,15 @@ pub fn open_quietly(agent: &Agent, module: &Module) -> Result<bool, ClrError> {
     Ok(left.is_none())
 }
 
-/// The call sites' tokens in `module`, which has been opened.
+/// The call sites' tokens in `module`, which has been opened; made at its first dial.
 ///
 /// # Errors
 /// When the module is gone or its metadata cannot be extended.
 pub fn call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError> {
+    *module.call_sites.get_or_init(|| add_call_sites(agent, module))
+}
+
+fn add_call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError> {
     let gone = ClrError { call: "GetModuleMetaData", hresult: E_FAIL };
     module
         .while_loaded(|| {

@@ -213,7 +213,7 @@ impl Book {
         }
         // A fresh slot has never been counted in; a recycled one starts from what it holds.
         let (slot, start) = match self.free_slots.pop() {
-            Some(slot) => (slot, calls_of(slot)),
+            Some(slot) => (slot, blocks::sum_of(slot)),
             None if self.next_slot < blocks::MAX_SLOTS => {
                 self.next_slot += 1;
                 (Slot(self.next_slot - 1), 0)
@@ -429,7 +429,7 @@ impl Book {
         for id in lost.iter().copied() {
             let Some(row) = self.rows.get_mut(id) else { continue };
             if let Some(slot) = row.slot {
-                row.final_calls = row.calls(calls_of(slot));
+                row.final_calls = row.calls(blocks::sum_of(slot));
                 row.final_times =
                     row.was_timed.then(|| Box::new(timers::taken(slot, &mut Histogram::default())));
                 row.slot = None;
@@ -492,10 +492,4 @@ fn index(token: u32) -> usize {
 fn this_thread() -> ThreadMark {
     thread_local!(static MARK: u8 = const { 0 });
     MARK.try_with(|mark| std::ptr::from_ref(mark).addr()).unwrap_or(0)
-}
-
-fn calls_of(slot: Slot) -> u64 {
-    let mut sums = Vec::new();
-    blocks::sum(&[slot], &mut sums);
-    sums.first().copied().unwrap_or(0)
 }

@@ -293,7 +293,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     // What gets no body can still be recompiled for the sake of others.
     let mut left_out = HashSet::new();
     // A module's token is made outside the lock: that is a call into the CLR.
-    let with_site = copies.into_iter().filter(|wish| match agent.call_sites(&wish.module) {
+    let with_site = copies.into_iter().filter(|wish| match tokens::call_sites(agent, &wish.module) {
         Ok(_) => true,
         Err(e) => {
             refused(agent, wish.id, Reason::Metadata, e.hresult.0 as u32);
