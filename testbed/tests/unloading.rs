@@ -13,7 +13,7 @@ use redial_testbed::under_agent::{self, Live, ensure_said};
 use redial_testbed::{programs, soak};
 
 /// Both: by name, and with a wildcard.
-const ORDERS: [&str; 2] = ["Gathered!Gathered.Work.Twice(int)", "Gathered!*"];
+const ORDERS: [&str; 2] = ["Gathered!Gathered.Work.Twice(int)", "Gathered!Gathered.Work.*"];
 /// The transitions that the agent remembers. Their list is full before memory is compared.
 const RING: u64 = 16_384;
 /// Enough of them: each of these twice, on and off again.

@@ -52,7 +52,7 @@ impl<'b> Meter<'b> {
 
     /// Median microseconds of so many collections while two threads call the hot method.
     pub fn collection(&mut self, times: u32) -> Result<f64> {
-        self.number(&format!("gc {PLAIN} {times}"), &format!("gc {PLAIN} "), 0)
+        self.number(&format!("gc {times}"), "gc ", 0)
     }
 
     /// One of the answer's numbers.
