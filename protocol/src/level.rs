@@ -24,6 +24,9 @@ impl Level {
     /// The highest level that agents of this version carry out, environment apart.
     pub const OFFERED: Level = Level::Time;
 
+    /// The highest level that agents offer where `REDIAL_MAX_LEVEL` says nothing: those above it are on trial.
+    pub const PROVEN: Level = Level::Count;
+
     /// The word used on the command line, in dial sets and in JSON.
     pub fn word(self) -> &'static str {
         match self {

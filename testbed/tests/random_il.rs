@@ -96,7 +96,7 @@ fn round(runtime: Runtime, folder: &Path, notes: &Notes, expected: &Expected, le
 /// The program, which has loaded every module when it is ready; `left_out` are methods as it names them.
 fn program(runtime: Runtime, folder: &Path, left_out: &[String]) -> Result<process::Command> {
     let mut command = programs::named("randomil")?.command(runtime)?;
-    command.arg("run").arg(folder).args(left_out);
+    command.arg("run").arg(folder).args(left_out).env("REDIAL_MAX_LEVEL", "time");
     Ok(command)
 }
 

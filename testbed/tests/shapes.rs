@@ -35,6 +35,7 @@ const TIERED: Mode = Mode { optimised: true, tiered: "1", traces: false };
 fn start(runtime: Runtime, mode: Mode, options: Option<&[&str]>) -> Result<(Host, u32)> {
     let mut command = programs::shapes(mode.optimised)?.command(runtime)?;
     command.arg(generate::jumps_library()?);
+    command.env("REDIAL_MAX_LEVEL", "time");
     command.env("DOTNET_TieredCompilation", mode.tiered).env("COMPlus_TieredCompilation", mode.tiered);
     if let Some(options) = options {
         command = host::redial_run(options, &command)?;

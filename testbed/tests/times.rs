@@ -33,6 +33,7 @@ struct Known {
 
 fn start(runtime: Runtime, tiered: &str) -> Result<(Live, Controller)> {
     let mut command = programs::named("timed")?.command(runtime)?;
+    command.env("REDIAL_MAX_LEVEL", "time");
     command.env("DOTNET_TieredCompilation", tiered).env("COMPlus_TieredCompilation", tiered);
     let live = under_agent::start(command)?;
     let controller = live.controller()?;

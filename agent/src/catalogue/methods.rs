@@ -28,6 +28,11 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Whether it or its type has type parameters.
+    pub fn is_generic(&self) -> bool {
+        self.type_name.contains('`') || arity_of(&self.method.signature) > 0
+    }
+
     /// Why it has no IL, if it has none; `module` is its module.
     pub fn without_body(&self, module: &Module) -> Option<Reason> {
         let MethodDef { attributes, impl_flags, rva, .. } = *self.method;

@@ -83,10 +83,13 @@ impl Module {
         self.precompiled.get_or_init(look).unwrap_or(true)
     }
 
-    /// Whether it was compiled for debugging: the JIT does not optimise it.
+    /// Whether it was compiled for debugging: the JIT does not optimise it. What cannot be read passes for one.
     pub fn is_debug_build(&self, info: &ProfilerInfo) -> bool {
         let look = || self.with_metadata(info, |import| is_debug_build(import.debuggable().as_deref()));
-        *self.debug_build.get_or_init(|| look().unwrap_or(false))
+        match self.debug_build.get() {
+            Some(known) => *known,
+            None => look().is_none_or(|found| *self.debug_build.get_or_init(|| found)),
+        }
     }
 
     /// Runs `body` with the module's metadata; None once unloaded or when there is none.

@@ -40,7 +40,9 @@ pub use edit::{Edit, Landing};
 pub use encode::{Encoded, encode};
 pub use error::IlError;
 pub use opcodes::Opcode;
-pub use prologue::{Insn, Prologue, Rewritten, local_sig, may_end_in_itself, with_prologue};
+pub use prologue::{
+    Insn, Prologue, Rewritten, local_sig, may_end_in_itself, may_end_in_itself_generic, with_prologue,
+};
 
 #[cfg(test)]
 mod tests;

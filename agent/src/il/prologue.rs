@@ -134,6 +134,15 @@ pub fn may_end_in_itself(original: &[u8], token: u32) -> bool {
     })
 }
 
+/// The same for a body of generic code, which calls itself by a MethodSpec or MemberRef token: whether it seems to end in a
+/// call by any such token.
+pub fn may_end_in_itself_generic(original: &[u8]) -> bool {
+    const MEMBER_REF: u8 = 0x0A;
+    const METHOD_SPEC: u8 = 0x2B;
+    let calls = |window: &[u8]| matches!(window, [0x28 | 0x6F, _, _, _, MEMBER_REF | METHOD_SPEC, 0x2A]);
+    original.windows(6).any(calls)
+}
+
 /// Puts a prologue before everything: a branch back to the start of the method does not run it again, and it is in no
 /// try region, not even one that starts at the first instruction.
 ///

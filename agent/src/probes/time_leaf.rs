@@ -6,7 +6,7 @@
 //! How a leaf finds the thread's timer is as in `leaf`.
 
 use super::leaf::with_owner;
-use super::timers::Timer;
+use super::timers::{LACKS_CALLS, Timer, note_lack};
 use super::{blocks, clock};
 use blocks::Slot;
 use std::sync::atomic::AtomicU64;
@@ -56,11 +56,15 @@ unsafe extern "C" fn redial_enter_slow(slot_offset: usize, frame: *mut usize) {
             match owner.timer() {
                 // SAFETY: the caller's contract; the timer is this thread's.
                 Some(timer) => unsafe { timer.enter_slowly(slot_offset, frame) },
-                None => owner.count(slot),
+                None => {
+                    note_lack(slot_offset, LACKS_CALLS);
+                    owner.count(slot);
+                }
             }
             true
         });
         if !done {
+            note_lack(slot_offset, LACKS_CALLS);
             blocks::add_shared(slot);
         }
     });

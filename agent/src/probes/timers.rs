@@ -78,11 +78,15 @@ static HEAD: AtomicPtr<Timer> = AtomicPtr::new(std::ptr::null_mut());
 /// What is missing of a slot's times, by bits.
 static LACKS: [AtomicU8; MAX_SLOTS as usize] = [const { AtomicU8::new(0) }; MAX_SLOTS as usize];
 const LACKS_BUCKETS: u8 = 1;
-const LACKS_CALLS: u8 = 2;
+/// Calls that were only counted.
+pub(super) const LACKS_CALLS: u8 = 2;
 
-fn note_lack(slot_offset: usize, lack: u8) {
+pub(super) fn note_lack(slot_offset: usize, lack: u8) {
     if let Some(lacks) = LACKS.get(slot_offset / size_of::<u64>()) {
-        lacks.fetch_or(lack, Ordering::Relaxed);
+        // Read first: threads that all lack the same share the line.
+        if lacks.load(Ordering::Relaxed) & lack == 0 {
+            lacks.fetch_or(lack, Ordering::Relaxed);
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 
 use super::scan::{Target, refusal_of};
 use crate::agent::Agent;
-use crate::catalogue::names::arity_of;
 use crate::inlining::Method;
 use crate::planner::plan::{CopyFacts, Due, Tally};
 use crate::planner::{OrderSeq, Orders};
@@ -50,7 +49,7 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
                 runs,
                 refusal,
                 bodyless: refusal.is_some_and(Reason::is_bodyless),
-                generic: method.type_name.contains('`') || arity_of(&method.method.signature) > 0,
+                generic: method.is_generic(),
             };
             let name = || names.display(import, method).full_name(&module.name);
             if tally.add(copy, (here, refused), name) == Due::Request {

@@ -59,11 +59,18 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
                 row.state = State::Off;
                 row.reason = None;
             }
-            if wanted == Level::Off && row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled) {
-                row.reason = None;
-            }
             let changed = std::mem::replace(&mut row.wanted, wanted) != wanted;
-            match due(wanted, row.is_dialable(), row.runs()) {
+            let due = due(wanted, row.is_dialable(), row.runs());
+            let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
+            if is_put_off && (wanted == Level::Off || due == Due::Nothing) {
+                row.reason = None;
+                if row.runs() == Level::Count {
+                    // The body it has is what it is to have, whatever was prepared for it.
+                    (row.timing, row.untimed) = (None, None);
+                }
+                book.put_off.rows.remove(id);
+            }
+            match due {
                 Due::Request => up.push(*id),
                 Due::Revert => down.push(*id),
                 Due::Nothing if changed => book.announce(*id, now),
@@ -382,12 +389,18 @@ fn read_results(agent: &Agent, of_module: &mut [Wish]) {
         return;
     };
     clock::begin();
-    module.with_metadata(&agent.info, |import| {
+    let read = module.with_metadata(&agent.info, |import| {
         for wish in of_module.iter_mut().filter(|wish| is_timed(wish)) {
             let method = import.method(wish.token).map_err(|_| Untimed::Signature);
             wish.timing = Wanted::Yes(method.and_then(|method| timing::result_variable(&method.signature)));
         }
     });
+    if read.is_none() {
+        // What was not read must not pass for a method without a result.
+        for wish in of_module.iter_mut().filter(|wish| is_timed(wish)) {
+            wish.timing = Wanted::Yes(Err(Untimed::Signature));
+        }
+    }
 }
 
 fn accepted(agent: &Agent, items: &[Item]) {

@@ -428,10 +428,13 @@ impl Why {
             }
             Some((reason, _)) => Some(reason.sentence().to_owned()),
             None if self.passed_over => Some(PASSED_OVER.to_owned()),
-            None if self.untimed.is_some() => self.untimed.map(|untimed| about_times(untimed.sentence())),
             None => match self.inlined {
+                // What the number of calls leaves out comes before what is missing of times.
                 Inlined::No if self.expanded => Some(EXPANDED.to_owned()),
-                Inlined::No => self.times.sentence().map(about_times),
+                Inlined::No => {
+                    let untimed = self.untimed.map(Untimed::sentence);
+                    untimed.or_else(|| self.times.sentence()).map(about_times)
+                }
                 Inlined::Perhaps => Some(
                     "perhaps already inlined into callers that are not known (compiled before the agent came, or too \
                      many of them); calls from there are not counted"

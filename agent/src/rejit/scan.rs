@@ -303,10 +303,11 @@ pub(super) fn refusal_of(
 /// Why a method cannot be dialled, its body included; of one that can, what is kept of it.
 fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason> {
     check(agent, module, method.type_name, method.method)?;
+    let generic = method.is_generic();
     let read = |original: &[u8]| {
         il::decode(original).map(|body| Body {
             local_sig: body.local_sig,
-            untimed: timing::untimed(&body, original, method.token),
+            untimed: timing::untimed(&body, original, method.token, generic),
             inlinable: may_be_inlined(agent.runtime.major, method.method.impl_flags, body.old_code_size),
             expanded: false,
         })

@@ -48,12 +48,16 @@ pub fn version_means(version: u32) -> String {
     }
 }
 
-/// The levels there are: `off or count; time and trace are to come`.
+/// The levels there are: `off, count or time (on trial, with REDIAL_MAX_LEVEL=time); trace is to come`.
 pub fn levels() -> String {
     let (here, later): (Vec<Level>, Vec<Level>) =
         Level::ALL.into_iter().partition(|level| *level <= Level::OFFERED);
     let words = |levels: &[Level]| levels.iter().map(Level::to_string).collect::<Vec<_>>();
-    let here = either(&words(&here));
+    let trial = match Level::OFFERED > Level::PROVEN {
+        true => format!(" (on trial, with REDIAL_MAX_LEVEL={})", Level::OFFERED),
+        false => String::new(),
+    };
+    let here = either(&words(&here)) + &trial;
     match later.as_slice() {
         [] => here,
         [one] => format!("{here}; {one} is to come"),

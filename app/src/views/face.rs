@@ -32,7 +32,7 @@ pub struct Face {
 const NO_BODY: &str = "no body";
 
 /// Why levels are not offered.
-pub const NOT_OFFERED: &str = "not offered by this agent; REDIAL_MAX_LEVEL, where it is set, caps the levels";
+pub const NOT_OFFERED: &str = "not offered by this agent: REDIAL_MAX_LEVEL in the program's environment says how far it goes (count without it)";
 
 impl Face {
     /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.
