@@ -107,7 +107,7 @@ impl Reason {
             }
             Reason::HotReload => {
                 "its assembly is open to Hot Reload, and the runtime recompiles nothing there; start the program without \
-                 it (no DOTNET_MODIFIABLE_ASSEMBLIES; `dotnet watch --no-hot-reload`), or from a release build"
+                 it (no DOTNET_MODIFIABLE_ASSEMBLIES or ForceEnc; `dotnet watch --no-hot-reload`), or from a release build"
             }
             Reason::Shared => {
                 "one copy of its module serves other AppDomains too, and they would be dialled along; accept all of \

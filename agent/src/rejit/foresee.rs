@@ -1,7 +1,7 @@
 //! What a turn would do, without doing it: the same look at the metadata as a turn's, nothing entered, nothing asked.
 #![forbid(unsafe_code)]
 
-use super::scan::{Target, refusal_of};
+use super::scan::{Target, may_be_expanded, refusal_of};
 use crate::agent::Agent;
 use crate::inlining::Method;
 use crate::planner::plan::{CopyFacts, Due, Tally};
@@ -54,7 +54,7 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
             let name = || names.display(import, method).full_name(&module.name);
             if tally.add(copy, (here, refused), name) == Due::Request {
                 let itself = (module.id(), method.token);
-                expanded += u64::from(import.may_be_expanded(method.type_token, method.token));
+                expanded += u64::from(may_be_expanded(agent, &module, import, method));
                 asked_for.insert(itself);
                 inliners.extend(agent.info.precompiled_inliners(itself.0, itself.1).0);
                 inliners.extend(agent.inlining.holders(itself).inliners);

@@ -231,7 +231,8 @@ fn enter(
         Some((_, ineligible)) => (ineligible, Body::default()),
         None => match judge(agent, module, method) {
             Ok(body) => {
-                (None, Body { expanded: import.may_be_expanded(method.type_token, method.token), ..body })
+                let expanded = may_be_expanded(agent, module, import, method);
+                (None, Body { expanded, ..body })
             }
             Err(reason) => (Some(reason), Body::default()),
         },
@@ -285,6 +286,12 @@ struct Body {
     expanded: bool,
     /// What of it keeps it from being timed.
     untimed: Option<Untimed>,
+}
+
+/// Whether other code may stand in the place of a method's calls. Only the core library has the attributes that say so: they
+/// are its own.
+pub(super) fn may_be_expanded(agent: &Agent, module: &Module, import: &Import, method: &Found) -> bool {
+    agent.is_core_library(module) && import.may_be_expanded(method.type_token, method.token)
 }
 
 /// Why a method without a row cannot be dialled, if so. Bodies are looked at where the latest order turns it on.
