@@ -152,8 +152,10 @@ impl App {
                 !agent::show(&context, connection, self.now(), situation, commands)
             });
         }
-        if self.last_numbers {
-            self.last_numbers = !last_numbers::show(&context, &self.model, commands);
+        if let Some(state) = &mut self.last_numbers
+            && last_numbers::show(&context, state, &self.model, commands)
+        {
+            self.last_numbers = None;
         }
         if let Some(state) = &mut self.set_up
             && views::setup::show(&context, state, commands)

@@ -25,6 +25,25 @@ fn a_process_has_one_connection_and_closed_ones_are_deaf() {
 }
 
 #[test]
+fn who_ended_first_leaves_first_whatever_the_order_of_choosing() {
+    use crate::model::selection::Mode;
+    let mut model = Model::default();
+    let keys = [1, 2, 3].map(|pid| ProcessKey { pid, start: 1 });
+    keys.iter().for_each(|key| model.choose(*key, Mode::Toggle));
+    model.look_at_chosen(|_, _| "shop".to_owned(), Now::default());
+    for (second, key) in (1..).zip([keys[2], keys[0], keys[1]]) {
+        let id = model.connection_to(key).expect("it was chosen").id;
+        let told = vec![Told::Lost { why: "it has ended".into(), retry: Retry::Never }];
+        model.apply(Update::Connection(id, told), Now { mono: Duration::from_secs(second), unix_ms: 0 });
+    }
+    let pids = |model: &Model| model.ended().iter().map(|one| one.process.pid).collect::<Vec<_>>();
+    assert_eq!(pids(&model), [3, 1, 2]);
+    let gone = model.connection_to(keys[2]).expect("it is still there").id;
+    assert_eq!(model.drop_ended(2), [gone]);
+    assert_eq!((pids(&model), model.chosen()), (vec![1, 2], &keys[..2]));
+}
+
+#[test]
 fn a_launched_program_is_followed_to_its_end() {
     let mut model = Model::default();
     let ticket = model.begin_launch("shop", Now::default());

@@ -75,6 +75,22 @@ fn those_that_have_ended_are_one_number_with_their_last_numbers_behind_it() {
 }
 
 #[test]
+fn last_numbers_that_are_open_are_those_of_all_that_have_ended() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    for (id, calls) in [(1, 100), (2, 20), (3, 3)] {
+        rows(&mut harness, id, State::Live, calls);
+    }
+    ends(&mut harness, 2, 4243);
+    harness.get_by_label("1 ended").click();
+    harness.run_steps(3);
+    harness.get_by_label("20 calls of 1 dialled method");
+    assert!(!says(&harness, "100 calls of"));
+    ends(&mut harness, 1, 4242);
+    harness.get_by_label("20 calls of 1 dialled method");
+    harness.get_by_label("100 calls of 1 dialled method");
+}
+
+#[test]
 fn only_so_many_that_have_ended_are_kept_and_who_leaves_is_told() {
     let mut harness = window(Theme::Dark);
     let mut found = shops();
