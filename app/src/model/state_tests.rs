@@ -100,8 +100,18 @@ fn a_launched_program_is_killed_only_when_it_was_asked_before() {
     assert!(model.launched_in_sight().is_none());
     model.open(key, "shop");
     assert_eq!(model.launched_in_sight().map(|(one, _)| one), Some(ticket));
+    let left = [0, 1, 2].map(|second| {
+        let mut asked = model.launched[&ticket].clone();
+        asked.stopping = Some(Duration::from_secs(1));
+        asked.left_alone(at(second).mono)
+    });
+    assert_eq!(left, [Some(AT_LEAST), Some(AT_LEAST), None]);
+    assert_eq!(model.launched[&ticket].left_alone(at(0).mono), None, "nobody asked yet");
     let stops = [1, 1, 2].map(|second| model.begin_stop(ticket, at(second)));
     assert_eq!(stops, [Some(false), None, Some(true)], "a double click asks once");
+    model.apply(Update::Launch(ticket, Launch::Stopping { killed: false }), at(2));
+    let told = model.log.newest(Kind::Answer).map(|entry| entry.text.as_str());
+    assert_eq!(told, Some("shop was asked to end; “Kill” ends it at once"));
     model.apply(Update::Launch(ticket, Launch::Ended { how: "by signal 9".into() }), at(3));
     assert_eq!((model.begin_stop(ticket, at(9)), model.launched_to_stop()), (None, None));
 }
