@@ -235,6 +235,24 @@ fn nothing_moves_when_others_of_a_name_are_offered() {
 }
 
 #[test]
+fn a_large_question_waits_for_nobody_who_is_gone() {
+    let mut harness = look_at_shops(window_of(Theme::Dark, [1180.0, 900.0]));
+    crowd(&mut harness, 2_000);
+    act(&mut harness, Command::SelectAll);
+    harness.key_press(Key::Space);
+    harness.run_steps(3);
+    let asked = harness.state().confirm.as_ref().expect("a question").plan.asked.clone();
+    for (id, ticket) in &asked[..2] {
+        let plan = PlanReport { matched: 10, to_request: 8, ..PlanReport::default() };
+        told(&mut harness, id.0, vec![Told::Plan(*ticket, Ok(Box::new(plan)))]);
+    }
+    assert!(says(&harness, ": 2 of them have answered"));
+    ends(&mut harness, 3, 4244);
+    assert!(says(&harness, "The agent in Shop.dll (4244) cannot say more: it has ended."));
+    assert!(says(&harness, "20 copies matched, say 2 agents"));
+}
+
+#[test]
 fn a_large_question_asks_every_agent() {
     let mut harness = look_at_shops(window_of(Theme::Dark, [1180.0, 900.0]));
     crowd(&mut harness, 2_000);
