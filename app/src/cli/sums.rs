@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::status;
-use super::watch::screen::{AT_LEAST, leaves_out, rate};
+use super::watch::screen::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::SumJson;
 use crate::output::table::{Table, number, printable, wide};
@@ -27,6 +27,8 @@ pub struct Sum {
     pub wanted: u64,
     /// Those in which it is live.
     pub live: u64,
+    /// Those in which it is not off, or not yet again.
+    pub on: u64,
     /// Processes whose number leaves calls out.
     pub at_least: u64,
 }
@@ -46,7 +48,9 @@ impl Sums {
             let sum = sums.0.entry((status::name(dial), parts)).or_default();
             sum.add(&one);
             sum.processes = 1;
-            (sum.wanted, sum.live, sum.at_least) = (sum.wanted.min(1), sum.live.min(1), sum.at_least.min(1));
+            for number in [&mut sum.wanted, &mut sum.live, &mut sum.on, &mut sum.at_least] {
+                *number = 1.min(*number);
+            }
         }
         sums
     }
@@ -56,6 +60,19 @@ impl Sums {
         for (name, one) in &other.0 {
             self.0.entry(name.clone()).or_default().add(one);
         }
+    }
+
+    /// The process has ended: its calls stay, nothing else.
+    pub fn end(&mut self) {
+        for sum in self.0.values_mut() {
+            (sum.rate, sum.wanted, sum.live, sum.on) = (None, 0, 0, 0);
+        }
+    }
+
+    /// What the sign before numbers that leave calls out says, where one of the rows has it.
+    pub fn explained(&self, all: bool) -> Option<&'static str> {
+        let marked = self.0.values().any(|sum| sum.at_least > 0 && (all || !sum.is_over()));
+        marked.then_some(EXPLAINED)
     }
 
     /// Whether nothing is or was dialled.
@@ -88,13 +105,17 @@ impl Sums {
         rows.collect()
     }
 
-    /// `3 processes: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off again (--all lists them)`.
-    pub fn line(&self, processes: usize, all: bool) -> String {
+    /// `3 processes: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off again (--all lists them)`. Of
+    /// so many processes, and so many more that have ended.
+    pub fn line(&self, (processes, ended): (usize, usize), all: bool) -> String {
         let (on, over): (Vec<&Sum>, Vec<&Sum>) = self.0.values().partition(|sum| !sum.is_over());
         let mut total = Sum::default();
         on.iter().for_each(|sum| total.add(sum));
         let (methods, calls) = (words::methods(on.len() as u64), words::count(total.calls, "call", "calls"));
-        let processes = words::count(processes as u64, "process", "processes");
+        let mut processes = words::count(processes as u64, "process", "processes");
+        if ended > 0 {
+            processes.push_str(&format!(", {} ended", words::grouped(ended as u64)));
+        }
         let mut line = format!("{processes}: {methods} dialled, {calls}");
         if let Some(rate) = total.rate {
             line.push_str(&format!(", {} per second", words::rate(rate)));
@@ -137,6 +158,7 @@ impl Sum {
             processes: 1,
             wanted: u64::from(dial.row.wanted != Level::Off),
             live: u64::from(dial.row.state == State::Live),
+            on: u64::from(!dial.is_over()),
             at_least: u64::from(leaves_out(dial)),
         }
     }
@@ -150,12 +172,13 @@ impl Sum {
         self.processes += other.processes;
         self.wanted += other.wanted;
         self.live += other.live;
+        self.on += other.on;
         self.at_least += other.at_least;
     }
 
     /// Whether it is off everywhere.
     fn is_over(&self) -> bool {
-        self.wanted == 0 && self.live == 0 && !self.rate.is_some_and(|rate| rate > 0.0)
+        self.on == 0
     }
 
     /// Its calls, marked where some are left out.
@@ -166,9 +189,11 @@ impl Sum {
 
     /// `18 of 20`: live in so many of the processes where it is meant to be on.
     pub fn state(&self) -> String {
-        match self.is_over() {
-            true => "off".to_owned(),
-            false => format!("{} of {}", self.live, self.wanted.max(self.live)),
+        match self.wanted.max(self.live) {
+            _ if self.is_over() => "off".to_owned(),
+            // Nobody wants it any more, and its code is not back yet, or still called.
+            0 => State::Reverting.to_string(),
+            meant => format!("{} of {meant}", self.live),
         }
     }
 }
@@ -210,10 +235,10 @@ mod tests {
             ]
         );
         assert_eq!(
-            sums.line(3, false),
+            sums.line((3, 0), false),
             "3 processes: 2 methods dialled, 3,234 calls; 1 method off again (--all lists them)"
         );
-        assert_eq!(sums.line(3, true), "3 processes: 2 methods dialled, 3,234 calls");
+        assert_eq!(sums.line((3, 0), true), "3 processes: 2 methods dialled, 3,234 calls");
         let all = sums.table(true, false, 10, None);
         assert_eq!(all.last().map(String::as_str), Some("   50     off  Shop!Shop.Cart.Take()"));
         assert_eq!(sums.table(false, true, 1, Some(40)).last().unwrap(), "… and 1 called less often");
@@ -244,7 +269,25 @@ mod tests {
         dials.first_fold_covers(1_000);
         dials.apply(counters(1_000, &[(0, 40)]));
         sums.add(&Sums::of(&dials));
-        assert_eq!(sums.line(2, false), "2 processes: 1 method dialled, 42 calls, 40 per second");
+        assert_eq!(sums.line((2, 0), false), "2 processes: 1 method dialled, 42 calls, 40 per second");
         assert_eq!(sums.table(false, true, 9, None)[1], "   42          40  2 of 2  Shop!Shop.Cart.Add()");
+    }
+
+    #[test]
+    fn what_reverts_is_not_off_yet() {
+        let reverting =
+            StatusRow { wanted: Level::Off, state: State::Reverting, ..row(0, "Shop.Cart.Add", 5) };
+        let sums = sums(&[vec![reverting]]);
+        assert_eq!(sums.line((1, 0), false), "1 process: 1 method dialled, 5 calls");
+        assert_eq!(sums.table(false, false, 9, None)[1], "    5  reverting  Shop!Shop.Cart.Add()");
+    }
+
+    #[test]
+    fn the_sign_of_what_leaves_calls_out_is_explained_where_it_is_shown() {
+        let note = Some("1 caller was inlined".to_owned());
+        let sums = sums(&[vec![StatusRow { note, ..live(0, "Shop.Cart.Add", 5) }]]);
+        assert!(sums.table(false, false, 9, None)[1].trim_start().starts_with("≥5"));
+        assert_eq!(sums.explained(false), Some(EXPLAINED));
+        assert_eq!(Sums::default().explained(true), None);
     }
 }

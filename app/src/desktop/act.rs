@@ -358,8 +358,8 @@ impl App {
     fn escape(&mut self) {
         let asked = self.confirm.take().is_some() || self.sharing.take().is_some();
         if asked || self.palette.take().is_some() || self.set_up.take().is_some() {
-        } else if self.keys || self.launch || self.agent || self.last_numbers {
-            (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, false);
+        } else if self.keys || self.launch || self.agent || self.last_numbers.is_some() {
+            (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
         } else {
             self.clear_filter();
         }

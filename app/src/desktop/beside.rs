@@ -24,7 +24,7 @@ impl App {
         // Those that have ended are told of above.
         let mut ids: Vec<ConnectionId> = self.model.running().iter().map(|member| member.id).collect();
         if ids.is_empty() {
-            ids.extend(self.model.ended().map(|member| member.id));
+            ids.extend(self.model.ended().iter().map(|member| member.id));
         }
         let shown = several::shown_beside(ids.len(), self.beside_from, ui.available_width());
         several::paging(ui, ids.len(), &shown, commands);

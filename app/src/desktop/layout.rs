@@ -5,6 +5,7 @@ use super::{App, TOAST, unread};
 use crate::commands::Command;
 use crate::model::connection::Connection;
 use crate::model::log::Kind;
+use crate::model::state::Launched;
 use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty::Why;
@@ -53,7 +54,7 @@ impl App {
             range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
         };
         let dragged =
-            processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, commands));
+            processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
         self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
         let wide = ui.available_width() > 700.0;
@@ -152,16 +153,20 @@ impl App {
                 !agent::show(&context, connection, self.now(), situation, commands)
             });
         }
-        if self.last_numbers {
-            self.last_numbers = !last_numbers::show(&context, &self.model, commands);
+        if let Some(state) = &mut self.last_numbers
+            && last_numbers::show(&context, state, &self.model, commands)
+        {
+            self.last_numbers = None;
         }
         if let Some(state) = &mut self.set_up
             && views::setup::show(&context, state, commands)
         {
             self.set_up = None;
         }
+        let stopped = self.model.launched_to_stop().and_then(|ticket| self.model.launched.get(&ticket));
+        let stopped = stopped.map(Launched::named);
         if let Some(state) = &mut self.palette
-            && palette::show(&context, state, situation, commands)
+            && palette::show(&context, state, (situation, stopped.as_deref()), commands)
         {
             self.palette = None;
         }

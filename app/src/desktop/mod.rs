@@ -66,7 +66,7 @@ pub struct App {
     /// Whether control, orders and audit are shown.
     agent: bool,
     /// Whether the last numbers of processes that have ended are shown.
-    last_numbers: bool,
+    last_numbers: Option<views::last_numbers::State>,
     keys: bool,
     launch: bool,
     /// How to start a program with the agent.
@@ -126,7 +126,7 @@ impl App {
             confirm: None,
             sharing: None,
             agent: false,
-            last_numbers: false,
+            last_numbers: None,
             keys: false,
             launch: false,
             set_up: None,

@@ -53,7 +53,12 @@ impl App {
                     fleet.follow.look_again();
                 }
             }
-            Command::LastNumbers => self.last_numbers = !self.last_numbers,
+            Command::LastNumbers => {
+                self.last_numbers = match self.last_numbers {
+                    Some(_) => None,
+                    None => Some(views::last_numbers::State::default()),
+                };
+            }
             Command::DropEnded => self.drop_ended(0),
             _ => {}
         }
@@ -167,7 +172,7 @@ impl App {
     fn make_room(&mut self, number: usize) {
         let running = self.model.running().len();
         let keep = ENDED.min(MOST_PROCESSES.saturating_sub(running + number));
-        let ended: Vec<String> = self.model.ended().map(Connection::title).collect();
+        let ended: Vec<String> = self.model.ended().into_iter().map(Connection::title).collect();
         let gone = ended.len().saturating_sub(keep);
         if gone == 0 {
             return;
@@ -263,7 +268,7 @@ impl App {
     /// What several processes mean for commands.
     pub(super) fn situation_of_several(&self, situation: &mut Situation) {
         situation.several = self.model.chosen().len();
-        situation.several_ended = self.model.ended().count();
+        situation.several_ended = self.model.ended().len();
         situation.merged = self.model.is_merged();
         if situation.merged {
             situation.switches.merge_copies = self.model.arrangement() == Arrangement::Merged;

@@ -1,6 +1,6 @@
 //! Which processes are looked at: one, or several, merged or side by side.
 
-use super::connection::{Connection, Step, Targets};
+use super::connection::{Connection, Status, Step, Targets};
 use super::fleet::plan::Asked;
 use super::fleet::{Errand, Fleet, Join, MOST_PROCESSES, Settled, has_ended};
 use super::ids::{ConnectionId, FLEET, Ticket};
@@ -11,6 +11,7 @@ use super::state::Model;
 use super::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
+use std::time::Duration;
 
 /// How several processes are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,16 +203,20 @@ impl Model {
         running
     }
 
-    /// Those of them that have ended.
-    pub fn ended(&self) -> impl Iterator<Item = &Connection> {
-        self.members().filter(|member| has_ended(&member.status))
+    /// Those of them that have ended, the first to end first.
+    pub fn ended(&self) -> Vec<&Connection> {
+        let mut ended: Vec<&Connection> = self.members().filter(|member| has_ended(&member.status)).collect();
+        ended.sort_by_key(|member| match member.status {
+            Status::Lost { since, .. } => since,
+            Status::Connecting | Status::Attaching | Status::Live => Duration::MAX,
+        });
+        ended
     }
 
-    /// Forgets chosen processes that have ended, but for so many of them, the last to be chosen: connections to be
-    /// closed.
+    /// Forgets chosen processes that have ended, but for so many of them, the last to end: connections to be closed.
     pub fn drop_ended(&mut self, keep: usize) -> Vec<ConnectionId> {
         let ended: Vec<(ConnectionId, ProcessKey)> =
-            self.ended().map(|member| (member.id, member.process)).collect();
+            self.ended().into_iter().map(|member| (member.id, member.process)).collect();
         let ended = ended.get(..ended.len().saturating_sub(keep)).unwrap_or_default().to_vec();
         self.several.processes.retain(|process| !ended.iter().any(|(_, gone)| gone == process));
         ended.into_iter().map(|(id, _)| id).collect()
@@ -228,6 +233,7 @@ impl Model {
 
     /// Processes that started since, and are to join.
     pub fn newcomers(&mut self, now: Now) -> Vec<(ProcessKey, Join)> {
+        self.forget_tries();
         let Several { fleet, processes: chosen, .. } = &mut self.several;
         let Some(fleet) = fleet else { return Vec::new() };
         let found = fleet.follow.newcomers(&self.processes, now.mono);
@@ -245,6 +251,19 @@ impl Model {
         let left = self.fleet().into_iter().flat_map(|fleet| fleet.follow.left_behind(now.mono));
         let rows = left.filter(|key| !self.chosen().contains(key)).filter_map(|key| self.processes.get(key));
         rows.map(|row| (format!("{} ({})", title(row), row.key.pid), why_left(row))).collect()
+    }
+
+    /// Forgets the tries to load the agent into processes that have it, or have ended.
+    fn forget_tries(&mut self) {
+        let waits = |connection: &Connection| match connection.status {
+            Status::Live => false,
+            _ => !has_ended(&connection.status),
+        };
+        let waiting: Vec<ProcessKey> =
+            self.members().filter(|member| waits(member)).map(|member| member.process).collect();
+        if let Some(fleet) = &mut self.several.fleet {
+            fleet.follow.keep_trying(|process| waiting.contains(&process));
+        }
     }
 
     /// Processes that joined, and into which the agent could not be loaded though it can be.

@@ -35,6 +35,18 @@ impl Launched {
     pub fn runs(&self) -> bool {
         self.pid.is_some() && self.ended.is_none()
     }
+
+    /// How long it is still left to end by itself before it can be killed; None when it can be stopped, or killed, now.
+    /// `mono` is on `Now::mono`'s clock.
+    pub fn left_alone(&self, mono: Duration) -> Option<Duration> {
+        let left = AT_LEAST.saturating_sub(mono.saturating_sub(self.stopping?));
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// What it is called where it is to be stopped: `dotnet Shop.dll (pid 9)`.
+    pub fn named(&self) -> String {
+        format!("{} (pid {})", self.what, self.pid.unwrap_or_default())
+    }
 }
 
 /// Everything the window shows.
@@ -193,13 +205,13 @@ impl Model {
     /// does not run, or was told only just now: a double click is one wish.
     pub fn begin_stop(&mut self, ticket: Ticket, now: Now) -> Option<bool> {
         let launched = self.launched.get_mut(&ticket).filter(|launched| launched.runs())?;
-        let kill = launched.stopping.is_some();
-        let asked = *launched.stopping.get_or_insert(now.mono);
-        if kill && now.mono.saturating_sub(asked) < AT_LEAST {
+        if launched.left_alone(now.mono).is_some() {
             return None;
         }
-        let (verb, pid) = (if kill { "kill" } else { "stop" }, launched.pid.unwrap_or_default());
-        self.log.add(now, None, Kind::Request, format!("{verb} {} (pid {pid})", launched.what));
+        let kill = launched.stopping.is_some();
+        launched.stopping.get_or_insert(now.mono);
+        let verb = if kill { "kill" } else { "stop" };
+        self.log.add(now, None, Kind::Request, format!("{verb} {}", launched.named()));
         Some(kill)
     }
 
@@ -243,7 +255,7 @@ impl Model {
             }
             Launch::Stopping { killed: true } => (Kind::Answer, format!("{what} was killed")),
             Launch::Stopping { killed: false } => {
-                let text = format!("{what} was asked to end; “Stop” once more kills it");
+                let text = format!("{what} was asked to end; “Kill” ends it at once");
                 (Kind::Answer, text)
             }
             Launch::Ended { how } => {

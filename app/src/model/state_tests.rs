@@ -25,6 +25,25 @@ fn a_process_has_one_connection_and_closed_ones_are_deaf() {
 }
 
 #[test]
+fn who_ended_first_leaves_first_whatever_the_order_of_choosing() {
+    use crate::model::selection::Mode;
+    let mut model = Model::default();
+    let keys = [1, 2, 3].map(|pid| ProcessKey { pid, start: 1 });
+    keys.iter().for_each(|key| model.choose(*key, Mode::Toggle));
+    model.look_at_chosen(|_, _| "shop".to_owned(), Now::default());
+    for (second, key) in (1..).zip([keys[2], keys[0], keys[1]]) {
+        let id = model.connection_to(key).expect("it was chosen").id;
+        let told = vec![Told::Lost { why: "it has ended".into(), retry: Retry::Never }];
+        model.apply(Update::Connection(id, told), Now { mono: Duration::from_secs(second), unix_ms: 0 });
+    }
+    let pids = |model: &Model| model.ended().iter().map(|one| one.process.pid).collect::<Vec<_>>();
+    assert_eq!(pids(&model), [3, 1, 2]);
+    let gone = model.connection_to(keys[2]).expect("it is still there").id;
+    assert_eq!(model.drop_ended(2), [gone]);
+    assert_eq!((pids(&model), model.chosen()), (vec![1, 2], &keys[..2]));
+}
+
+#[test]
 fn a_launched_program_is_followed_to_its_end() {
     let mut model = Model::default();
     let ticket = model.begin_launch("shop", Now::default());
@@ -81,8 +100,18 @@ fn a_launched_program_is_killed_only_when_it_was_asked_before() {
     assert!(model.launched_in_sight().is_none());
     model.open(key, "shop");
     assert_eq!(model.launched_in_sight().map(|(one, _)| one), Some(ticket));
+    let left = [0, 1, 2].map(|second| {
+        let mut asked = model.launched[&ticket].clone();
+        asked.stopping = Some(Duration::from_secs(1));
+        asked.left_alone(at(second).mono)
+    });
+    assert_eq!(left, [Some(AT_LEAST), Some(AT_LEAST), None]);
+    assert_eq!(model.launched[&ticket].left_alone(at(0).mono), None, "nobody asked yet");
     let stops = [1, 1, 2].map(|second| model.begin_stop(ticket, at(second)));
     assert_eq!(stops, [Some(false), None, Some(true)], "a double click asks once");
+    model.apply(Update::Launch(ticket, Launch::Stopping { killed: false }), at(2));
+    let told = model.log.newest(Kind::Answer).map(|entry| entry.text.as_str());
+    assert_eq!(told, Some("shop was asked to end; “Kill” ends it at once"));
     model.apply(Update::Launch(ticket, Launch::Ended { how: "by signal 9".into() }), at(3));
     assert_eq!((model.begin_stop(ticket, at(9)), model.launched_to_stop()), (None, None));
 }

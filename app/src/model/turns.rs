@@ -56,9 +56,9 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// The methods it is for.
-    pub fn methods(&self) -> impl Iterator<Item = &MethodSet> {
-        self.wishes.iter().map(|(_, set)| set)
+    /// The methods it turns on.
+    pub fn turned_on(&self) -> impl Iterator<Item = &MethodSet> {
+        self.wishes.iter().filter(|(level, _)| *level != Level::Off).map(|(_, set)| set)
     }
 }
 

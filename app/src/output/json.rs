@@ -214,8 +214,10 @@ pub struct SumJson<'a> {
 pub struct WatchSumJson<'a> {
     /// Milliseconds since the watch began.
     pub t_ms: u64,
-    /// Processes added up.
+    /// Processes whose numbers come.
     pub processes: u64,
+    /// Processes that have ended: of them only the calls are added up.
+    pub ended: u64,
     /// Every method.
     pub dials: Vec<SumJson<'a>>,
     /// Updates that agents dropped so far because this reader was slow.

@@ -3,7 +3,7 @@
 
 use crate::commands::Command;
 use crate::model::connection::{Connection, Targets};
-use crate::model::fleet::{Connections, plan};
+use crate::model::fleet::{Connections, out_of_reach, plan};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::output::words;
 use crate::ui::knob::meaning;
@@ -43,6 +43,26 @@ pub struct Plan {
     pub asked: Vec<(ConnectionId, Ticket)>,
     /// Those that could not be, and why.
     pub unable: Vec<(ConnectionId, String)>,
+}
+
+impl Plan {
+    /// Who was asked and is out of reach will not answer any more, also when it is back: its session was another.
+    fn give_up(&mut self, connections: &Connections) {
+        let answered = |(id, ticket): &(ConnectionId, Ticket)| {
+            let plan = connections.get(id).and_then(|theirs| theirs.plan.as_ref());
+            plan.is_some_and(|(of, _)| of == ticket)
+        };
+        let why = |id: &ConnectionId| match connections.get(id) {
+            Some(theirs) => out_of_reach(&theirs.status),
+            None => Some("it is not looked at any more".to_owned()),
+        };
+        for asked in std::mem::take(&mut self.asked) {
+            match why(&asked.0).filter(|_| !answered(&asked)) {
+                Some(why) => self.unable.push((asked.0, why)),
+                None => self.asked.push(asked),
+            }
+        }
+    }
 }
 
 impl Bulk {
@@ -220,6 +240,7 @@ pub fn show(
     connections: &Connections,
     commands: &mut Vec<Command>,
 ) -> bool {
+    bulk.plan.give_up(connections);
     let entered = context.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
     let shown =
         Modal::new(Id::unique("confirm a large turn")).show(context, |ui| inside(ui, bulk, connections));

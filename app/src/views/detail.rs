@@ -58,7 +58,8 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     if params != "()" {
         ui.add(eframe::egui::Label::new(RichText::new(params).small().color(palette.weak)).wrap());
     }
-    knob(ui, connection, &face, connection.reaching(&MethodSet::one(method)), commands);
+    let known = group.as_ref().map_or(dial.row.is_some(), |group| group.sums.known > 0);
+    knob(ui, connection, (&face, known), connection.reaching(&MethodSet::one(method)), commands);
     let numbers = group.is_some() || dial.row.is_some();
     if let Some(group) = group {
         figure(ui, "calls", &words::grouped(group.sums.calls));
@@ -150,7 +151,7 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
         ui.weak("turned together");
     }
     let these = targets.methods.clone();
-    knob(ui, connection, &face, targets, commands);
+    knob(ui, connection, (&face, sums.known > 0), targets, commands);
     if sums.known > 0 {
         figure(ui, "calls", &words::grouped(sums.calls));
         figure(ui, "now", &rate(group.counted_rate().filter(|_| connection.obstacle().is_none())));
@@ -183,7 +184,14 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     }
 }
 
-fn knob(ui: &mut Ui, connection: &Connection, face: &Face, targets: Targets, commands: &mut Vec<Command>) {
+/// `known`: some of what it turns was dialled.
+fn knob(
+    ui: &mut Ui,
+    connection: &Connection,
+    (face, known): (&Face, bool),
+    targets: Targets,
+    commands: &mut Vec<Command>,
+) {
     ui.add_space(6.0);
     ui.vertical_centered(|ui| {
         let enabled = face.enabled(connection);
@@ -204,6 +212,7 @@ fn knob(ui: &mut Ui, connection: &Connection, face: &Face, targets: Targets, com
         let says = match (face.unable, original, connected) {
             (Some(unable), ..) => unable,
             (None, true, true) => "the original code runs",
+            (None, ..) if face.says.is_empty() && known => "nothing was on",
             (None, ..) if face.says.is_empty() => "never dialled",
             _ => &face.says,
         };

@@ -69,7 +69,8 @@ impl State {
             let moves = pointer.delta() != egui::Vec2::ZERO || input.smooth_scroll_delta().y != 0.0;
             (input.time, moves || pointer.any_down() || pointer.any_released())
         });
-        let entered = over && !std::mem::replace(&mut self.over, over);
+        let was_over = std::mem::replace(&mut self.over, over);
+        let entered = over && !was_over;
         if over {
             self.pointed_at |= busy || entered || menu;
         } else if std::mem::take(&mut self.pointed_at) {

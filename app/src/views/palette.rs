@@ -13,11 +13,11 @@ pub struct State {
     focused: bool,
 }
 
-/// Shows it; true when it is to be closed.
+/// Shows it; true when it is to be closed. `stops`: the launched program that the command to stop one means.
 pub fn show(
     context: &egui::Context,
     state: &mut State,
-    now: &Situation,
+    (now, stops): (&Situation, Option<&str>),
     commands: &mut Vec<Command>,
 ) -> bool {
     let mut close = false;
@@ -26,13 +26,18 @@ pub fn show(
         .resizable(false)
         .anchor(Align2::CENTER_TOP, vec2(0.0, 64.0))
         .fixed_size(vec2(520.0, 420.0))
-        .show(context, |ui| close = inside(ui, state, now, commands));
+        .show(context, |ui| close = inside(ui, state, (now, stops), commands));
     let outside = response.is_some_and(|shown| shown.response.clicked_elsewhere()) && state.focused;
     state.focused = true;
     close || outside
 }
 
-fn inside(ui: &mut Ui, state: &mut State, now: &Situation, commands: &mut Vec<Command>) -> bool {
+fn inside(
+    ui: &mut Ui,
+    state: &mut State,
+    (now, stops): (&Situation, Option<&str>),
+    commands: &mut Vec<Command>,
+) -> bool {
     let found = found(&state.text);
     let moved = ui.input_mut(|input| {
         input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowDown) as isize
@@ -60,7 +65,7 @@ fn inside(ui: &mut Ui, state: &mut State, now: &Situation, commands: &mut Vec<Co
         }
         for (index, command) in found.iter().enumerate() {
             let picked = state.picked == Some(index);
-            let chosen = entry(ui, command, (picked, moved != 0), now);
+            let chosen = entry(ui, command, (picked, moved != 0), (now, stops));
             if chosen || (entered && picked && command.enabled(now).is_ok()) {
                 commands.push(command.clone());
                 done = true;
@@ -70,10 +75,15 @@ fn inside(ui: &mut Ui, state: &mut State, now: &Situation, commands: &mut Vec<Co
     done
 }
 
-fn entry(ui: &mut Ui, command: &Command, (picked, moved): (bool, bool), now: &Situation) -> bool {
+fn entry(
+    ui: &mut Ui,
+    command: &Command,
+    (picked, moved): (bool, bool),
+    (now, stops): (&Situation, Option<&str>),
+) -> bool {
     let palette = Palette::of(ui);
     let enabled = command.enabled(now);
-    let mut text = RichText::new(command.name());
+    let mut text = RichText::new(said(command, stops));
     if enabled.is_err() {
         text = text.color(palette.weak);
     }
@@ -95,6 +105,14 @@ fn entry(ui: &mut Ui, command: &Command, (picked, moved): (bool, bool), now: &Si
     response.clicked() && enabled.is_ok()
 }
 
+/// A command's words, with the name of the program that it would stop.
+fn said(command: &Command, stops: Option<&str>) -> String {
+    match (command, stops) {
+        (Command::Stop, Some(program)) => format!("{}: {program}", command.name()),
+        _ => command.name().to_owned(),
+    }
+}
+
 /// The commands whose names have every word of `text`, in their order.
 fn found(text: &str) -> Vec<Command> {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
@@ -114,5 +132,13 @@ mod tests {
         assert_eq!(found("off all").first(), Some(&Command::AllOff));
         assert_eq!(found("").len(), listed().count());
         assert!(found("no such thing").is_empty());
+    }
+
+    #[test]
+    fn a_program_that_would_be_stopped_is_named() {
+        let shop = Some("dotnet Shop.dll (pid 9)");
+        assert_eq!(said(&Command::Stop, shop), "Stop the launched program: dotnet Shop.dll (pid 9)");
+        assert_eq!(said(&Command::Stop, None), Command::Stop.name());
+        assert_eq!(said(&Command::AllOff, shop), Command::AllOff.name());
     }
 }

@@ -17,6 +17,7 @@ use eframe::egui::{
     self, Align, Align2, Color32, CornerRadius, FontId, Layout, Rect, Sense, TextEdit, TextFormat, Ui, pos2,
     vec2,
 };
+use std::time::Duration;
 
 const ROW: f32 = 46.0;
 
@@ -35,7 +36,7 @@ impl State {
 }
 
 /// Shows the panel.
-pub fn show(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, state: &mut State, model: &Model, mono: Duration, commands: &mut Vec<Command>) {
     let processes = &model.processes;
     head(ui, state, model, commands);
     let rows: Vec<&ProcessRow> = processes.shown().collect();
@@ -48,7 +49,7 @@ pub fn show(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Co
         let Some(row) = rows.get(index) else { continue };
         let chosen = model.chosen().contains(&row.key);
         let launched = model.launched_as(row.key.pid);
-        one(ui, (window.row_rect(index), window.rect), row, (chosen, launched), commands);
+        one(ui, (window.row_rect(index), window.rect), row, (chosen, launched, mono), commands);
     }
 }
 
@@ -129,7 +130,7 @@ fn one(
     ui: &mut Ui,
     (rect, clip): (Rect, Rect),
     row: &ProcessRow,
-    (picked, launched): (bool, Option<(Ticket, &Launched)>),
+    (picked, launched, mono): (bool, Option<(Ticket, &Launched)>, Duration),
     commands: &mut Vec<Command>,
 ) {
     let palette = Palette::of(ui);
@@ -198,7 +199,10 @@ fn one(
         if let Some((ticket, launched)) = launched {
             ui.separator();
             let stop = Command::StopLaunched(ticket);
-            let button = ui.button(format!("{} it", stop_word(launched)));
+            let left = launched.left_alone(mono);
+            left.into_iter().for_each(|left| ui.ctx().request_repaint_after(left));
+            let text = format!("{} it", stop_word(launched));
+            let button = ui.add_enabled(left.is_none(), egui::Button::new(text));
             if button.on_hover_text(stop.explained().unwrap_or_default()).clicked() {
                 commands.push(stop);
                 ui.close();

@@ -9,7 +9,7 @@ use crate::model::state::Launched;
 use crate::model::update::Retry;
 use crate::output::words;
 use crate::ui::theme::Palette;
-use eframe::egui::{Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
+use eframe::egui::{Button, Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
 use std::time::Duration;
 
 /// Room for the button behind which the rest stands, points.
@@ -31,7 +31,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
             if let Some((ticket, launched)) = last {
                 ui.separator();
                 ui.add(Label::new(format!("{} runs", launched.what)).truncate());
-                stop(ui, ticket, launched, commands);
+                stop(ui, (ticket, launched), mono, commands);
             }
             return;
         };
@@ -54,7 +54,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
         ui.label(RichText::new(text).color(colour));
         name(ui, connection);
         if let Some((ticket, launched)) = model.launched_in_sight() {
-            stop(ui, ticket, launched, commands);
+            stop(ui, (ticket, launched), mono, commands);
         }
         match &connection.status {
             Status::Lost { why, retry, .. } => {
@@ -66,11 +66,13 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
     });
 }
 
-/// The button that stops a program that was launched from here.
-fn stop(ui: &mut Ui, ticket: Ticket, launched: &Launched, commands: &mut Vec<Command>) {
+/// The button that stops a program that was launched from here, and what is said of it.
+fn stop(ui: &mut Ui, (ticket, launched): (Ticket, &Launched), mono: Duration, commands: &mut Vec<Command>) {
     let command = Command::StopLaunched(ticket);
-    let text = stop_word(launched);
-    let button = ui.small_button(text).on_hover_text(command.explained().unwrap_or_default());
+    let left = launched.left_alone(mono);
+    left.into_iter().for_each(|left| ui.ctx().request_repaint_after(left));
+    let button = ui.add_enabled(left.is_none(), Button::new(stop_word(launched)).small());
+    let button = button.on_hover_text(command.explained().unwrap_or_default());
     if button.clicked() {
         commands.push(command);
     }

@@ -8,9 +8,13 @@ use redial_protocol::state::State;
 
 /// Before an instruction of the probe; others have blanks there.
 const INSERTED: &str = "+ ";
-/// What those lines are.
-const PROBE: &str = "  the lines with + are the probe, which adds one to the running thread's own counter of this method; the others \
-                     are the method's own";
+/// What those lines are in a body that is counted.
+const COUNTS: &str = "  the lines with + are the probe, which adds one to the running thread's own counter of this method; the others \
+                      are the method's own";
+/// What they are in a body that is timed.
+const TIMES: &str = "  the lines with + are the probe, which tells the agent's own code when a call begins and ends; the others are \
+                     the method's own, inside a try with a fault handler, which is for exceptions that leave it; each ret \
+                     became a leave";
 
 /// The lines of a listing. `dialled` is the method's level and state, if its dial is on.
 pub fn lines(
@@ -29,8 +33,9 @@ pub fn lines(
         };
         format!("  dialled: {level}, {state}{runs}")
     }));
+    let timed = is_timed(instructions);
     if instructions.iter().any(|line| line.inserted) {
-        lines.push(PROBE.to_owned());
+        lines.push(if timed { TIMES } else { COUNTS }.to_owned());
     }
     let named = body.locals.iter().enumerate();
     lines.extend(named.map(|(number, local)| format!("  local {number}: {}", printable(local))));
@@ -43,8 +48,13 @@ pub fn lines(
     }
     lines.push(String::new());
     let width = instructions.iter().map(|line| line.opcode.len()).max().unwrap_or(0);
-    lines.extend(instructions.iter().map(|line| instruction(line, width)));
+    lines.extend(instructions.iter().map(|line| instruction(line, width, timed)));
     lines
+}
+
+/// Whether the probe around a body measures time: only then it has a handler, which ends with this instruction.
+fn is_timed(instructions: &[IlLine]) -> bool {
+    instructions.iter().any(|line| line.inserted && line.opcode == "endfinally")
 }
 
 fn about(body: &IlBody) -> String {
@@ -83,7 +93,7 @@ fn clause(clause: &IlClause) -> String {
     )
 }
 
-fn instruction(line: &IlLine, width: usize) -> String {
+fn instruction(line: &IlLine, width: usize, timed: bool) -> String {
     let mark = if line.inserted { INSERTED } else { "  " };
     let mut operand = match (line.opcode.as_str(), line.targets.as_slice()) {
         ("switch", targets) => {
@@ -92,7 +102,7 @@ fn instruction(line: &IlLine, width: usize) -> String {
         (_, [target]) => label(*target),
         _ => line.operand.as_deref().map(printable).unwrap_or_default(),
     };
-    let remarks = [line.token.map(|token| format!("{token:#010x}")), remark(line).map(str::to_owned)];
+    let remarks = [line.token.map(|token| format!("{token:#010x}")), remark(line, timed).map(str::to_owned)];
     let remarks: Vec<String> = remarks.into_iter().flatten().collect();
     if !remarks.is_empty() {
         let gap = if operand.is_empty() { "" } else { "  " };
@@ -102,9 +112,11 @@ fn instruction(line: &IlLine, width: usize) -> String {
 }
 
 /// What an instruction of the probe does, where that is not to be guessed.
-fn remark(line: &IlLine) -> Option<&'static str> {
+fn remark(line: &IlLine, timed: bool) -> Option<&'static str> {
     match line.opcode.as_str() {
         _ if !line.inserted => None,
+        "calli" if timed => Some("the agent's own code"),
+        _ if timed => None,
         "calli" => Some("the agent's own code, where the counter is not found without it"),
         "ldind.i8" => Some("the calls counted so far"),
         "stind.i8" => Some("and one more"),
@@ -171,7 +183,7 @@ mod tests {
                 "Shop!Shop.Cart.Add(int)  0x06000012",
                 "  with the probe (+), as the runtime has it: 74,565 bytes of code, maxstack 8, 3 local variables, zeroed",
                 "  dialled: count, live",
-                PROBE,
+                COUNTS,
                 "  local 0: int",
                 "  and 2 more",
                 "  try IL_0000 to IL_0005 catch System.Exception handler IL_0005 to IL_12345",
@@ -207,5 +219,47 @@ mod tests {
         );
         assert!(told(Some((Level::Count, State::Refused))).contains("dialled: count, refused\n"));
         assert!(!told(None).contains("dialled"));
+    }
+
+    #[test]
+    fn a_timed_body_is_told_as_one() {
+        let fault = IlClause {
+            kind: IlClauseKind::Fault,
+            try_start: 1,
+            try_end: 3,
+            handler_start: 3,
+            handler_end: 5,
+        };
+        let body = IlBody {
+            source: IlSource::HandedOver,
+            max_stack: 8,
+            init_locals: false,
+            local_sig: 0x1100_0001,
+            locals: vec![],
+            more_locals: 0,
+            code_size: 6,
+            clauses: vec![fault],
+            more_clauses: 0,
+            lines: 6,
+        };
+        let probe = |offset, opcode| IlLine { inserted: true, ..line(offset, opcode) };
+        let told = |instructions: &[IlLine]| {
+            lines(("A!B.C()", 1), Some((Level::Time, State::Live)), &body, instructions)
+        };
+        let timed = told(&[
+            probe(0, "calli"),
+            IlLine { targets: vec![5], ..line(1, "leave") },
+            probe(3, "calli"),
+            probe(4, "endfinally"),
+            probe(5, "ret"),
+        ]);
+        assert_eq!(timed[3], TIMES);
+        assert!(
+            timed.iter().any(|line| line == "+ IL_0000  calli       // the agent's own code"),
+            "{timed:#?}"
+        );
+        let own = told(&[probe(0, "ldind.i8"), line(1, "nop"), line(3, "endfinally")]);
+        assert_eq!(own[3], COUNTS, "the method's own fault clause");
+        assert!(own.iter().any(|line| line.ends_with("// the calls counted so far")), "{own:#?}");
     }
 }

@@ -76,7 +76,8 @@ fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
     } else if asked > 0 {
         let table = sums.table(arguments.all, false, usize::MAX, terminal_columns());
         table.iter().try_for_each(|line| out.line(line))?;
-        out.line(&sums.line(asked, arguments.all))?;
+        sums.explained(arguments.all).map_or(Ok(()), |explained| out.line(explained))?;
+        out.line(&sums.line((asked, 0), arguments.all))?;
     }
     out.flush()?;
     drop(out);

@@ -1,7 +1,7 @@
 //! The numbers of several processes as they change, added up: a thread each that asks, and one that adds up and writes
 //! once an interval.
 
-use super::screen::{Drawn, EXPLAINED, columns, heading, rate, time};
+use super::screen::{Drawn, columns, heading, rate, time};
 use super::{PROGRAM, arguments, ended, watch};
 use crate::cli::several::{about, combined};
 use crate::cli::sums::{Sum, Sums};
@@ -71,13 +71,24 @@ struct Writer<'a> {
     members: &'a [Member],
     arguments: &'a arguments::Watch,
     began: Instant,
-    /// The last numbers of each, and what its agent dropped: also of those that have ended.
-    last: Vec<(Sums, u64)>,
+    last: Vec<Last>,
     running: usize,
     exits: Vec<Exit>,
     drawn: Drawn,
     headed: bool,
+    explained: bool,
     said: HashMap<String, Said>,
+}
+
+/// What was heard of a process last.
+#[derive(Clone, Default)]
+struct Last {
+    sums: Sums,
+    /// Updates that its agent dropped.
+    dropped: u64,
+    /// It has sent numbers.
+    answered: bool,
+    ended: bool,
 }
 
 /// What of a method was printed last.
@@ -99,20 +110,27 @@ impl<'a> Writer<'a> {
             exits: Vec::new(),
             drawn: Drawn(0),
             headed: false,
+            explained: false,
             said: HashMap::new(),
         }
     }
 
+    /// Nothing is written, and no line counted, before each has sent numbers or could not be reached: connecting gives up
+    /// by itself.
     fn run(mut self, news: &Receiver<News>) -> Result<Exit, Failure> {
         let interval = Duration::from_millis(self.arguments.interval.into());
         let mut left = self.arguments.count.unwrap_or(u64::MAX);
         let mut due = self.began + interval;
         while left > 0 {
-            match news.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            let next = match self.is_complete() {
+                true => news.recv_timeout(due.saturating_duration_since(Instant::now())),
+                false => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match next {
                 Ok((place, what)) => self.take(place, what),
                 Err(RecvTimeoutError::Timeout) => {
                     self.write()?;
-                    (left, due) = (left - 1, due + interval);
+                    (left, due) = (left - 1, following(due, interval, Instant::now()));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     self.write()?;
@@ -120,7 +138,8 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        let nothing = self.last.iter().all(|(sums, _)| sums.is_empty());
+        let nothing =
+            self.last.iter().any(|one| one.answered) && self.last.iter().all(|one| one.sums.is_empty());
         if let Some(pattern) = self.arguments.pattern.as_deref().filter(|_| left == 0 && nothing) {
             let why = format!("no dialled method matched '{}' in all that time", printable(pattern));
             return Err(Failure::new(Exit::NothingMatched, why));
@@ -129,19 +148,21 @@ impl<'a> Writer<'a> {
         Ok(combined(self.exits.into_iter().chain(still)))
     }
 
+    /// Whether each has sent numbers, or never will.
+    fn is_complete(&self) -> bool {
+        self.last.iter().all(|one| one.answered || one.ended)
+    }
+
     fn take(&mut self, place: usize, what: What) {
+        let Some((member, last)) = self.members.get(place).zip(self.last.get_mut(place)) else { return };
         match what {
-            What::Numbers(sums, dropped) => {
-                if let Some(last) = self.last.get_mut(place) {
-                    *last = (sums, dropped);
-                }
-            }
+            What::Numbers(sums, dropped) => *last = Last { sums, dropped, answered: true, ended: false },
             What::Ended(outcome) => {
+                last.ended = true;
+                last.sums.end();
                 self.running -= 1;
                 self.exits.push(outcome.as_ref().map_or_else(Failure::exit, |exit| *exit));
-                if let (Err(failure @ Failure::Sentence { .. }), Some(member)) =
-                    (outcome, self.members.get(place))
-                {
+                if let Err(failure @ Failure::Sentence { .. }) = outcome {
                     // What stood on the terminal stays above the sentence.
                     self.drawn = Drawn(0);
                     sentence(about(member, &failure.to_string()));
@@ -150,17 +171,28 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Those whose numbers still come, and those that sent some and have ended.
+    fn processes(&self) -> (usize, usize) {
+        let answered = |ended| self.last.iter().filter(|one| one.answered && one.ended == ended).count();
+        (answered(false), answered(true))
+    }
+
     fn write(&mut self) -> Result<(), Failure> {
+        // Who was never reached says so in its own sentence.
+        if !self.last.iter().any(|one| one.answered) {
+            return Ok(());
+        }
         let mut sums = Sums::default();
-        self.last.iter().for_each(|(one, _)| sums.add(one));
+        self.last.iter().for_each(|one| sums.add(&one.sums));
         let t_ms = self.began.elapsed().as_millis() as u64;
         let mut out = Out::new();
         match terminal().filter(|_| !self.arguments.json) {
             Some(size) => self.drawn.over(&mut out, &self.table(&sums, size))?,
             None if self.arguments.json => {
-                let dropped = self.last.iter().map(|(_, dropped)| dropped).sum();
-                let processes = self.members.len() as u64;
-                out.line(&json_line(&WatchSumJson { t_ms, processes, dials: sums.json(), dropped })?)?;
+                let dropped = self.last.iter().map(|one| one.dropped).sum();
+                let (processes, ended) = self.processes();
+                let (processes, ended) = (processes as u64, ended as u64);
+                out.line(&json_line(&WatchSumJson { t_ms, processes, ended, dials: sums.json(), dropped })?)?;
             }
             None => self.changes(&sums, t_ms).iter().try_for_each(|line| out.line(line))?,
         }
@@ -169,11 +201,11 @@ impl<'a> Writer<'a> {
 
     fn table(&self, sums: &Sums, (columns, rows): (usize, usize)) -> Vec<String> {
         let all = self.arguments.all;
-        let explained = rows >= 8 && sums.rows(all).iter().any(|(_, sum)| sum.at_least > 0);
-        let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
-        let mut lines = vec![sums.line(self.members.len(), all)];
+        let explained = sums.explained(all).filter(|_| rows >= 8);
+        let most = rows.saturating_sub(4 + usize::from(explained.is_some())).max(1);
+        let mut lines = vec![sums.line(self.processes(), all)];
         lines.extend(sums.table(all, true, most, Some(columns)));
-        lines.extend(explained.then(|| EXPLAINED.to_owned()));
+        lines.extend(explained.map(str::to_owned));
         lines.iter().map(|line| cut_middle(line, columns)).collect()
     }
 
@@ -183,7 +215,11 @@ impl<'a> Writer<'a> {
         let mut lines = Vec::new();
         if !std::mem::replace(&mut self.headed, true) {
             lines.push(heading().replace("STATE", "LIVE "));
-            lines.push(format!("{time:>11}  {}", sums.line(self.members.len(), self.arguments.all)));
+            lines.push(format!("{time:>11}  {}", sums.line(self.processes(), self.arguments.all)));
+        }
+        if let Some(explained) = sums.explained(true).filter(|_| !self.explained) {
+            self.explained = true;
+            lines.push(explained.to_owned());
         }
         for (name, sum) in sums.rows(true) {
             let now = said(sum);
@@ -198,6 +234,11 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// When the next line is due: after a pause, whatever it was, none are made up for.
+fn following(due: Instant, interval: Duration, now: Instant) -> Instant {
+    (due + interval).max(now)
+}
+
 fn said(sum: &Sum) -> Said {
     Said { calls: sum.calls, called: sum.rate.is_some_and(|rate| rate > 0.0), state: sum.state() }
 }
@@ -209,22 +250,36 @@ mod tests {
     use crate::model::dials::Dials;
     use crate::model::dials::tests::{counters, row};
     use redial_protocol::ids::ProcessKey;
+    use redial_protocol::message::StatusRow;
+    use redial_protocol::state::State;
+
+    fn members() -> [Member; 2] {
+        [1, 2].map(|pid| Member { key: ProcessKey { pid, start: 1 }, name: String::new() })
+    }
+
+    fn arguments(pattern: Option<&str>, count: Option<u64>) -> arguments::Watch {
+        let target = Target::parse("1,2").expect("a list");
+        let pattern = pattern.map(str::to_owned);
+        arguments::Watch { target, pattern, all: false, sum: true, interval: 1, count, json: false }
+    }
+
+    fn numbers(calls: u64) -> What {
+        let mut dials = Dials::default();
+        dials.rows(vec![StatusRow { state: State::Live, ..row(0, "Shop.Cart.Add", calls) }]);
+        dials.first_fold_covers(1_000);
+        dials.apply(counters(1_000, &[(0, 40)]));
+        What::Numbers(Sums::of(&dials), 0)
+    }
+
+    fn unreachable() -> What {
+        What::Ended(Err(Failure::new(Exit::NoProcess, "there is no such process")))
+    }
 
     #[test]
     fn a_file_gets_what_changed_of_the_sums() {
-        let member = |pid| Member { key: ProcessKey { pid, start: 1 }, name: String::new() };
-        let members = [member(1), member(2)];
-        let target = Target::parse("1,2").expect("a list");
-        let arguments = arguments::Watch {
-            target,
-            pattern: None,
-            all: false,
-            sum: true,
-            interval: 1_000,
-            count: None,
-            json: false,
-        };
+        let (members, arguments) = (members(), arguments(None, None));
         let mut writer = Writer::new(&members, &arguments);
+        (0..2).for_each(|place| writer.take(place, What::Numbers(Sums::default(), 0)));
         let mut dials = Dials::default();
         dials.rows(vec![row(0, "Shop.Cart.Add", 5), row(1, "Shop.Cart.Take", 3)]);
         let sums = |dials: &Dials| {
@@ -240,5 +295,65 @@ mod tests {
         dials.apply(counters(1_000, &[(1, 20)]));
         let lines = writer.changes(&sums(&dials), 3_000);
         assert_eq!(lines, ["    3.000 s               46            40  0 of 2     Shop!Shop.Cart.Take()"]);
+    }
+
+    #[test]
+    fn a_number_that_leaves_calls_out_is_explained_once() {
+        let (members, arguments) = (members(), arguments(None, None));
+        let mut writer = Writer::new(&members, &arguments);
+        let mut dials = Dials::default();
+        let note = Some("1 caller was inlined".to_owned());
+        dials.rows(vec![StatusRow { state: State::Live, note, ..row(0, "Shop.Cart.Add", 5) }]);
+        let sums = Sums::of(&dials);
+        let lines = writer.changes(&sums, 1_000);
+        assert!(lines[2].starts_with('≥') && lines[3].contains("≥5 "), "{lines:#?}");
+        assert!(writer.changes(&sums, 2_000).is_empty());
+    }
+
+    #[test]
+    fn lines_are_counted_once_each_has_answered_or_never_will() {
+        let (members, arguments) = (members(), arguments(Some("Nope.*"), Some(1)));
+        let mut writer = Writer::new(&members, &arguments);
+        writer.take(0, What::Numbers(Sums::default(), 0));
+        assert!(!writer.is_complete(), "the other may still answer");
+        writer.take(1, unreachable());
+        assert!(writer.is_complete());
+        let run = |whats: [What; 2]| {
+            let (sender, news) = sync_channel(2);
+            for (place, what) in whats.into_iter().enumerate() {
+                sender.send((place, what)).expect("there is room");
+            }
+            Writer::new(&members, &arguments).run(&news)
+        };
+        let nothing = || What::Numbers(Sums::default(), 0);
+        let nobody = run([unreachable(), unreachable()]).expect("each was told of by itself");
+        assert_eq!(nobody, Exit::NoProcess, "nobody said that nothing matched");
+        let matched = run([nothing(), unreachable()]).map_err(|failure| failure.exit());
+        assert_eq!(matched, Err(Exit::NothingMatched));
+    }
+
+    #[test]
+    fn of_a_process_that_has_ended_only_its_calls_stay() {
+        let (members, arguments) = (members(), arguments(None, None));
+        let mut writer = Writer::new(&members, &arguments);
+        (0..2).for_each(|place| writer.take(place, numbers(100)));
+        let sums = |writer: &Writer<'_>| {
+            let mut sums = Sums::default();
+            writer.last.iter().for_each(|one| sums.add(&one.sums));
+            sums.line(writer.processes(), false) + &sums.table(false, true, 9, None).join("\n")
+        };
+        let both = sums(&writer);
+        assert!(both.starts_with("2 processes: 1 method dialled, 280 calls, 80 per second"), "{both}");
+        writer.take(1, What::Ended(Ok(Exit::Done)));
+        let one = sums(&writer);
+        assert!(one.starts_with("1 process, 1 ended: 1 method dialled, 280 calls, 40 per second"), "{one}");
+        assert!(one.contains("1 of 1  Shop!Shop.Cart.Add()"), "{one}");
+    }
+
+    #[test]
+    fn a_pause_is_not_made_up_for() {
+        let (due, second) = (Instant::now(), Duration::from_secs(1));
+        assert_eq!(following(due, second, due), due + second);
+        assert_eq!(following(due, second, due + 9 * second), due + 9 * second, "once, at once");
     }
 }

@@ -11,6 +11,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::report::DialReport;
 use redial_protocol::state::State;
 use std::time::Duration;
 
@@ -43,6 +44,27 @@ fn what_cannot_be_on_does_not_keep_the_toggle_from_turning_off() {
     assert!(turned(&mut harness).starts_with("off on 10 methods"));
     answer(&mut harness, (0..7).map(|index| row(index, State::Off, Level::Off, 1, None)).collect());
     assert!(turned(&mut harness).starts_with("count on 10 methods"), "and on again");
+}
+
+/// Which of them have none is told of what was to be counted, not of what is turned off.
+#[test]
+fn what_has_no_body_is_named_when_it_is_turned_on() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::SelectAll);
+    let mut notices = Vec::new();
+    for _ in 0..2 {
+        harness.key_press(Key::Space);
+        harness.run_steps(3);
+        let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
+        let report = DialReport { matched: 10, accepted: 8, bodyless: 2, ..DialReport::default() };
+        let rows = (0..8).map(|index| row(index, State::Live, Level::Count, 1, None)).collect();
+        let rows = Told::Event(Event::Rows { id: None, rows });
+        tell(&mut harness, vec![Told::Dialled(ticket, Ok(report)), rows]);
+        let entries = harness.state().model.log.entries();
+        let named = entries.iter().filter(|entry| entry.text.starts_with("without a body, so not counted: "));
+        notices.push((said(&harness, Kind::Request).split(' ').next().map(str::to_owned), named.count()));
+    }
+    assert_eq!(notices, [(Some("count".to_owned()), 1), (Some("off".to_owned()), 1)]);
 }
 
 /// Its row says so, its knob turns nothing and says why; the key is refused in words.

@@ -133,6 +133,23 @@ fn rows_under_the_pointer_keep_their_places_until_sorted_again() {
 }
 
 #[test]
+fn rows_keep_their_places_whenever_the_pointer_comes() {
+    let mut harness = by_rate();
+    let first = top(&harness, ADD);
+    harness.hover_at(row_of_add(&harness));
+    harness.run_steps(3);
+    tell(&mut harness, vec![second(61, [1, 90_000])]);
+    assert_eq!(top(&harness, ADD), first);
+    leave(&mut harness);
+    assert_eq!(top(&harness, TOTAL), first);
+    let place = harness.get_by_role_and_label(Role::Row, TOTAL).rect().center();
+    harness.hover_at(place);
+    harness.run_steps(3);
+    tell(&mut harness, vec![second(62, [90_000, 1])]);
+    assert_eq!(top(&harness, TOTAL), first, "it came again");
+}
+
+#[test]
 fn a_row_turned_by_a_key_keeps_its_place_for_a_moment() {
     let mut harness = by_rate();
     let first = top(&harness, ADD);

@@ -1,6 +1,6 @@
 //! What the window says and offers of a process that has ended, has no agent, or has nothing to turn off.
 
-use super::stage::{act, feed, processes, rows, tell, window, with_shop};
+use super::stage::{act, feed, processes, row, rows, tell, window, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::connection::Status;
@@ -13,7 +13,9 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::ProcessKey;
+use redial_protocol::level::Level;
 use redial_protocol::message::Event;
+use redial_protocol::state::State;
 
 const BILLING: ProcessKey = ProcessKey { pid: 977, start: 3 };
 
@@ -60,6 +62,24 @@ fn a_process_without_the_agent_is_said_to_have_none_and_met_when_it_has() {
     let changes = ProcessChanges { changed: vec![row], ..ProcessChanges::default() };
     feed(&mut harness, vec![Update::Processes(changes)]);
     assert_eq!(status(&harness), Some(Status::Connecting), "it is tried by itself");
+}
+
+#[test]
+fn of_what_went_off_before_nobody_says_that_it_was_never_dialled() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::SelectAll);
+    let ends = |harness: &mut Harness<'static, App>| {
+        let why = "process 4242 has ended".to_owned();
+        tell(harness, vec![Told::Lost { why, retry: Retry::Never }]);
+    };
+    let rows = vec![row(0, State::Off, Level::Off, 9, None)];
+    tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows })]);
+    ends(&mut harness);
+    assert!(says(&harness, "nothing was on") && !says(&harness, "never dialled"));
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::SelectAll);
+    ends(&mut harness);
+    assert!(says(&harness, "never dialled") && !says(&harness, "nothing was on"));
 }
 
 #[test]

@@ -75,6 +75,22 @@ fn those_that_have_ended_are_one_number_with_their_last_numbers_behind_it() {
 }
 
 #[test]
+fn last_numbers_that_are_open_are_those_of_all_that_have_ended() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    for (id, calls) in [(1, 100), (2, 20), (3, 3)] {
+        rows(&mut harness, id, State::Live, calls);
+    }
+    ends(&mut harness, 2, 4243);
+    harness.get_by_label("1 ended").click();
+    harness.run_steps(3);
+    harness.get_by_label("20 calls of 1 dialled method");
+    assert!(!says(&harness, "100 calls of"));
+    ends(&mut harness, 1, 4242);
+    harness.get_by_label("20 calls of 1 dialled method");
+    harness.get_by_label("100 calls of 1 dialled method");
+}
+
+#[test]
 fn only_so_many_that_have_ended_are_kept_and_who_leaves_is_told() {
     let mut harness = window(Theme::Dark);
     let mut found = shops();
@@ -216,6 +232,24 @@ fn nothing_moves_when_others_of_a_name_are_offered() {
     harness.run_steps(3);
     assert!(!says(&harness, "Choose all"), "all are");
     assert_eq!((place(&harness), harness.state().model.chosen().len()), (before, 4));
+}
+
+#[test]
+fn a_large_question_waits_for_nobody_who_is_gone() {
+    let mut harness = look_at_shops(window_of(Theme::Dark, [1180.0, 900.0]));
+    crowd(&mut harness, 2_000);
+    act(&mut harness, Command::SelectAll);
+    harness.key_press(Key::Space);
+    harness.run_steps(3);
+    let asked = harness.state().confirm.as_ref().expect("a question").plan.asked.clone();
+    for (id, ticket) in &asked[..2] {
+        let plan = PlanReport { matched: 10, to_request: 8, ..PlanReport::default() };
+        told(&mut harness, id.0, vec![Told::Plan(*ticket, Ok(Box::new(plan)))]);
+    }
+    assert!(says(&harness, ": 2 of them have answered"));
+    ends(&mut harness, 3, 4244);
+    assert!(says(&harness, "The agent in Shop.dll (4244) cannot say more: it has ended."));
+    assert!(says(&harness, "20 copies matched, say 2 agents"));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often the program and its agents' marks are looked at.
@@ -50,25 +51,44 @@ pub enum Stop {
     Kill,
 }
 
+/// A launched program's thread.
+pub struct Launched {
+    stop: Sender<Stop>,
+    /// None: it could not be started.
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Launched {
+    /// Has the program stopped; nothing where it has ended.
+    pub fn stop(&self, stop: Stop) {
+        let _ = self.stop.send(stop);
+    }
+
+    /// Whether the thread is gone, and with it the program.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
 /// Starts a program in a thread of its own, which can be told to stop it. Its input stays open, with nothing in it, for as
 /// long as this program lives: it outlives this one unless it ends at the end of its input. What it writes is told, and
 /// never makes it wait: what comes faster than it is told is left out. Once this program is gone nobody reads it, which a
 /// .NET program does not mind.
-pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) -> Sender<Stop> {
+pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) -> Launched {
     let (stop, stops) = channel();
     let tell = move |launch| drop(outlet.send(Update::Launch(ticket, launch)));
     let failed = tell.clone();
     let thread = std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &tell) {
         Ok((child, files, tail)) => {
             let dials: Vec<String> = spec.orders.iter().map(print_order).collect();
-            follow(child, (&files, &dials), &tail, &stops, &tell);
+            let name = spec.program.to_string_lossy();
+            follow((&name, child), (&files, &dials), &tail, &stops, &tell);
         }
         Err(why) => tell(Launch::Failed(why)),
     });
-    if let Err(error) = thread {
-        failed(Launch::Failed(format!("no thread could be started: {error}")));
-    }
-    stop
+    let thread =
+        thread.map_err(|error| failed(Launch::Failed(format!("no thread could be started: {error}")))).ok();
+    Launched { stop, thread }
 }
 
 fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tail), String> {
@@ -111,7 +131,7 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tai
 }
 
 fn follow(
-    mut child: Child,
+    (name, mut child): (&str, Child),
     (files, dials): (&Files, &[String]),
     tail: &Tail,
     stops: &Receiver<Stop>,
@@ -150,7 +170,7 @@ fn follow(
             Ok(None) => {
                 let pause = if told == 0 { LOOK } else { LOOK_LATER };
                 match stops.recv_timeout(pause) {
-                    Ok(stop) => tell(stopped(&mut child, stop)),
+                    Ok(stop) => tell(stopped(name, &mut child, stop)),
                     Err(RecvTimeoutError::Timeout) => {}
                     // Nobody is there any more who would stop it.
                     Err(RecvTimeoutError::Disconnected) => std::thread::sleep(pause),
@@ -187,14 +207,21 @@ fn by_signal(code: i32) -> &'static str {
 }
 
 /// Stops a child that was not seen to have ended; what there is to tell.
-fn stopped(child: &mut Child, stop: Stop) -> Launch {
-    let (done, what) = match stop {
-        Stop::Ask => (signals::ask_to_end(child), "be asked to end"),
-        Stop::Kill => (child.kill(), "be killed"),
+fn stopped(name: &str, child: &mut Child, stop: Stop) -> Launch {
+    let done = match stop {
+        Stop::Ask => signals::ask_to_end(child),
+        Stop::Kill => child.kill(),
     };
     match done {
         Ok(()) => Launch::Stopping { killed: stop == Stop::Kill },
-        Err(error) => Launch::Notice(format!("it cannot {what}: {error}")),
+        Err(error) => Launch::Notice(not_stopped(name, stop, &error)),
+    }
+}
+
+fn not_stopped(name: &str, stop: Stop, error: &std::io::Error) -> String {
+    match stop {
+        Stop::Ask => format!("{name} cannot be asked to end: {error}; “Kill” ends it"),
+        Stop::Kill => format!("{name} cannot be killed: {error}"),
     }
 }
 
@@ -206,5 +233,20 @@ fn how(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("with code {code}{}", by_signal(code)),
         None => "without a code".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_stopped_is_named_and_what_else_to_do() {
+        let error = std::io::Error::other("no console");
+        assert_eq!(
+            not_stopped("Shop", Stop::Ask, &error),
+            "Shop cannot be asked to end: no console; “Kill” ends it"
+        );
+        assert_eq!(not_stopped("Shop", Stop::Kill, &error), "Shop cannot be killed: no console");
     }
 }

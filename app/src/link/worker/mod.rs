@@ -35,7 +35,7 @@ use redial_protocol::ids::ProcessKey;
 use redial_protocol::order::Order;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
 
 /// What this program calls itself towards agents.
 pub const PROGRAM: &str = "redial app";
@@ -87,7 +87,7 @@ pub struct Worker {
     outlet: Outlet,
     scanner: scan::Scanner,
     agents: BTreeMap<ConnectionId, agent::Agent>,
-    launched: BTreeMap<Ticket, Sender<Stop>>,
+    launched: BTreeMap<Ticket, launching::Launched>,
 }
 
 impl Worker {
@@ -126,12 +126,13 @@ impl Worker {
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
             Command::Scan => self.scanner.scan(),
             Command::Launch(ticket, spec) => {
+                // Whose thread is gone has ended.
+                self.launched.retain(|_, launched| !launched.has_ended());
                 self.launched.insert(ticket, launching::start(ticket, spec, self.outlet.clone()));
             }
-            // Whose thread is gone has ended.
             Command::Stop(ticket, stop) => {
-                if self.launched.get(&ticket).is_some_and(|launched| launched.send(stop).is_err()) {
-                    self.launched.remove(&ticket);
+                if let Some(launched) = self.launched.get(&ticket) {
+                    launched.stop(stop);
                 }
             }
         }

@@ -285,7 +285,8 @@ impl Connection {
         }
         self.tell_report(&words, report, log, now);
         let pending = self.turns.pending().iter().find(|pending| pending.ticket == ticket);
-        let mut without = pending.into_iter().flat_map(Pending::methods).map(|set| self.bodyless_named(set));
+        let mut without =
+            pending.into_iter().flat_map(Pending::turned_on).map(|set| self.bodyless_named(set));
         if let Some(named) = without.find(|named| report.bodyless > 0 && !named.is_empty()) {
             let text = format!("without a body, so not counted: {}", named.replace('\n', ", "));
             self.say(log, now, Kind::Notice, text);

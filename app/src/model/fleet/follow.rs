@@ -98,6 +98,7 @@ impl Follow {
         }
         self.edition = Some(processes.edition());
         self.left.retain(|key, _| processes.get(*key).is_some());
+        self.seen.retain(|key| processes.get(*key).is_some());
         let mut found = Vec::new();
         for row in processes.all().filter(|row| !self.seen.contains(&row.key)) {
             let join = match row.agent {
@@ -142,15 +143,18 @@ impl Follow {
     /// The agent could not be loaded into a process that joined: whether to try again now. When, if later, is noted.
     pub fn try_again(&mut self, process: ProcessKey, now: Duration) -> bool {
         let (tried, due) = self.tries.entry(process).or_insert((0, now));
-        match NEWCOMER.get(*tried) {
-            Some(_) if now < *due => false,
-            Some(_) => {
-                *tried += 1;
-                *due = now + NEWCOMER.get(*tried).copied().unwrap_or_default();
-                true
-            }
-            None => false,
+        if now < *due {
+            return false;
         }
+        *tried += 1;
+        // The last wait again and again.
+        *due = now + NEWCOMER.get(*tried).or(NEWCOMER.last()).copied().unwrap_or_default();
+        true
+    }
+
+    /// Keeps the tries of these processes only: the others have the agent, or have ended.
+    pub fn keep_trying(&mut self, which: impl Fn(ProcessKey) -> bool) {
+        self.tries.retain(|process, _| which(*process));
     }
 
     /// Whether the agent was to be loaded into a process that joined.
@@ -160,9 +164,8 @@ impl Follow {
 
     /// When something is to be tried again, on `Now::mono`'s clock.
     pub fn due(&self) -> Option<Duration> {
-        let waiting = self.tries.values().filter(|(tried, _)| *tried < NEWCOMER.len());
         let left = self.left.values().filter(|(_, told)| !told).map(|(since, _)| *since + PATIENCE);
-        waiting.map(|(_, due)| *due).chain(left).min()
+        self.tries.values().map(|(_, due)| *due).chain(left).min()
     }
 
     /// Notes a turn of all of them.
@@ -275,5 +278,51 @@ impl Fleet {
             }
         }
         turns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::processes::{ProcessChanges, ProcessRow};
+
+    fn shop(pid: u32) -> ProcessRow {
+        ProcessRow {
+            key: ProcessKey { pid, start: 1 },
+            name: "shop".into(),
+            user: None,
+            group: None,
+            command: None,
+            runtime: None,
+            agent: AgentState::Attachable,
+        }
+    }
+
+    #[test]
+    fn an_agent_that_could_not_be_loaded_is_tried_for_as_long_as_it_takes() {
+        let (mut follow, process) = (Follow::default(), shop(1).key);
+        let mut tried = Vec::new();
+        for second in 0..60 {
+            if follow.try_again(process, Duration::from_secs(second)) {
+                tried.push(second);
+            }
+        }
+        assert_eq!(tried, [0, 1, 2, 4, 9, 19, 29, 39, 49, 59]);
+        assert_eq!(follow.due(), Some(Duration::from_secs(69)));
+        follow.keep_trying(|_| false);
+        assert_eq!((follow.due(), follow.was_tried(process)), (None, false));
+    }
+
+    #[test]
+    fn of_processes_that_are_gone_nothing_is_kept() {
+        let (mut follow, mut processes) =
+            (Follow { attach: true, ..Follow::default() }, Processes::default());
+        processes.apply(ProcessChanges { changed: vec![shop(1)], ..ProcessChanges::default() });
+        follow.begin(["shop".to_owned()], &processes);
+        let gone = vec![shop(1).key];
+        processes.apply(ProcessChanges { changed: vec![shop(2)], gone, ..ProcessChanges::default() });
+        let found = follow.newcomers(&processes, Duration::ZERO);
+        assert_eq!(found, [(shop(2).key, Join::Attach)]);
+        assert_eq!(follow.seen, BTreeSet::from([shop(2).key]));
     }
 }
