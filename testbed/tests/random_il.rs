@@ -257,8 +257,8 @@ fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut
         }
     }
     println!("{timed} methods are timed; {only_counted:#?}");
-    // These modules are made of signatures: for half of their methods the metadata has no room for one more.
-    ensure!(timed > RANDOM_MODULES * RANDOM_METHODS * 2 / 5, "{timed} methods are timed, {only_counted:#?}");
+    // These modules are made of signatures: for more than half of their methods the metadata has no room for one more.
+    ensure!(timed > RANDOM_MODULES * RANDOM_METHODS / 3, "{timed} methods are timed, {only_counted:#?}");
     Ok(())
 }
 
