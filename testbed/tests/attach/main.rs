@@ -34,6 +34,7 @@ macro_rules! on_attachable_runtimes {
 }
 
 mod elsewhere;
+mod ended;
 mod refusals;
 
 on_attachable_runtimes!(
@@ -43,7 +44,6 @@ on_attachable_runtimes!(
     the_catalogue_is_complete,
     modules_that_load_meanwhile_are_there_once,
     two_at_once,
-    a_process_that_ends_meanwhile,
 );
 
 /// Shop without the agent.
@@ -305,28 +305,6 @@ fn two_at_once(runtime: Runtime) -> Result<()> {
     }
     ensure!(loaded == 1, "{loaded} of two say that they loaded it");
     shop.exit().map(drop)
-}
-
-/// Whenever it ends, it ends as it would have, and whoever attaches is told.
-fn a_process_that_ends_meanwhile(runtime: Runtime) -> Result<()> {
-    for early in [false, true, false, true] {
-        let mut shop = plain(runtime, 1, &[])?;
-        let pid = shop.pid.to_string();
-        if early {
-            shop.host.say("exit 0")?;
-        }
-        let attaching = Host::start(host::redial(&["attach", &pid])?)?;
-        if !early {
-            shop.host.say("exit 0")?;
-        }
-        let ended = shop.host.finish()?;
-        ensure!(ended.code()? == 0 && ended.stderr.is_empty(), "{}", ended.said());
-        let outcome = attaching.finish()?;
-        let code = outcome.code()?;
-        ensure!(matches!(code, 0 | 1 | 3), "{code}: {}", outcome.said());
-        ensure!(code == 0 || outcome.stderr.lines().count() == 1, "{}", outcome.said());
-    }
-    Ok(())
 }
 
 /// Dialled again and again under a loop that never pauses, right after the attach: exact from the next barrier on.

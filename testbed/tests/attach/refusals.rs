@@ -24,7 +24,7 @@ on_attachable_runtimes!(
     another_users_process,
 );
 
-fn signal(pid: u32, signal: i32) -> Result<()> {
+pub(super) fn signal(pid: u32, signal: i32) -> Result<()> {
     // SAFETY: kill(2) takes no memory; the pid is a child's that was not waited for.
     let answer = unsafe { libc::kill(pid as i32, signal) };
     ensure!(answer == 0, "cannot be signalled: {}", std::io::Error::last_os_error());
@@ -47,17 +47,17 @@ fn a_stopped_process_is_left_alone(runtime: Runtime) -> Result<()> {
 }
 
 /// A folder for one test; removed when dropped.
-struct Folder(PathBuf);
+pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str, runtime: Runtime) -> Result<Self> {
+    pub(super) fn new(name: &str, runtime: Runtime) -> Result<Self> {
         let folder =
             cache::folder().join("attach").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
         std::fs::create_dir_all(&folder)?;
         Ok(Self(folder))
     }
 
-    fn path(&self) -> &str {
+    pub(super) fn path(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }
 }
