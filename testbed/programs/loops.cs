@@ -5,8 +5,10 @@
 //       MILLIONS chunks of a million calls on each thread, after a warm-up long enough for every tier. It is processor
 //       time where the system tells a thread's own (Linux), so that other programs do not count
 //   gc COUNT -> gc MEDIAN MAX   microseconds of GC.Collect(0), COUNT times with 1 ms between, while two threads hammer
-//       Loops.Plain(int) from a loop that also divides: in one of calls alone, some processors take every interrupt in
-//       the stub that the runtime calls through, where .NET Core 2.1 and 3.1 cannot stop a thread, agent or none
+//       Loops.Plain(int) from two loops in turn, one of calls alone and one that also divides. In the first some processors
+//       take every interrupt in the stub that the runtime calls through, where .NET Core 2.1 and 3.1 cannot stop a thread,
+//       agent or none; in the second most fall into the loop itself, which these stop only where it returns. So each ends
+//       after some microseconds, or what is measured is how long the loops are
 // KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Stopwatched
 // (its own times, in shared sums), Inlined (left for the
 // JIT to inline), Empty (no call at all: the loop itself).
@@ -23,6 +25,8 @@ using System.Threading;
 static class Loops
 {
     const int Chunk = 1000000;
+    /// <summary>Calls of a loop beside collections.</summary>
+    const int Slice = 5000;
     const int WarmUpMilliseconds = 500;
 
     static long shared;
@@ -239,7 +243,7 @@ static class Loops
         var threads = Enumerable.Range(0, 2).Select(_ => new Thread(() =>
         {
             while (!stop)
-                sink += HammerPlainAndDivide(Chunk / 10);
+                sink += HammerPlain(Slice) + HammerPlainAndDivide(Slice);
         })).ToList();
         threads.ForEach(thread => thread.Start());
         Thread.Sleep(WarmUpMilliseconds);
