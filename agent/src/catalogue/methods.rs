@@ -21,6 +21,8 @@ pub struct Found<'a> {
     pub token: u32,
     /// TypeDef token.
     pub type_token: u32,
+    /// Which of the module's types that is, counted from 0.
+    pub type_place: usize,
     /// Full metadata name of the type (``Ns.Outer`1+Inner``).
     pub type_name: &'a Arc<str>,
     /// Its MethodDef row.
@@ -46,10 +48,22 @@ pub fn matching(
     import: &Import,
     names: &ModuleNames,
     patterns: &[&Pattern],
+    visit: impl FnMut(&Found, &[usize]) -> ControlFlow<()>,
+) {
+    matching_from(0, import, names, patterns, visit);
+}
+
+/// As [`matching`], without the module's first types.
+pub fn matching_from(
+    first_type: usize,
+    import: &Import,
+    names: &ModuleNames,
+    patterns: &[&Pattern],
     mut visit: impl FnMut(&Found, &[usize]) -> ControlFlow<()>,
 ) {
     let mut matcher = Matcher::new(patterns.to_vec());
-    for type_token in std::iter::once(GLOBAL_TYPE).chain(import.type_defs()) {
+    let types = std::iter::once(GLOBAL_TYPE).chain(import.type_defs());
+    for (type_place, type_token) in types.enumerate().skip(first_type) {
         let Some(type_name) = names.type_name(import, type_token) else { continue };
         if !matcher.enter_type(&type_name) {
             continue;
@@ -59,7 +73,7 @@ pub fn matching(
             let parameters = || names.canonical_parameters(import, &method.signature);
             let hits = matcher.hits(token, &method.name, arity_of(&method.signature), parameters);
             if !hits.is_empty() {
-                let found = Found { token, type_token, type_name: &type_name, method: &method };
+                let found = Found { token, type_token, type_place, type_name: &type_name, method: &method };
                 if visit(&found, hits).is_break() {
                     return;
                 }

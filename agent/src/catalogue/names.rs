@@ -5,8 +5,10 @@ use super::methods::Found;
 use crate::clr::metadata::Import;
 use crate::signature::{self, TypeNames};
 use redial_protocol::pattern::Pattern;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Deepest nesting of types we follow; metadata that nests deeper is corrupt.
@@ -16,6 +18,19 @@ const MAX_NESTING: usize = 64;
 #[derive(Default)]
 pub struct ModuleNames {
     types: RefCell<HashMap<u32, Option<Arc<str>>>>,
+    /// Parameter lists by signature, of methods without type parameters or ways to pass: five of six are another's, too.
+    parameters: RefCell<HashMap<Box<[u8]>, Arc<str>>>,
+    /// Type parameters of the type that was asked for last: methods of a type come one after another.
+    type_parameters: RefCell<(u32, Rc<[String]>)>,
+}
+
+/// What a method is called beside the others of its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnNames<'a> {
+    /// `Method<U>`.
+    pub method: Cow<'a, str>,
+    /// `(PARAMS)` in C# form.
+    pub parameters: Arc<str>,
 }
 
 /// What a method is called on screen.
@@ -74,45 +89,60 @@ impl ModuleNames {
         if !type_name.contains('`') {
             return type_name.to_owned();
         }
-        signature::display_type_name(type_name, &import.generic_parameters(type_token))
+        signature::display_type_name(type_name, &self.type_parameters(import, type_token, type_name))
+    }
+
+    fn type_parameters(&self, import: &Import, type_token: u32, type_name: &str) -> Rc<[String]> {
+        if !type_name.contains('`') {
+            return Rc::default();
+        }
+        let mut last = self.type_parameters.borrow_mut();
+        if last.0 != type_token {
+            *last = (type_token, import.generic_parameters(type_token).into());
+        }
+        Rc::clone(&last.1)
+    }
+
+    /// A method's name and parameters as people read them.
+    pub fn own<'a>(&self, import: &Import, found: &'a Found) -> OwnNames<'a> {
+        let blob = &found.method.signature;
+        // Few methods have such parameters, and only they are asked.
+        let may_pass = signature::may_pass_by_reference(blob);
+        let plain = !may_pass && !found.is_generic();
+        let known = |blob: &[u8]| self.parameters.borrow().get(blob).map(Arc::clone);
+        if let Some(parameters) = plain.then(|| known(blob)).flatten() {
+            return OwnNames { method: Cow::Borrowed(&found.method.name), parameters };
+        }
+        let of_type = self.type_parameters(import, found.type_token, found.type_name);
+        let of_method =
+            if arity_of(blob) > 0 { import.generic_parameters(found.token) } else { Vec::new() };
+        let passing = if may_pass { import.passing(found.token) } else { Vec::new() };
+        let resolver = Resolver { names: self, import };
+        let mut shown = String::new();
+        signature::display_parameters(blob, &resolver, &of_type, &of_method, &passing, &mut shown);
+        let parameters: Arc<str> = shown.into();
+        if plain {
+            self.parameters.borrow_mut().insert(blob.as_slice().into(), Arc::clone(&parameters));
+        }
+        let method = match of_method.as_slice() {
+            [] => Cow::Borrowed(found.method.name.as_str()),
+            own => Cow::Owned(format!("{}<{}>", found.method.name, own.join(", "))),
+        };
+        OwnNames { method, parameters }
     }
 
     /// All names of a method.
     pub fn display(&self, import: &Import, found: &Found) -> MethodNames {
         let (type_name, blob) = (found.type_name, &found.method.signature);
-        let arity = arity_of(blob);
-        let type_parameters =
-            if type_name.contains('`') { import.generic_parameters(found.type_token) } else { Vec::new() };
-        let method_parameters = if arity > 0 { import.generic_parameters(found.token) } else { Vec::new() };
-        let mut method = signature::display_type_name(type_name, &type_parameters);
-        method.push('.');
-        method.push_str(&found.method.name);
-        if !method_parameters.is_empty() {
-            method.push('<');
-            method.push_str(&method_parameters.join(", "));
-            method.push('>');
-        }
-        let resolver = Resolver { names: self, import };
-        // Few methods have such parameters, and only they are asked.
-        let passing =
-            if signature::may_pass_by_reference(blob) { import.passing(found.token) } else { Vec::new() };
-        let mut shown = String::new();
-        signature::display_parameters(
-            blob,
-            &resolver,
-            &type_parameters,
-            &method_parameters,
-            &passing,
-            &mut shown,
-        );
-        let generic = !type_parameters.is_empty() || arity > 0;
-        let canonical = generic.then(|| self.canonical_parameters(import, blob).into_boxed_str());
+        let own = self.own(import, found);
+        let canonical =
+            found.is_generic().then(|| self.canonical_parameters(import, blob).into_boxed_str());
         MethodNames {
-            method,
-            signature: shown,
+            method: format!("{}.{}", self.display_type(import, found.type_token, type_name), own.method),
+            signature: own.parameters.to_string(),
             type_name: Arc::clone(type_name),
             name: found.method.name.clone(),
-            arity,
+            arity: arity_of(blob),
             canonical,
         }
     }

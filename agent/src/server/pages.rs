@@ -3,8 +3,8 @@
 
 use crate::agent::Agent;
 use crate::catalogue::Module;
-use crate::catalogue::methods::matching;
-use crate::catalogue::names::{MethodNames, ModuleNames};
+use crate::catalogue::methods::{Found, matching_from};
+use crate::catalogue::names::{ModuleNames, OwnNames};
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::limits::METHODS_PER_PAGE;
 use redial_protocol::pattern::Pattern;
@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 /// Names after which a page goes out though it has room for more methods: far below what a frame holds.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Pages made under a module's lock before they are sent: some 8 MiB at most.
+/// Pages made under a module's lock before they are sent, but for those of the type that is begun: some 8 MiB.
 const PAGES_AT_ONCE: usize = 8;
 
 /// Sends every method that matches, at most `limit`, in pages; answers how many matched in all. `send` answers
@@ -27,50 +27,47 @@ pub fn methods(
 ) -> u64 {
     let mut matched = 0u64;
     for module in agent.modules.all().iter().filter(|module| pattern.matches_assembly(&module.name)) {
-        let mut in_module = 0u64;
-        loop {
+        let mut next = Some(0);
+        while let Some(first_type) = next {
             let room = limit.saturating_sub(matched);
-            let batch = read_batch(agent, module, pattern, in_module, room);
+            let batch = read_batch(agent, module, pattern, first_type, room);
             matched += batch.seen;
-            in_module += batch.seen;
             if !batch.pages.into_iter().all(&mut send) {
                 return matched;
             }
-            if !batch.more {
-                break;
-            }
+            next = batch.next;
         }
     }
     matched
 }
 
-/// Some of a module's matches.
+/// The matches of some of a module's types.
 #[derive(Default)]
 struct Batch {
     pages: Vec<MethodPage>,
-    /// Matches seen beyond those skipped, on a page or past the limit.
+    /// Matches, on a page or past the limit.
     seen: u64,
-    /// Whether the module has more.
-    more: bool,
+    /// Which type the next batch begins with; None: there are no more.
+    next: Option<usize>,
 }
 
-/// Reads a module's matches after the first `skip`, at most `room` of them onto pages.
-fn read_batch(agent: &Agent, module: &Module, pattern: &Pattern, skip: u64, room: u64) -> Batch {
+/// Reads a module's matches from one of its types on, at most `room` of them onto pages.
+fn read_batch(agent: &Agent, module: &Module, pattern: &Pattern, first_type: usize, room: u64) -> Batch {
     let mut batch = Batch::default();
     let mut page = Page::default();
     page.begin(module.key);
     module.with_metadata(&agent.info, |import| {
         let names = ModuleNames::default();
-        let mut at = 0u64;
-        matching(import, &names, &[pattern], |found, _| {
-            at += 1;
-            if at <= skip {
-                return ControlFlow::Continue(());
+        let mut at_type = None;
+        matching_from(first_type, import, &names, &[pattern], |found, _| {
+            let begins = at_type.replace(found.type_place) != Some(found.type_place);
+            if begins && batch.pages.len() >= PAGES_AT_ONCE {
+                batch.next = Some(found.type_place);
+                return ControlFlow::Break(());
             }
             batch.seen += 1;
             if batch.seen <= room {
-                let display = names.display(import, found);
-                page.add(found.type_token, found.token, &display, || {
+                page.add(found, &names.own(import, found), || {
                     names.display_type(import, found.type_token, found.type_name)
                 });
                 if let Some(reason) = found.without_body(module) {
@@ -80,8 +77,7 @@ fn read_batch(agent: &Agent, module: &Module, pattern: &Pattern, skip: u64, room
                     batch.pages.push(page.take(module.key));
                 }
             }
-            batch.more = batch.pages.len() >= PAGES_AT_ONCE;
-            if batch.more || module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     });
     if !page.columns.token.is_empty() {
@@ -113,27 +109,20 @@ impl Page {
         full.columns
     }
 
-    fn add(&mut self, type_token: u32, token: u32, names: &MethodNames, type_name: impl FnOnce() -> String) {
-        let index = match self.types.get(&type_token) {
+    fn add(&mut self, found: &Found, names: &OwnNames, type_name: impl FnOnce() -> String) {
+        let index = match self.types.get(&found.type_token) {
             Some(index) => *index,
             None => {
                 let index = self.columns.type_names.len() as u32;
                 self.columns.type_names.push(&type_name());
-                self.types.insert(type_token, index);
+                self.types.insert(found.type_token, index);
                 index
             }
         };
         self.columns.module.push(self.columns.modules.len().saturating_sub(1) as u32);
-        self.columns.token.push(token);
+        self.columns.token.push(found.token);
         self.columns.type_index.push(index);
-        // The method's own part, with its generic parameters: what stands behind the type's name and its dot.
-        let own = self
-            .columns
-            .type_names
-            .get(index as usize)
-            .and_then(|type_name| names.method.strip_prefix(type_name)?.strip_prefix('.'))
-            .unwrap_or(&names.name);
-        self.columns.name.push(own);
-        self.columns.signature.push(&names.signature);
+        self.columns.name.push(&names.method);
+        self.columns.signature.push(&names.parameters);
     }
 }

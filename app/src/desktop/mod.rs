@@ -242,12 +242,15 @@ impl eframe::App for App {
         self.await_newcomers();
         let more = self.unfold() || more;
         let still = self.methods.is_still(context);
+        let busy = context.input(|input| input.events.iter().any(may_command));
         if let Some(connection) = self.model.current_mut() {
             connection.list.set_still(still);
+            connection.list.set_busy(busy);
         }
         for (id, pane) in &self.panes {
             if let Some(connection) = self.model.connections.get_mut(id) {
                 connection.list.set_still(pane.is_still(context));
+                connection.list.set_busy(busy);
             }
         }
         let now = self.now();
@@ -299,4 +302,9 @@ impl eframe::App for App {
     fn persist_egui_memory(&self) -> bool {
         false
     }
+}
+
+/// Whether an event may make the frame carry something out.
+fn may_command(event: &egui::Event) -> bool {
+    matches!(event, egui::Event::Text(_) | egui::Event::Key { .. } | egui::Event::PointerButton { .. })
 }

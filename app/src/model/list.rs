@@ -79,6 +79,10 @@ pub struct List {
     matched_at: Option<(u64, String)>,
     filtered_at: Option<(u64, Filter, u64)>,
     arranged_at: Option<Arranged>,
+    /// New numbers came, and are not in order yet.
+    owes: bool,
+    /// Something is typed or clicked in this frame.
+    busy: bool,
     edition: u64,
 }
 
@@ -142,6 +146,16 @@ impl List {
         self.ranked.len() > 1
             && self.is_held()
             && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
+    }
+
+    /// Whether a later `settle` will put new numbers in order, which this one left as they were.
+    pub fn owes(&self) -> bool {
+        self.owes
+    }
+
+    /// In a frame in which something is typed or clicked, new numbers are not put in order: the next one does that.
+    pub fn set_busy(&mut self, busy: bool) {
+        self.busy = busy;
     }
 
     /// Puts the rows in the order of the numbers that there are now, once, though the order is held; `settle` carries it
@@ -217,10 +231,16 @@ impl List {
                 == (now.edition, rows, self.sort.key == Key::Name)
         });
         let same_order = before.is_some_and(|before| before.sort == self.sort);
+        let owed = std::mem::take(&mut self.owes);
         if same_rows && same_order && (self.hold || before == Some(now)) {
             return false;
         }
         if self.still && same_order && before.is_some_and(|before| before.edition == self.edition) {
+            return false;
+        }
+        // A frame that takes numbers in, or a letter, has enough to do.
+        if same_rows && same_order && (self.busy || !owed) {
+            self.owes = true;
             return false;
         }
         if !same_rows {
@@ -230,17 +250,17 @@ impl List {
             }
             self.rest = ByName::new(rest, catalogue);
         }
-        self.rank(catalogue, live);
+        self.rank(!same_rows && same_order, catalogue, live);
         // While the order is held, it is that of earlier numbers.
         now.numbers = self.ranking.numbers().filter(|_| self.sort.key != Key::Name).unwrap_or(numbers);
         self.arranged_at = Some(now);
         true
     }
 
-    fn rank(&mut self, catalogue: &Catalogue, live: &Live) {
+    fn rank(&mut self, as_it_was: bool, catalogue: &Catalogue, live: &Live) {
         self.ranked.clear();
         if self.sort.key != Key::Name {
-            self.ranking.settle(self.sort, self.hold, catalogue, live);
+            self.ranking.settle(self.sort, self.hold || as_it_was, catalogue, live);
             self.ranked.extend(self.ranking.within(&self.visible));
         }
     }

@@ -74,14 +74,18 @@ impl Standing {
         let numbered: Vec<(u32, f64)> = match catalogue.is_merged() {
             false => numbered.collect(),
             true => {
-                let (mut shown, leads) = (HashMap::new(), catalogue.leads());
-                for (method, number) in numbered {
-                    let sum = shown.entry(leads.of(MethodIx(method)).0).or_insert(0.0);
-                    *sum = together(key, *sum, number);
-                }
-                let mut shown: Vec<(u32, f64)> = shown.into_iter().collect();
-                shown.sort_unstable_by_key(|(method, _)| *method);
-                shown
+                let leads = catalogue.leads();
+                let mut copies: Vec<(u32, f64)> =
+                    numbered.map(|(method, number)| (leads.of(MethodIx(method)).0, number)).collect();
+                copies.sort_unstable_by_key(|(method, _)| *method);
+                copies.dedup_by(|(copy, number), (lead, sum)| {
+                    let same = copy == lead;
+                    if same {
+                        *sum = together(key, *sum, *number);
+                    }
+                    same
+                });
+                copies
             }
         };
         for (method, number) in numbered.into_iter().filter(|(method, _)| visible.get(*method)) {

@@ -1,6 +1,6 @@
 //! The whole of it: processes, connections, log.
 
-use super::connection::{Connection, Status};
+use super::connection::{Connection, Shape, Status};
 use super::fleet::Settled;
 use super::ids::{ConnectionId, Ticket};
 use super::log::{Kind, Log};
@@ -101,7 +101,7 @@ impl Model {
 
     /// Brings everything derived up to date; once a frame, after the last `apply`.
     pub fn settle(&mut self, now: Now) -> Settled {
-        let settled = self.settle_several(now);
+        let mut settled = self.settle_several(now);
         for connection in self.connections.values_mut() {
             connection.sum_up(&mut self.log, now);
         }
@@ -112,7 +112,10 @@ impl Model {
             }
             _ => Some(connection.id) == self.current,
         };
-        self.connections.values_mut().filter(shown).for_each(|connection| connection.settle(now));
+        for connection in self.connections.values_mut().filter(shown) {
+            connection.settle(now);
+            settled.more |= connection.shape == Shape::List && connection.list.owes();
+        }
         settled
     }
 

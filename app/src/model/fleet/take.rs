@@ -13,7 +13,7 @@ use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
 use std::time::Duration;
 
 /// Methods and rows taken over in a frame, about; a module is taken as a whole.
-const METHODS: usize = 3_000;
+const METHODS: usize = 2_000;
 const ROWS: usize = 20_000;
 /// Sums and orders follow numbers that often: twenty agents say theirs eighty times a second.
 const PACE: Duration = Duration::from_millis(100);
