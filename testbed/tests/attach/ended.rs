@@ -14,16 +14,16 @@ use super::{failed, plain};
 
 on_attachable_runtimes!(killed_while_it_is_asked, ending_by_itself_while_it_is_asked, ending_at_any_moment);
 
-/// The runtime's own socket has taken the question in, and nobody has read it yet: connected, as the kernel tells.
+/// Somebody has connected to the runtime's socket, and it has not looked yet: unix(7) tells so as a state.
 fn wait_until_asked(folder: &Path) -> Result<()> {
-    const CONNECTED: &str = "03";
+    const NOT_ACCEPTED: &str = "02";
     let folder = folder.to_str().context("a path")?;
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(30) {
         let sockets = std::fs::read_to_string("/proc/net/unix")?;
         let asked = |line: &str| {
             let mut fields = line.split_whitespace().skip(5);
-            fields.next() == Some(CONNECTED)
+            fields.next() == Some(NOT_ACCEPTED)
                 && fields.nth(1).is_some_and(|path| path.starts_with(folder) && path.contains("dotnet-diagnostic"))
         };
         if sockets.lines().any(asked) {
@@ -51,7 +51,9 @@ fn asked(runtime: Runtime, folder: &Folder) -> Result<(LiveShop, Host)> {
     let shop = plain(runtime, 1, &[("TMPDIR", folder.path())])?;
     signal(shop.pid, libc::SIGSTOP)?;
     let attaching = Host::start(host::redial(&["attach", &shop.pid.to_string()])?)?;
-    wait_until_asked(folder.path().as_ref())?;
+    if let Err(error) = wait_until_asked(folder.path().as_ref()) {
+        bail!("{error}: {}", attaching.finish()?.said());
+    }
     Ok((shop, attaching))
 }
 

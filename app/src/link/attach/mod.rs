@@ -18,12 +18,15 @@ use port::Asked;
 use redial_protocol::AGENT_CLSID;
 use redial_protocol::attach::Attacher;
 use redial_protocol::process::{self, Owner};
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 /// What this is called among an agent's controllers.
 const PROGRAM: &str = "redial attach";
 /// `CORPROF_E_PROFILER_ALREADY_ACTIVE`: there is one, ours or another.
 const ALREADY_ACTIVE: u32 = 0x8013_136A;
+/// How long a process that closed its port may take to end.
+const DYING: Duration = Duration::from_millis(500);
 
 /// How the agent came to be in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +109,34 @@ fn client_data(pid: u32) -> Vec<u8> {
 
 /// A conversation that broke off: the process ended, may not be spoken to, or has no port any more.
 fn port_failed(pid: u32, name: String, error: &std::io::Error) -> AttachError {
-    if !discover::runs(pid) {
+    if has_ended(pid, error.kind()) {
         return LinkError::Ended(pid).into();
     }
     match error.kind() {
-        std::io::ErrorKind::PermissionDenied => {
+        ErrorKind::PermissionDenied => {
             LinkError::NotAllowed { pid, why: format!("its diagnostics port cannot be opened: {error}") }
                 .into()
         }
         _ => AttachError::Port { pid, name, why: error.to_string() },
     }
+}
+
+/// Whether a process with which a conversation broke off so has ended. One that is killed closes its sockets first, and is
+/// seen to run for a moment more.
+fn has_ended(pid: u32, broke: ErrorKind) -> bool {
+    let closed = matches!(
+        broke,
+        ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::BrokenPipe
+            | ErrorKind::UnexpectedEof
+    );
+    let until = Instant::now() + if closed { DYING } else { Duration::ZERO };
+    while discover::runs(pid) {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
 }
