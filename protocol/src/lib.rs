@@ -7,6 +7,7 @@
 pub mod attach;
 pub mod catalogue;
 pub mod codec;
+pub mod cost;
 pub mod counters;
 pub mod dialset;
 pub mod endpoint;

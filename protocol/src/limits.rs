@@ -94,6 +94,9 @@ pub const MAX_INSTANCES: usize = 4096;
 /// Sentences (warnings, what remains) and budgets in one reply; nobody reads more.
 pub const MAX_SENTENCES: usize = 256;
 
+/// Levels whose cost one reply tells.
+pub const MAX_COSTS: usize = 8;
+
 /// Orders of one report that match nothing and are named; more are only counted.
 pub const MAX_UNMATCHED_NAMED: usize = 128;
 

@@ -3,12 +3,13 @@
 
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
+use crate::cost::Cost;
 use crate::counters::CounterDelta;
 use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES, MAX_STANDING_ORDERS,
+    AUDIT_ENTRIES, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES, MAX_STANDING_ORDERS,
     MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
 use crate::order::{Order, Stand, StandingOrder};
@@ -374,6 +375,9 @@ pub struct AgentStatus {
     /// Sentences about what remains (inlined callers and the like).
     #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub remains: Vec<String>,
+    /// What a call costs at each level that is offered.
+    #[serde(deserialize_with = "capped::<_, _, MAX_COSTS>")]
+    pub costs: Vec<Cost>,
 }
 
 /// A budget.

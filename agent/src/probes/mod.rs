@@ -5,6 +5,7 @@ mod arena;
 pub mod blocks;
 pub mod body;
 pub mod clock;
+pub mod cost;
 pub mod form;
 pub mod histogram;
 pub mod leaf;

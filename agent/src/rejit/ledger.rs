@@ -214,7 +214,7 @@ impl Book {
         // A fresh slot has never been counted in; a recycled one starts from what it holds.
         let (slot, start) = match self.free_slots.pop() {
             Some(slot) => (slot, blocks::sum_of(slot)),
-            None if self.next_slot < blocks::MAX_SLOTS => {
+            None if self.next_slot < blocks::OWN.0 => {
                 self.next_slot += 1;
                 (Slot(self.next_slot - 1), 0)
             }

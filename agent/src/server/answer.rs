@@ -8,7 +8,7 @@ use super::{pages, rows, times};
 use crate::agent::HANGS;
 use crate::known_bad;
 use crate::planner::SessionId;
-use crate::probes::{TIMING_BUDGET, blocks, stacks, timers, timing_bytes};
+use crate::probes::{TIMING_BUDGET, blocks, cost, stacks, timers, timing_bytes};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
@@ -185,7 +185,7 @@ impl Session {
                 + timers::touched_bytes(book.slots_used())
                 + timing_bytes()) as u64,
             budgets: vec![
-                budget("dialled methods", book.slots_used(), u64::from(blocks::MAX_SLOTS)),
+                budget("dialled methods", book.slots_used(), u64::from(blocks::OWN.0)),
                 budget(
                     "methods that are or were dialled",
                     book.rows().present() as u64,
@@ -198,6 +198,7 @@ impl Session {
             guard_trips: crate::guard::trips(),
             audit: agent.server.audit.entries(),
             remains,
+            costs: cost::of_a_call(agent.max_level()),
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod explain;
 mod fleet;
+mod foresee;
 mod hold;
 mod meant;
 mod wait;
@@ -177,15 +178,16 @@ impl Wanted<'_> {
         if !self.matches_nothing(&plan) {
             self.say_what_was_meant(session, &plan.unmatched, &mut plan.warnings);
         }
+        let foreseen = self.foresee(session)?;
         let orders: Vec<String> = self.orders.iter().map(print_order).collect();
         if self.options.json {
             let lines = self.lines.iter().copied().map(Some).chain(std::iter::repeat(None));
             let orders: Vec<_> = lines.zip(orders).collect();
-            out.json(&PlanJson::new(pid, &orders, &plan))?;
+            out.json(&PlanJson::new(pid, &orders, &plan, foreseen))?;
         } else {
             let orders: Vec<String> =
                 orders.into_iter().enumerate().map(|(at, order)| self.numbered(at, order)).collect();
-            for line in turns::planned(&plan, &orders, self.options.later, terminal_columns()) {
+            for line in turns::planned(&plan, &orders, foreseen, self.options.later, terminal_columns()) {
                 out.line(&line)?;
             }
         }

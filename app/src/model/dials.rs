@@ -1,5 +1,7 @@
 //! The dialled copies of one process: rows, transitions and counters folded into one table.
 
+use super::cost::{self, Foreseen};
+use redial_protocol::cost::Cost;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -39,6 +41,7 @@ pub struct Dials {
     late: bool,
     ended: bool,
     missed_deadlines: u64,
+    costs: Vec<Cost>,
 }
 
 /// What an event changed.
@@ -152,6 +155,21 @@ impl Dials {
         for dial in self.rows.values_mut() {
             dial.rate = known.then_some(0.0);
         }
+    }
+
+    /// Says what calls cost in this process.
+    pub fn calls_cost(&mut self, costs: Vec<Cost>) {
+        self.costs = costs;
+    }
+
+    /// Percent of one processor that the dials cost; None while that is not known.
+    pub fn cost_percent(&self) -> Option<f64> {
+        cost::of_all(&self.costs, self)
+    }
+
+    /// What the dials would cost at a level, by their present rates; None while that is not known.
+    pub fn foresee(&self, level: Level) -> Option<Foreseen> {
+        cost::foresee(&self.costs, self, level)
     }
 
     /// The rows in ledger order.

@@ -23,6 +23,7 @@
 mod by_name;
 pub mod catalogue;
 pub mod connection;
+pub mod cost;
 pub mod dials;
 pub mod fleet;
 pub mod ids;

@@ -185,6 +185,8 @@ pub struct WatchJson<'a> {
     pub dials: Vec<DialJson<'a>>,
     /// Updates the agent dropped so far because this reader was slow.
     pub dropped: u64,
+    /// What the dials cost, in percent of one processor; null until rates are known.
+    pub cost_percent: Option<f64>,
 }
 
 /// A row of `status --sum` and `watch --sum`: a method, and what all processes say of it.

@@ -4,6 +4,7 @@
 use super::json::LetGoJson;
 use super::table::{Table, number, printable, text, wide};
 use super::words::{self, grouped};
+use crate::model::cost::Foreseen;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -31,7 +32,13 @@ pub fn done(report: &DialReport, level: Option<Level>, later: bool) -> Vec<Strin
 
 /// What would become of a turn; `orders` are those that were planned, as text. With `later`, those that match nothing
 /// would be set all the same.
-pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Option<usize>) -> Vec<String> {
+pub fn planned(
+    plan: &PlanReport,
+    orders: &[String],
+    foreseen: Option<Foreseen>,
+    later: bool,
+    columns: Option<usize>,
+) -> Vec<String> {
     let mut table = Table::new(&[number("MATCHED"), wide("ORDER"), text("")]);
     for (index, (order, matched)) in orders.iter().zip(&plan.per_order).enumerate() {
         let is_unmatched = plan.unmatched.contains(&(index as u32));
@@ -81,6 +88,16 @@ pub fn planned(plan: &PlanReport, orders: &[String], later: bool, columns: Optio
             words::bytes(plan.expected_agent_bytes)
         ));
     }
+    lines.extend(foreseen.map(|foreseen| {
+        format!(
+            "expected: about {} of a processor while {} of them {} called as often as now ({} a second); now {}",
+            words::percent(foreseen.then),
+            grouped(foreseen.dials),
+            if foreseen.dials == 1 { "is" } else { "are" },
+            words::rate(foreseen.rate),
+            words::percent(foreseen.now),
+        )
+    }));
     lines.extend(plan.warnings.iter().map(|warning| format!("warning: {}", words::one_line(warning))));
     lines.push("nothing was changed (--plan)".to_owned());
     lines
@@ -219,6 +236,19 @@ pub mod tests {
         }
     }
 
+    /// Two dials that would cost more.
+    pub fn foreseen() -> Foreseen {
+        Foreseen { dials: 2, rate: 2e6, now: 0.08, then: 4.0 }
+    }
+
+    #[test]
+    fn what_it_would_cost_is_told_by_present_rates() {
+        let lines = planned(&plan(), &["A.B = time".to_owned()], Some(foreseen()), false, None);
+        let told = "expected: about 4.0 % of a processor while 2 of them are called as often as now (2,000,000 a second); \
+                    now less than 0.1 %";
+        assert!(lines.iter().any(|line| line == told), "{lines:#?}");
+    }
+
     #[test]
     fn refusals_are_grouped_and_long_lists_end() {
         let lines =
@@ -272,7 +302,7 @@ pub mod tests {
     fn a_plan_says_all_of_it() {
         let orders = ["Shop.* = count domain=A".to_owned(), "Nope.* = off".to_owned()];
         assert_eq!(
-            planned(&plan(), &orders, false, None),
+            planned(&plan(), &orders, None, false, None),
             [
                 "MATCHED  ORDER",
                 "      9  Shop.* = count domain=A",
@@ -295,7 +325,7 @@ pub mod tests {
         );
         let nothing = PlanReport { per_order: vec![0], ..PlanReport::default() };
         assert_eq!(
-            planned(&nothing, &orders[1..], true, None)[1..],
+            planned(&nothing, &orders[1..], None, true, None)[1..],
             [
                 "      0  Nope.* = off  (for what loads later)",
                 "",

@@ -81,6 +81,21 @@ pub fn rate(per_second: f64) -> String {
     if per_second >= 9.95 { grouped(per_second.round() as u64) } else { format!("{per_second:.1}") }
 }
 
+/// A share of a processor, given in percent: `less than 0.1 %`, `2.4 %`, `31 %`.
+pub fn percent(percent: f64) -> String {
+    match percent {
+        ..0.1 => "less than 0.1 %".to_owned(),
+        ..9.95 => format!("{percent:.1} %"),
+        _ => format!("{} %", grouped(percent.round() as u64)),
+    }
+}
+
+/// Picoseconds as nanoseconds, two significant digits or more: `0.54 ns`, `21 ns`.
+pub fn picoseconds(number: u64) -> String {
+    let ns = number as f64 / 1e3;
+    if ns < 9.95 { format!("{ns:.2} ns") } else { format!("{} ns", grouped(ns.round() as u64)) }
+}
+
 /// Bytes in binary units, three significant digits: `512 B`, `1.25 KiB`, `16.0 MiB`.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -377,6 +377,7 @@ pub fn replies() -> Vec<Reply> {
             guard_trips: 8,
             audit: vec![audit_entry()],
             remains: vec!["Shop.Till.Ring keeps its call of Shop.Cart.Add".into()],
+            costs: vec![Cost { level: Level::Count, picoseconds: 9 }],
         }),
     ]
 }

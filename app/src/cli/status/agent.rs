@@ -8,6 +8,7 @@ use crate::link::session::Session;
 use crate::output::json::AgentJson;
 use crate::output::table::{Table, text, wide};
 use crate::output::{Out, terminal_columns, words};
+use redial_protocol::cost::Cost;
 use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry};
 use redial_protocol::order::StandingOrder;
@@ -52,6 +53,7 @@ fn lines(
     lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
     let faults = words::grouped(status.guard_trips);
     lines.push(format!("faults of the agent itself, caught before they could reach the program: {faults}"));
+    lines.extend(costs(&status.costs));
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
     if !orders.is_empty() {
         lines.push(String::new());
@@ -68,6 +70,13 @@ fn lines(
     lines
 }
 
+/// What a call costs, in words.
+fn costs(costs: &[Cost]) -> Option<String> {
+    let each = |cost: &Cost| format!("{} at {}", words::picoseconds(cost.picoseconds), cost.level);
+    let each: Vec<String> = costs.iter().map(each).collect();
+    (!each.is_empty()).then(|| format!("a dialled call costs about {}, measured in this process", words::all(&each)))
+}
+
 /// Who turned what, oldest first.
 fn audit(status: &AgentStatus) -> Table {
     let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), wide("ORDER")]);
@@ -82,6 +91,7 @@ fn audit(status: &AgentStatus) -> Table {
 pub mod tests {
     use super::*;
     use crate::cli::save::tests::standing;
+    use redial_protocol::level::Level;
     use redial_protocol::message::{Budget, Holder};
     use serde_json::json;
 
@@ -103,6 +113,7 @@ pub mod tests {
                 order: "Shop.Cart.* = count".into(),
             }],
             remains: vec!["1 caller was inlined".into()],
+            costs: vec![Cost { level: Level::Count, picoseconds: 640 }],
         }
     }
 
@@ -111,7 +122,7 @@ pub mod tests {
         let (status, orders) = (agent_status(), standing());
         let value = serde_json::to_value(AgentJson::new(9, &status, &orders, 3)).expect("JSON");
         for field in
-            ["control", "kept", "held", "memory", "budgets", "clr_kept_bytes", "audit", "pid", "undoable"]
+            ["control", "kept", "held", "memory", "budgets", "clr_kept_bytes", "audit", "pid", "undoable", "costs"]
         {
             assert!(value.get(field).is_some(), "{field} is missing in {value}");
         }
@@ -138,6 +149,7 @@ pub mod tests {
             has("www   redial run  Shop.Cart.*") && has("changes that `undo` takes back: 3"),
             "{lines:#?}"
         );
+        assert!(has("a dialled call costs about 0.64 ns at count, measured in this process"), "{lines:#?}");
         let mut by_number = agent_status();
         by_number.audit[0].user = "0".into();
         let audit = audit(&by_number).lines(None);

@@ -13,6 +13,7 @@ use crate::model::dials::{Dial, Dials};
 use crate::output::json::DialJson;
 use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns, words};
+use redial_protocol::cost::Cost;
 use redial_protocol::message::{AgentStatus, Command, Reply};
 use std::sync::{Mutex, PoisonError};
 
@@ -38,6 +39,11 @@ fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
         Reply::AgentStatus(status) => Ok(status),
         _ => Err(session.wrong_reply().into()),
     }
+}
+
+/// What calls cost in a process.
+pub fn ask_costs(session: &mut Session) -> Result<Vec<Cost>, Failure> {
+    ask_agent(session).map(|status| status.costs)
 }
 
 fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {

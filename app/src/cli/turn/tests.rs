@@ -1,7 +1,7 @@
 //! Codes, commands and sentences of turns.
 
 use super::*;
-use crate::output::turns::tests::{plan, report, shared};
+use crate::output::turns::tests::{foreseen, plan, report, shared};
 use serde_json::json;
 
 fn wanted<'a>(orders: &[Order], options: &'a arguments::Turn) -> Wanted<'a> {
@@ -128,7 +128,7 @@ fn the_json_has_the_documented_fields() {
 fn the_json_of_a_plan_has_those_and_more() {
     let orders = [(Some(3), "A.B = count".to_owned()), (None, "C.D = off".to_owned())];
     let plan = plan();
-    let value = serde_json::to_value(PlanJson::new(9, &orders, &plan)).expect("JSON");
+    let value = serde_json::to_value(PlanJson::new(9, &orders, &plan, Some(foreseen()))).expect("JSON");
     assert_eq!(
         (&value["matched"], &value["accepted"], &value["bodyless"]),
         (&json!(9), &json!(7), &json!(1))
@@ -143,6 +143,7 @@ fn the_json_of_a_plan_has_those_and_more() {
         (&value["to_recompile"], &value["to_turn_off"], &value["unchanged"], &value["generic"]),
         (&json!(4), &json!(1), &json!(2), &json!(2))
     );
+    assert_eq!(value["expected_cost_percent"], json!(4.0));
     assert_eq!(value["refused_by_reason"], json!([{"reason": Reason::Shared.sentence(), "copies": 1}]));
     for field in
         ["pid", "refused", "shared", "warnings", "expected_us", "expected_clr_bytes", "expected_agent_bytes"]

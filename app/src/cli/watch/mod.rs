@@ -75,6 +75,7 @@ fn watch(
 ) -> Result<Exit, Stop> {
     let interval = Duration::from_millis(arguments.interval.into());
     let mut dials = Dials::default();
+    dials.calls_cost(status::ask_costs(session)?);
     session
         .tell(Command::Subscribe { pattern: arguments.pattern.clone(), interval_ms: arguments.interval })?;
     while let Some(event) = session.next(Some(Instant::now()))? {

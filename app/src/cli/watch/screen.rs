@@ -86,7 +86,8 @@ impl View {
         let t_ms = self.began.elapsed().as_millis() as u64;
         if self.json {
             let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
-            let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped: dials.dropped() };
+            let (dropped, cost_percent) = (dials.dropped(), dials.cost_percent());
+            let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped, cost_percent };
             return Ok(vec![json_line(&line)?]);
         }
         let ordered = self.order.order(dials);
@@ -94,32 +95,40 @@ impl View {
         Ok(match size {
             Some((columns, rows)) => {
                 let (shown, over) = on_first(ordered, self.plain.all);
-                table((&self.title, dials.late()), &shown, over, places, columns, rows)
+                table(&self.head(dials, &shown, over), &shown, places, columns, rows)
             }
             None => self.plain.lines(t_ms, &ordered, places),
         })
     }
 }
 
-/// The table for a terminal, never larger than it.
+impl View {
+    fn head(&self, dials: &Dials, shown: &[&Dial], over: Over) -> String {
+        let mut head = format!("{}: {}", self.title, words::count(shown.len() as u64, "dial", "dials"));
+        if over.methods > 0 {
+            head.push_str(&format!(", {} off again (--all lists them)", words::grouped(over.methods)));
+        }
+        if let Some(percent) = dials.cost_percent().filter(|percent| *percent > 0.0) {
+            head.push_str(&format!(", cost about {} of a processor", words::percent(percent)));
+        }
+        if dials.late() {
+            head.push_str(", numbers are late");
+        }
+        head
+    }
+}
+
+/// The table for a terminal under its first line, never larger than it.
 fn table(
-    (title, late): (&str, bool),
+    head: &str,
     ordered: &[&Dial],
-    over: Over,
     places: Places,
     columns: usize,
     rows: usize,
 ) -> Vec<String> {
     let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
     let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
-    let mut head = format!("{title}: {}", words::count(ordered.len() as u64, "dial", "dials"));
-    if over.methods > 0 {
-        head.push_str(&format!(", {} off again (--all lists them)", words::grouped(over.methods)));
-    }
-    if late {
-        head.push_str(", numbers are late");
-    }
-    let mut lines = vec![head];
+    let mut lines = vec![head.to_owned()];
     let mut headings = vec![number("CALLS"), number("PER SECOND"), text("STATE")];
     let times = TimeColumns::of(ordered.iter().copied());
     headings.extend(times.headings());
@@ -252,6 +261,8 @@ pub fn rate(rate: Option<f64>) -> String {
 mod tests {
     use super::*;
     use crate::model::dials::tests::{counters, row};
+    use redial_protocol::cost::Cost;
+    use redial_protocol::level::Level;
 
     fn dials(count: u32) -> Dials {
         let mut dials = Dials::default();
@@ -269,8 +280,16 @@ mod tests {
     }
 
     fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
+        let view = View {
+            pid: 42,
+            title: "process 42".to_owned(),
+            json: false,
+            began: Instant::now(),
+            order: ByRate::default(),
+            plain: Plain::default(),
+        };
         let (shown, over) = on_first(ByRate::default().order(dials), false);
-        table(("process 42", false), &shown, over, Places::of(dials), columns, rows)
+        table(&view.head(dials, &shown, over), &shown, Places::of(dials), columns, rows)
     }
 
     #[test]
@@ -288,6 +307,16 @@ mod tests {
         assert!(lines[0].contains("100 dials"));
         assert!(lines[2].ends_with("Method099()"), "the most called is first: {lines:#?}");
         assert!(lines[lines.len() - 1].contains("and 80 called less often"), "{lines:#?}");
+    }
+
+    #[test]
+    fn the_first_line_says_what_the_dials_cost() {
+        let mut dials = dials(1);
+        dials.calls_cost(vec![Cost { level: Level::Count, picoseconds: 500 }]);
+        assert_eq!(drawn(&dials, 80, 24)[0], "process 42: 1 dial");
+        dials.apply(counters(1_000, &[]));
+        dials.apply(counters(2_000, &[(0, 8_000_000)]));
+        assert_eq!(drawn(&dials, 80, 24)[0], "process 42: 1 dial, cost about 0.4 % of a processor");
     }
 
     #[test]
@@ -342,7 +371,7 @@ mod tests {
         let mut dials = dials(3);
         let off = |index: u32| {
             let mut row = row(index, &format!("Shop.Cart.Method{index:03}"), u64::from(index));
-            (row.wanted, row.state) = (redial_protocol::level::Level::Off, State::Off);
+            (row.wanted, row.state) = (Level::Off, State::Off);
             row
         };
         dials.rows(vec![off(2)]);
@@ -366,7 +395,7 @@ mod tests {
         let dials = dials(1);
         let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
         let line =
-            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0 }).expect("JSON");
+            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0, cost_percent: None }).expect("JSON");
         assert_eq!((&line["pid"], &line["t_ms"], &line["dropped"]), (&42.into(), &5.into(), &0.into()));
         assert_eq!(line["dials"][0]["method"], "Shop.Cart.Method000");
     }

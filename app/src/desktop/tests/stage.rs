@@ -264,6 +264,7 @@ pub fn status() -> AgentStatus {
         guard_trips: 0,
         audit: Vec::new(),
         remains: Vec::new(),
+        costs: Vec::new(),
     }
 }
 

@@ -339,6 +339,7 @@ mod tests {
             guard_trips: 0,
             audit: Vec::new(),
             remains: Vec::new(),
+            costs: Vec::new(),
         };
         assert!(account.status(status.clone()).is_some());
         assert!(account.status(status.clone()).is_none());

@@ -92,6 +92,7 @@ fn status() -> AgentStatus {
         guard_trips: 0,
         audit: vec![],
         remains: vec![],
+        costs: vec![],
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{ControlJson, hex};
 use crate::link::discover::user_name;
+use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, Budget};
 use redial_protocol::order::{Stand, StandingOrder};
@@ -25,6 +26,14 @@ pub struct AgentJson<'a> {
     guard_trips: u64,
     audit: Vec<AuditJson<'a>>,
     remains: &'a [String],
+    /// What a call costs at each level.
+    costs: Vec<CostJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct CostJson {
+    level: Level,
+    ns: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,6 +105,7 @@ impl<'a> AgentJson<'a> {
     pub fn new(pid: u32, status: &'a AgentStatus, orders: &'a [StandingOrder], undoable: u32) -> Self {
         let budget =
             |budget: &'a Budget| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
+        let cost = |cost: &Cost| CostJson { level: cost.level, ns: cost.picoseconds as f64 / 1e3 };
         AgentJson {
             pid,
             control: status.control.as_ref().map(ControlJson::from),
@@ -110,6 +120,7 @@ impl<'a> AgentJson<'a> {
             guard_trips: status.guard_trips,
             audit: status.audit.iter().map(AuditJson::from).collect(),
             remains: &status.remains,
+            costs: status.costs.iter().map(cost).collect(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `dial`, `apply` and `undo`, and what they would do.
 
 use super::AuditJson;
+use crate::model::cost::Foreseen;
 use redial_protocol::message::AuditEntry;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -131,6 +132,8 @@ pub struct PlanJson<'a> {
     expected_us: u64,
     expected_clr_bytes: u64,
     expected_agent_bytes: u64,
+    /// What the copies that are called now would take of one processor, by their present rates; null where unknown.
+    expected_cost_percent: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -155,7 +158,12 @@ impl From<&(Reason, u64)> for ReasonJson {
 
 impl<'a> PlanJson<'a> {
     /// The object for process `pid`; `orders` are those that were planned, as text, with their lines.
-    pub fn new(pid: u32, orders: &'a [(Option<usize>, String)], plan: &'a PlanReport) -> Self {
+    pub fn new(
+        pid: u32,
+        orders: &'a [(Option<usize>, String)],
+        plan: &'a PlanReport,
+        foreseen: Option<Foreseen>,
+    ) -> Self {
         let planned = orders.iter().zip(&plan.per_order);
         PlanJson {
             pid,
@@ -176,6 +184,7 @@ impl<'a> PlanJson<'a> {
             expected_us: plan.expected_us,
             expected_clr_bytes: plan.expected_clr_bytes,
             expected_agent_bytes: plan.expected_agent_bytes,
+            expected_cost_percent: foreseen.map(|foreseen| foreseen.then),
         }
     }
 }

@@ -1,0 +1,107 @@
+//! What a call costs more at each level: the probe's own work, done again and again on a thread of ours.
+//!
+//! What the JIT adds around it (a spilled register, a larger frame) is not in it, and neither is what a cache miss takes;
+//! `cargo xtask bench count time` measures whole calls.
+
+use super::blocks::{self, Slot};
+use super::stacks::{self, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
+use super::{clock, leaf, time_leaf};
+use redial_protocol::cost::Cost;
+use redial_protocol::level::Level;
+use std::hint::black_box;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// Calls that are measured together: tens of microseconds, so that most rounds are not interrupted.
+const CALLS: u64 = 4_000;
+/// The fastest of so many rounds is taken: whatever disturbs one makes it slower.
+const ROUNDS: usize = 24;
+
+/// The costs of one call at the levels up to `most`, but for off. Measured at the first use, which takes milliseconds: not for
+/// threads of the host.
+pub fn of_a_call(most: Level) -> Vec<Cost> {
+    static COUNT: OnceLock<u64> = OnceLock::new();
+    static TIME: OnceLock<u64> = OnceLock::new();
+    let mut costs = Vec::new();
+    let mut tell = |level: Level, measured: &OnceLock<u64>, measure: fn() -> u64| {
+        if level <= most {
+            costs.push(Cost { level, picoseconds: *measured.get_or_init(measure) });
+        }
+    };
+    tell(Level::Count, &COUNT, of_counting);
+    tell(Level::Time, &TIME, of_timing);
+    costs
+}
+
+fn of_counting() -> u64 {
+    let Some(table) = stacks::table() else { return 0 };
+    let variable = 0_u64;
+    leaf::count_here(blocks::OWN, std::ptr::from_ref(&variable).expose_provenance());
+    more_than_nothing(|| count(table, blocks::OWN))
+}
+
+/// Counts one call as an instrumented body does: by where its stack is.
+#[inline(always)]
+fn count(table: usize, slot: Slot) {
+    let variable = 0_u64;
+    let here = std::ptr::from_ref(black_box(&variable)).addr();
+    let first = std::ptr::with_exposed_provenance::<*const *mut u64>(table);
+    // SAFETY: the table has an entry for every region, each leads to one for every page, and neither is given back; a page
+    // leads to null or to this thread's own block, which has MAX_SLOTS counters.
+    unsafe {
+        let pages = first.add(here >> REGION_BITS & REGION_MASK).read_volatile();
+        let base = pages.add(here >> PAGE_BITS & PAGE_MASK).read_volatile();
+        if !base.is_null() {
+            let counter = base.add(slot.0 as usize);
+            counter.write_volatile(counter.read_volatile().wrapping_add(1));
+        }
+    }
+}
+
+fn of_timing() -> u64 {
+    clock::begin();
+    more_than_nothing(|| time_leaf::call_of_nothing(blocks::OWN))
+}
+
+/// Picoseconds that one call of `probe` takes more than none.
+fn more_than_nothing(probe: impl Fn()) -> u64 {
+    let fastest = |call: &dyn Fn()| (0..ROUNDS).map(|_| round(call)).min().unwrap_or_default();
+    let all = || (0..CALLS).for_each(|_| probe());
+    let none = || (0..CALLS).for_each(|call| drop(black_box(call)));
+    fastest(&all).saturating_sub(fastest(&none)).saturating_mul(1000) / CALLS
+}
+
+/// Nanoseconds.
+fn round(call: &dyn Fn()) -> u64 {
+    let begun = Instant::now();
+    call();
+    begun.elapsed().as_nanos() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_those_of_the_levels_offered_and_stay_what_they_were() {
+        assert!(of_a_call(Level::Off).is_empty());
+        let levels = |most| of_a_call(most).iter().map(|cost| cost.level).collect::<Vec<_>>();
+        assert_eq!(levels(Level::Count), [Level::Count]);
+        assert_eq!(levels(Level::Trace), [Level::Count, Level::Time]);
+        let all = of_a_call(Level::Time);
+        assert_eq!(all, of_a_call(Level::Time));
+        // Two readings of a clock are in it, and nothing that waits.
+        assert!(all.iter().all(|cost| cost.picoseconds < 100_000_000) && all[1].picoseconds > 1_000, "{all:?}");
+    }
+
+    #[test]
+    fn what_is_measured_is_counted_in_the_slot_of_our_own() {
+        std::thread::spawn(|| {
+            let before = blocks::sum_of(blocks::OWN);
+            assert!(of_counting() < 100_000_000);
+            assert!(blocks::sum_of(blocks::OWN) >= before + CALLS * ROUNDS as u64);
+        })
+        .join()
+        .expect("it counts");
+    }
+}
