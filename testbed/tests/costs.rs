@@ -5,7 +5,7 @@ use redial_testbed::host;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
-use redial_testbed::{on_each_runtime, under_agent};
+use redial_testbed::{on_each_runtime, truth, under_agent};
 use serde_json::Value;
 
 on_each_runtime!(what_dials_cost_and_would_cost_is_told);
@@ -42,6 +42,6 @@ fn what_dials_cost_and_would_cost_is_told(runtime: Runtime) -> Result<()> {
     let rates: f64 = last["dials"].as_array().context("dials")?.iter().filter_map(|dial| dial["rate"].as_f64()).sum();
     let (told, expected) = (last["cost_percent"].as_f64().context("no cost")?, rates * count / 1e7);
     ensure!(rates > 0.0 && (told - expected).abs() <= expected * 0.01 + 1e-9, "{told} is not {expected}");
-    shop.host.ask("loop off", "off").ok();
+    truth::ask(&mut shop.host, "loop off")?;
     shop.exit().map(drop)
 }
