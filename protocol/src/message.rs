@@ -9,8 +9,8 @@ use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES, MAX_STANDING_ORDERS,
-    MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
+    AUDIT_ENTRIES, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES,
+    MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
 use crate::order::{Order, Stand, StandingOrder};
 use crate::report::{DialReport, PlanReport};

@@ -25,21 +25,32 @@ fn what_dials_cost_and_would_cost_is_told(runtime: Runtime) -> Result<()> {
     ensure!(count < time && time < 100_000.0, "{costs}");
 
     // Nothing of it is called, or dialled.
-    let plan = |level: &str| shop.redial("dial", &["Shop!Shop.Cart.*", level, "--plan", "--json"])?.ok()?.json();
+    let plan =
+        |level: &str| shop.redial("dial", &["Shop!Shop.Cart.*", level, "--plan", "--json"])?.ok()?.json();
     ensure!(plan("time")?["expected_cost_percent"].is_null());
     shop.redial("dial", &["Shop!Shop.Cart.*", "count"])?.ok()?;
     shop.host.ask("loop on", "looping")?;
     shop.host.ask("loop wait 300", "looped")?;
 
-    let plan = |level: &str| shop.redial("dial", &["Shop!Shop.Cart.*", level, "--plan", "--json"])?.ok()?.json();
+    let plan =
+        |level: &str| shop.redial("dial", &["Shop!Shop.Cart.*", level, "--plan", "--json"])?.ok()?.json();
     let percent = |plan: Value| plan["expected_cost_percent"].as_f64().context("nothing is foreseen");
     let (as_counted, as_timed) = (percent(plan("count")?)?, percent(plan("time")?)?);
     ensure!(as_counted > 0.0 && as_timed > 0.0, "{as_counted} {as_timed}");
-    let watched = host::run(host::redial(&["watch", &shop.pid.to_string(), "--json", "--interval", "200", "--count", "4"])?)?;
+    let watched = host::run(host::redial(&[
+        "watch",
+        &shop.pid.to_string(),
+        "--json",
+        "--interval",
+        "200",
+        "--count",
+        "4",
+    ])?)?;
     let watched = watched.ok()?;
     let last: Value = serde_json::from_str(watched.stdout.lines().last().context("no line")?)?;
     // By the rates and the cost of that very line.
-    let rates: f64 = last["dials"].as_array().context("dials")?.iter().filter_map(|dial| dial["rate"].as_f64()).sum();
+    let rates: f64 =
+        last["dials"].as_array().context("dials")?.iter().filter_map(|dial| dial["rate"].as_f64()).sum();
     let (told, expected) = (last["cost_percent"].as_f64().context("no cost")?, rates * count / 1e7);
     ensure!(rates > 0.0 && (told - expected).abs() <= expected * 0.01 + 1e-9, "{told} is not {expected}");
     truth::ask(&mut shop.host, "loop off")?;

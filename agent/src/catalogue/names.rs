@@ -114,8 +114,7 @@ impl ModuleNames {
             return OwnNames { method: Cow::Borrowed(&found.method.name), parameters };
         }
         let of_type = self.type_parameters(import, found.type_token, found.type_name);
-        let of_method =
-            if arity_of(blob) > 0 { import.generic_parameters(found.token) } else { Vec::new() };
+        let of_method = if arity_of(blob) > 0 { import.generic_parameters(found.token) } else { Vec::new() };
         let passing = if may_pass { import.passing(found.token) } else { Vec::new() };
         let resolver = Resolver { names: self, import };
         let mut shown = String::new();
@@ -135,8 +134,7 @@ impl ModuleNames {
     pub fn display(&self, import: &Import, found: &Found) -> MethodNames {
         let (type_name, blob) = (found.type_name, &found.method.signature);
         let own = self.own(import, found);
-        let canonical =
-            found.is_generic().then(|| self.canonical_parameters(import, blob).into_boxed_str());
+        let canonical = found.is_generic().then(|| self.canonical_parameters(import, blob).into_boxed_str());
         MethodNames {
             method: format!("{}.{}", self.display_type(import, found.type_token, type_name), own.method),
             signature: own.parameters.to_string(),

@@ -67,7 +67,7 @@ fn of_timing() -> u64 {
 fn more_than_nothing(probe: impl Fn()) -> u64 {
     let fastest = |call: &dyn Fn()| (0..ROUNDS).map(|_| round(call)).min().unwrap_or_default();
     let all = || (0..CALLS).for_each(|_| probe());
-    let none = || (0..CALLS).for_each(|call| drop(black_box(call)));
+    let none = || (0..CALLS).for_each(|call| _ = black_box(call));
     fastest(&all).saturating_sub(fastest(&none)).saturating_mul(1000) / CALLS
 }
 
@@ -91,7 +91,10 @@ mod tests {
         let all = of_a_call(Level::Time);
         assert_eq!(all, of_a_call(Level::Time));
         // Two readings of a clock are in it, and nothing that waits.
-        assert!(all.iter().all(|cost| cost.picoseconds < 100_000_000) && all[1].picoseconds > 1_000, "{all:?}");
+        assert!(
+            all.iter().all(|cost| cost.picoseconds < 100_000_000) && all[1].picoseconds > 1_000,
+            "{all:?}"
+        );
     }
 
     #[test]

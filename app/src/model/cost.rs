@@ -61,10 +61,8 @@ mod tests {
     use super::*;
     use crate::model::dials::tests::{counters, row, times};
 
-    const COSTS: [Cost; 2] = [
-        Cost { level: Level::Count, picoseconds: 500 },
-        Cost { level: Level::Time, picoseconds: 20_000 },
-    ];
+    const COSTS: [Cost; 2] =
+        [Cost { level: Level::Count, picoseconds: 500 }, Cost { level: Level::Time, picoseconds: 20_000 }];
 
     fn close(told: Option<f64>, expected: f64) {
         assert!(told.is_some_and(|told| (told - expected).abs() < 1e-9), "{told:?} is not {expected}");

@@ -24,7 +24,9 @@ fn wait_until_asked(folder: &Path) -> Result<()> {
         let asked = |line: &str| {
             let mut fields = line.split_whitespace().skip(5);
             fields.next() == Some(NOT_ACCEPTED)
-                && fields.nth(1).is_some_and(|path| path.starts_with(folder) && path.contains("dotnet-diagnostic"))
+                && fields
+                    .nth(1)
+                    .is_some_and(|path| path.starts_with(folder) && path.contains("dotnet-diagnostic"))
         };
         if sockets.lines().any(asked) {
             return Ok(());

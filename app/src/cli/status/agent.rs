@@ -74,7 +74,8 @@ fn lines(
 fn costs(costs: &[Cost]) -> Option<String> {
     let each = |cost: &Cost| format!("{} at {}", words::picoseconds(cost.picoseconds), cost.level);
     let each: Vec<String> = costs.iter().map(each).collect();
-    (!each.is_empty()).then(|| format!("a dialled call costs about {}, measured in this process", words::all(&each)))
+    (!each.is_empty())
+        .then(|| format!("a dialled call costs about {}, measured in this process", words::all(&each)))
 }
 
 /// Who turned what, oldest first.
@@ -121,9 +122,18 @@ pub mod tests {
     fn the_account_has_the_documented_fields() {
         let (status, orders) = (agent_status(), standing());
         let value = serde_json::to_value(AgentJson::new(9, &status, &orders, 3)).expect("JSON");
-        for field in
-            ["control", "kept", "held", "memory", "budgets", "clr_kept_bytes", "audit", "pid", "undoable", "costs"]
-        {
+        for field in [
+            "control",
+            "kept",
+            "held",
+            "memory",
+            "budgets",
+            "clr_kept_bytes",
+            "audit",
+            "pid",
+            "undoable",
+            "costs",
+        ] {
             assert!(value.get(field).is_some(), "{field} is missing in {value}");
         }
         assert_eq!(value["audit"][0]["order"], "Shop.Cart.* = count");

@@ -34,11 +34,10 @@ impl Wanted<'_> {
         let interval_ms = INTERVAL.as_millis() as u32;
         session.tell(Command::Subscribe { pattern, interval_ms })?;
         let until = Instant::now() + PATIENCE;
-        let mut folds = 0;
+        let mut folds = 0_u32;
         while folds < 2 {
             match session.next(Some(until))? {
-                Some(event) if dials.apply(event) == Change::Fold => folds += 1,
-                Some(_) => {}
+                Some(event) => folds += u32::from(dials.apply(event) == Change::Fold),
                 None => break,
             }
         }

@@ -119,13 +119,7 @@ impl View {
 }
 
 /// The table for a terminal under its first line, never larger than it.
-fn table(
-    head: &str,
-    ordered: &[&Dial],
-    places: Places,
-    columns: usize,
-    rows: usize,
-) -> Vec<String> {
+fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
     let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
     let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
     let mut lines = vec![head.to_owned()];
@@ -395,7 +389,8 @@ mod tests {
         let dials = dials(1);
         let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
         let line =
-            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0, cost_percent: None }).expect("JSON");
+            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0, cost_percent: None })
+                .expect("JSON");
         assert_eq!((&line["pid"], &line["t_ms"], &line["dropped"]), (&42.into(), &5.into(), &0.into()));
         assert_eq!(line["dials"][0]["method"], "Shop.Cart.Method000");
     }
