@@ -93,6 +93,7 @@ mod tests {
         assert!(steps.open_to(10 * STEP + 1) && steps.open() == 11 * STEP);
         assert!(steps.open_to(STEP) && steps.open() == 11 * STEP, "it is open already");
         assert!(!steps.open_to(64 * STEP + 1) && steps.open() == 11 * STEP, "it ends there");
+        // SAFETY: within the stretch.
         let last = || unsafe { steps.base().add(11 * STEP - 1).as_ptr() };
         // SAFETY: it is open.
         unsafe { last().write(7) };

@@ -115,7 +115,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Timer> {
 
 impl Timer {
     /// A timer for the calling thread, whose calls are counted at `counters`: a recycled one, else a new one; None when
-    /// the system refuses memory.
+    /// memory for times is used up, or the system refuses some.
     pub fn acquire(counters: NonNull<AtomicU64>) -> Option<&'static Timer> {
         let claim = |timer: &&Timer| {
             timer.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()

@@ -3,9 +3,9 @@
 //! One lock, held for short work only: host threads take it inside callbacks. Never across a call into the CLR, nor while
 //! threads' numbers are added up (debug builds see to that: `sync::long_work`).
 //!
-//! Order of locks: a watcher's pass (`server/subscription.rs`) or a module's readers (`Module::with_metadata`), then the
-//! ledger, then a module's signatures (`Module::local_sigs`). No other lock is held when the ledger's is taken, nor taken
-//! under it.
+//! Order of locks: a watcher's pass (`server/subscription.rs`), a module's readers (`Module::with_metadata`) or the
+//! compilations under way (`inlining/underway.rs`), then the ledger, then a module's signatures (`Module::local_sigs`). No
+//! other lock is held when the ledger's is taken, nor taken under it.
 #![forbid(unsafe_code)]
 
 use super::passengers::Passengers;

@@ -66,8 +66,7 @@ pub fn send_times(agent: &Agent, rows: &[RowId], mut send: impl FnMut(Vec<Times>
         let mut left = part.to_vec();
         // Twice: rows that are lost while they are read have their last times by then.
         for _ in 0..2 {
-            let (slots, last) = slots_or_last(&agent.ledger, &left);
-            page.extend(last.iter().map(|(id, taken)| reader.in_ns(*id, taken)));
+            let slots = look_up(&agent.ledger, &left, |id, taken| page.push(reader.in_ns(id, taken)));
             page.extend(reader.of_slots(&agent.ledger, &slots));
             let told: HashSet<RowId> = page.iter().map(|times| times.row).collect();
             left = slots.into_iter().map(|(id, _)| id).filter(|id| !told.contains(id)).collect();
@@ -78,17 +77,18 @@ pub fn send_times(agent: &Agent, rows: &[RowId], mut send: impl FnMut(Vec<Times>
     }
 }
 
-/// Those of these rows that are timed, with their slots, and the last times of those that are lost.
-fn slots_or_last(ledger: &Ledger, rows: &[RowId]) -> (Vec<(RowId, Slot)>, Vec<(RowId, Taken)>) {
-    let (mut slots, mut last) = (Vec::new(), Vec::new());
+/// Those of these rows that are timed, with their slots; of those that are lost `last` gets the last times.
+fn look_up(ledger: &Ledger, rows: &[RowId], mut last: impl FnMut(RowId, &Taken)) -> Vec<(RowId, Slot)> {
+    let mut slots = Vec::new();
     let book = ledger.book();
     for row in rows.iter().filter_map(|id| book.row(*id)) {
-        match row.slot.filter(|_| row.was_timed) {
-            Some(slot) => slots.push((row.id, slot)),
-            None => last.extend(row.final_times.as_deref().map(|taken| (row.id, *taken))),
+        match (row.slot.filter(|_| row.was_timed), row.final_times.as_deref()) {
+            (Some(slot), _) => slots.push((row.id, slot)),
+            (None, Some(taken)) => last(row.id, taken),
+            (None, None) => {}
         }
     }
-    (slots, last)
+    slots
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
         calls(slot, 4);
         let mut reader = TimesReader::default();
         reader.calibrate();
-        let (looked_up, _) = slots_or_last(&ledger, &[row]);
+        let looked_up = look_up(&ledger, &[row], |_, _| panic!("it is there"));
         assert_eq!(looked_up, [(row, slot)]);
         assert_eq!(reader.of_slots(&ledger, &looked_up).first().map(|times| times.exits), Some(4));
         // Its module goes, and the slot becomes another's, between looking it up and reading.
@@ -114,11 +114,9 @@ mod tests {
         calls(slot, 1);
         assert!(reader.of_slots(&ledger, &looked_up).is_empty());
         assert_eq!(reader.of_slots(&ledger, &[(other, slot)]).first().map(|times| times.exits), Some(1));
-        let (slots, last) = slots_or_last(&ledger, &[row, other]);
-        assert_eq!(
-            (slots, last.first().map(|(id, taken)| (*id, taken.sums.exits))),
-            (vec![(other, slot)], Some((row, 4)))
-        );
+        let mut last = Vec::new();
+        let slots = look_up(&ledger, &[row, other], |id, taken| last.push((id, taken.sums.exits)));
+        assert_eq!((slots, last), (vec![(other, slot)], vec![(row, 4)]));
     }
 
     #[test]
