@@ -320,7 +320,7 @@ impl Agent {
     pub fn module_unloading(&self, id: usize) {
         if let Some(module) = self.modules.unload(id) {
             self.inlining.forget(id);
-            self.ledger.change(|book, now| book.lose(module.key, now));
+            self.ledger.lose(module.key);
         }
     }
 

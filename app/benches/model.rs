@@ -211,6 +211,7 @@ fn rows(catalogue: &Catalogue, count: usize) -> Vec<StatusRow> {
                 version: Some(1),
                 instances: Vec::new(),
                 note: None,
+                times_note: None,
                 calls: u64::from(index) * 37 % 1_009,
             })
         })

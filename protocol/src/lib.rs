@@ -30,7 +30,7 @@ pub mod transport;
 
 /// Version of everything above the frozen layer. Two sides that differ may still exchange Hello, Status and
 /// AllOff (see `frozen`); everything else is refused naming both versions.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// CLSID of the agent's class factory, fixed once for all time: `{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}`.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";

@@ -314,8 +314,11 @@ pub struct StatusRow {
     /// Every (FunctionID, ReJITID) seen.
     #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
     pub instances: Vec<Instance>,
-    /// Why refused or failed, or a note (already inlined somewhere), as a sentence.
+    /// Why refused or failed, or why the number of calls leaves some out (already inlined somewhere), as a sentence.
     pub note: Option<String>,
+    /// Why it is only counted where times are wanted, or what is missing of its times, as a sentence. The number of calls is
+    /// right all the same.
+    pub times_note: Option<String>,
     /// Calls counted since the copy was first dialled.
     pub calls: u64,
 }
@@ -345,8 +348,10 @@ pub struct Transition {
     /// Every (FunctionID, ReJITID) seen, as of when this was sent.
     #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
     pub instances: Vec<Instance>,
-    /// Why refused or failed.
+    /// As in `StatusRow`.
     pub note: Option<String>,
+    /// As in `StatusRow`.
+    pub times_note: Option<String>,
 }
 
 /// The agent's own account of itself.

@@ -24,14 +24,6 @@ pub struct Times {
     pub percentiles: Option<Percentiles>,
 }
 
-/// How a row's note begins that speaks of its times, and of nothing that its number of calls leaves out.
-pub const ABOUT_TIMES: &str = "times: ";
-
-/// Whether a row with this note, that is on, may have been called more often than it was counted.
-pub fn leaves_calls_out(note: Option<&str>) -> bool {
-    note.is_some_and(|note| !note.starts_with(ABOUT_TIMES))
-}
-
 /// Durations that so many calls in a hundred did not pass, nanoseconds; at most 2 % off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Percentiles {

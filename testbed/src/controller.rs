@@ -485,7 +485,7 @@ fn apply(dials: &mut Dials, event: &Event) {
                 row.wanted = transition.wanted;
                 row.state = transition.state;
                 row.version = transition.version;
-                row.note.clone_from(&transition.note);
+                (row.note, row.times_note) = (transition.note.clone(), transition.times_note.clone());
             }
         }
         Event::Counters { delta, .. } => {

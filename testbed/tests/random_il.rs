@@ -248,7 +248,7 @@ fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut
         let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
         let called = row.calls - counted[module * RANDOM_NUMBERS + number];
         let exits = ended.get(&row.row).map(|now| now - before.get(&row.row).unwrap_or(&0)).unwrap_or(0);
-        match row.note {
+        match row.times_note {
             Some(note) => *only_counted.entry(note).or_default() += 1,
             None => {
                 ensure!(exits == called, "{exits} of {called} calls ended: {row:?}");

@@ -90,7 +90,7 @@ fn ensure_between(what: &str, told: u64, (low, high): (u64, u64), calls: u64, of
 fn ensure_true(controller: &mut Controller, method: &str, known: &Known) -> Result<Times> {
     let (row, times) = controller.timed(&format!("timed!{method}"))?;
     let what = format!("{method}: {row:?} {times:?} {known:?}");
-    ensure!(row.state == State::Live && row.note.is_none(), "{what}");
+    ensure!(row.state == State::Live && row.note.is_none() && row.times_note.is_none(), "{what}");
     ensure!((row.calls, times.exits, times.in_flight) == (known.calls, known.calls, 0), "{what}");
     ensure!(times.exceptions == known.exceptions, "{what}");
     ensure!(times.self_ns <= times.total_ns && times.max_ns <= times.total_ns, "{what}");
@@ -252,6 +252,50 @@ fn threads_that_die_in_a_call(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
+/// What cannot be timed is counted and says why, apart from what is said of its number of calls; and with the level it goes.
+fn what_is_only_counted_says_why(runtime: Runtime) -> Result<()> {
+    const LAST: &str = "timed!Timed.Last(int)";
+    let (live, mut controller) = start(runtime, "1")?;
+    let notes = |controller: &mut Controller| {
+        let row = controller.row(LAST)?;
+        ensure!(row.note.is_none(), "{row:?}");
+        anyhow::Ok(row.times_note)
+    };
+    let report = controller.dial(LAST, Level::Time, Stay::Kept)?;
+    ensure!(
+        report.accepted == 1 && report.warnings.iter().any(|one| one.contains("only counted")),
+        "{report:?}"
+    );
+    let said = notes(&mut controller)?.context("it says why")?;
+    ensure!(said.contains("calls itself last") && said.contains("time its callers instead"), "{said}");
+    controller.dial(LAST, Level::Count, Stay::Kept)?;
+    ensure!(notes(&mut controller)?.is_none());
+    end(live, controller)
+}
+
+/// Calls within calls by the thousand: the memory for them is in the agent's account.
+fn deep_calls_are_timed_and_accounted_for(runtime: Runtime) -> Result<()> {
+    const DEPTH: u64 = 5_000;
+    const FRAME: u64 = 32;
+    let (mut live, mut controller) = start(runtime, "0")?;
+    dial(&mut controller, Level::Time)?;
+    let account = |controller: &mut Controller| {
+        let status = controller.agent_status()?;
+        let budget =
+            status.budgets.into_iter().find(|one| one.name == "bytes of times").context("a budget")?;
+        anyhow::Ok((status.memory_bytes, budget.used))
+    };
+    ask(&mut live.host, "recurse 10")?;
+    let before = account(&mut controller)?;
+    let known = ask(&mut live.host, &format!("recurse {DEPTH}"))?;
+    let times = ensure_true(&mut controller, "Timed.Recurse(int)", &known["Timed.Recurse(int)"])?;
+    ensure!(times.exits == DEPTH + 12, "{times:?}");
+    let after = account(&mut controller)?;
+    let least = (DEPTH - 127) * FRAME;
+    ensure!(after.0 >= before.0 + least && after.1 >= before.1 + least, "{before:?} became {after:?}");
+    end(live, controller)
+}
+
 /// Nothing went wrong in the agent, and the program ends as it should.
 fn end(mut live: Live, mut controller: Controller) -> Result<()> {
     ensure!(controller.agent_status()?.guard_trips == 0);
@@ -267,4 +311,6 @@ on_each_runtime!(
     count_and_time_in_place,
     times_are_sent_as_they_change,
     threads_that_die_in_a_call,
+    what_is_only_counted_says_why,
+    deep_calls_are_timed_and_accounted_for,
 );

@@ -110,6 +110,28 @@ impl Module {
         }
     }
 
+    /// One for tests of what knows modules by name and number only.
+    #[cfg(test)]
+    pub fn sample(key: ModuleKey, name: &str) -> Module {
+        Module {
+            key,
+            name: name.to_owned(),
+            path: String::new(),
+            assembly: 0,
+            domain: 0,
+            domain_name: OnceLock::new(),
+            dynamic: false,
+            collectible: false,
+            before_attach: false,
+            precompiled: OnceLock::new(),
+            debug_build: OnceLock::new(),
+            call_sites: OnceLock::new(),
+            local_sigs: Mutex::default(),
+            gone: AtomicBool::new(false),
+            readers: RwLock::new(()),
+        }
+    }
+
     /// Marks it unloaded, and waits, within a bound, for those who read its metadata.
     fn retire(&self) {
         self.gone.store(true, Ordering::Release);

@@ -6,6 +6,7 @@
 //! Claiming a block takes no lock: blocks form a list that only grows, and a flag says whether one is owned.
 
 use super::reserve::{release, reserve};
+use crate::sync::long_work;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
@@ -96,16 +97,10 @@ pub fn add_shared(slot: Slot) {
     }
 }
 
-/// Calls counted in one slot by all threads.
-pub fn sum_of(slot: Slot) -> u64 {
-    let mut sums = Vec::new();
-    sum(&[slot], &mut sums);
-    sums.first().copied().unwrap_or(0)
-}
-
 /// Adds up each slot over every block, into `sums` (same length as `slots`). A count that happens during the call
 /// is in this sum or in the next one; none is lost.
 pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {
+    long_work();
     sums.clear();
     sums.resize(slots.len(), 0);
     let shared = SHARED.load(Ordering::Acquire);

@@ -1,33 +1,37 @@
-//! The clock of timed calls: the processor's time-stamp counter where it runs at one speed for ever, else the system's
-//! monotonic clock. Readings are *ticks*; what a tick is in nanoseconds is found by comparing both clocks over the whole
-//! time since [`begin`], so it gets better the longer the agent runs.
+//! The clock of timed calls: the processor's time-stamp counter where the processor says that it runs at one speed for
+//! ever and the kernel keeps time by it, too; else the system's monotonic clock. Readings are *ticks*; what a tick is in
+//! nanoseconds is found by comparing both clocks (`rate`), again and again.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::rate::{Both, Rate};
+use crate::sync::lock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Shortest time that a comparison of the clocks is taken from.
 const LEAST: Duration = Duration::from_millis(2);
 /// Both clocks are read so often, and the readings closest together are taken: a thread may lose its processor between.
 const TRIES: usize = 8;
+/// Comparisons in a row that may come to nothing before the rate is told as it is known.
+const ATTEMPTS: usize = 16;
+/// No call that takes fewer ticks is looked at again: a quarter of a minute at 4 GHz.
+const LONG: u64 = 1 << 36;
 
-/// Readings of both clocks at one time.
-#[derive(Clone, Copy, Debug)]
-struct Both {
-    ticks: u64,
-    time: Instant,
-}
-
-static BEGUN: OnceLock<Both> = OnceLock::new();
+static BEGUN: OnceLock<Instant> = OnceLock::new();
 static COUNTER: AtomicBool = AtomicBool::new(false);
+static RATE: Mutex<Rate> = Mutex::new(Rate::UNKNOWN);
+/// Nanoseconds a tick is as last found, the bits of an `f64`; 0 while nothing is.
+static KNOWN: AtomicU64 = AtomicU64::new(0);
 
 /// Chooses the clock. Everything that is timed is begun and ended after this.
 pub fn begin() {
     BEGUN.get_or_init(|| {
-        COUNTER.store(runs_at_one_speed(), Ordering::Relaxed);
+        let now = Instant::now();
         // Readings without the counter are distances from this one.
-        let _ = SINCE.get_or_init(Instant::now);
-        Both::now()
+        let _ = SINCE.get_or_init(|| now);
+        COUNTER.store(runs_at_one_speed() && keeps_the_kernel_s_time(clock_source()), Ordering::Relaxed);
+        lock(&RATE).take(read(now));
+        now
     });
 }
 
@@ -37,35 +41,76 @@ pub fn ticks() -> u64 {
     if COUNTER.load(Ordering::Relaxed) { counter() } else { since() }
 }
 
-/// Nanoseconds a tick is, by all that passed since [`begin`]. Waits until something passed; not for threads of the host.
+/// What lies between two readings: nothing where the clock went back, and never more than passed since [`begin`].
+#[inline(always)]
+pub fn between(start: u64, now: u64) -> u64 {
+    let took = now.saturating_sub(start);
+    if took < LONG { took } else { believable(took) }
+}
+
+/// Nanoseconds a tick is. May wait for milliseconds until something is known; not for threads of the host.
 pub fn ns_per_tick() -> f64 {
     let Some(begun) = BEGUN.get() else { return 1.0 };
     if !COUNTER.load(Ordering::Relaxed) {
         return 1.0;
     }
-    std::thread::sleep(LEAST.saturating_sub(begun.time.elapsed()));
-    begun.scale(Both::now())
+    let mut rate = lock(&RATE);
+    for _ in 0..ATTEMPTS {
+        rate.take(read(*begun));
+        if let Some(ns) = rate.ns_per_tick() {
+            KNOWN.store(ns.to_bits(), Ordering::Relaxed);
+            return ns;
+        }
+        std::thread::sleep(LEAST);
+    }
+    rate.likely()
 }
 
-impl Both {
-    fn now() -> Both {
-        let read = || {
-            let before = ticks();
-            let time = Instant::now();
-            let after = ticks();
-            let apart = after.saturating_sub(before);
-            (apart, Both { ticks: before.saturating_add(apart / 2), time })
-        };
-        let first = read();
-        let closest = (1..TRIES).map(|_| read()).fold(first, |a, b| if b.0 < a.0 { b } else { a });
-        closest.1
-    }
+/// The counter jumped, or the call took long: it is believed as far as the monotonic clock allows.
+#[cold]
+fn believable(took: u64) -> u64 {
+    let Some(begun) = BEGUN.get() else { return 0 };
+    let known = match KNOWN.load(Ordering::Relaxed) {
+        _ if !COUNTER.load(Ordering::Relaxed) => 1.0,
+        0 => super::rate::FASTEST,
+        bits => f64::from_bits(bits),
+    };
+    let passed = begun.elapsed().saturating_add(asleep());
+    took.min((passed.as_nanos() as f64 / known) as u64)
+}
 
-    fn scale(self, now: Both) -> f64 {
-        let ticks = now.ticks.saturating_sub(self.ticks);
-        let ns = now.time.saturating_duration_since(self.time).as_nanos();
-        if ticks == 0 || ns == 0 { 1.0 } else { ns as f64 / ticks as f64 }
-    }
+/// Both clocks now, by the closest of some readings.
+fn read(begun: Instant) -> Both {
+    let once = || {
+        let slept = asleep();
+        let before = ticks();
+        let time = Instant::now();
+        let after = ticks();
+        let apart = after.saturating_sub(before);
+        let ns = time.saturating_duration_since(begun).as_nanos() as u64;
+        Both { ticks: before.saturating_add(apart / 2), ns, slept_ns: slept.as_nanos() as u64, apart }
+    };
+    let first = once();
+    (1..TRIES).map(|_| once()).fold(first, |a, b| if b.apart < a.apart { b } else { a })
+}
+
+/// How long the machine has been suspended since it was started, as far as its clocks tell.
+#[cfg(target_os = "linux")]
+fn asleep() -> Duration {
+    let read = |clock| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: a clock's number and a place for its reading.
+        let done = unsafe { libc::clock_gettime(clock, &mut time) } == 0;
+        done.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    };
+    let (awake, all) = (read(libc::CLOCK_MONOTONIC), read(libc::CLOCK_BOOTTIME));
+    all.zip(awake).map_or(Duration::ZERO, |(all, awake)| all.saturating_sub(awake))
+}
+
+/// The monotonic clock of other systems goes on meanwhile, or nothing tells.
+#[cfg(not(target_os = "linux"))]
+fn asleep() -> Duration {
+    Duration::ZERO
 }
 
 static SINCE: OnceLock<Instant> = OnceLock::new();
@@ -101,6 +146,18 @@ fn runs_at_one_speed() -> bool {
     false
 }
 
+/// What the kernel keeps time by, where it says so.
+fn clock_source() -> Option<String> {
+    const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    cfg!(target_os = "linux").then(|| std::fs::read_to_string(FILE).ok()).flatten()
+}
+
+/// Whether the kernel relies on the counter: it looks after it all the time, and takes another clock when the counter goes
+/// wrong, or differs between processors. A kernel that says nothing contradicts nothing.
+fn keeps_the_kernel_s_time(clock_source: Option<String>) -> bool {
+    clock_source.is_none_or(|name| name.trim() == "tsc")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,11 +176,21 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_stand_still_or_go_back_tell_no_nonsense() {
-        let now = Both::now();
-        let back = Both { ticks: now.ticks.saturating_sub(1000), time: now.time };
-        assert_eq!((now.scale(now), now.scale(back)), (1.0, 1.0));
-        let later = Both { ticks: now.ticks + 3000, time: now.time + Duration::from_nanos(1500) };
-        assert_eq!(now.scale(later), 0.5);
+    fn a_counter_that_jumps_makes_no_call_longer_than_all_the_time_there_was() {
+        begin();
+        let now = ticks();
+        assert_eq!((between(now, now - 1), between(now, 0), between(u64::MAX, now)), (0, 0, 0), "back");
+        assert_eq!(between(now, now + LONG - 1), LONG - 1, "it is not looked at twice");
+        let most = BEGUN.get().map_or(0, |begun| (begun.elapsed() + asleep()).as_nanos() as u64);
+        let jumped = between(now, u64::MAX) as f64 * ns_per_tick().min(1.0);
+        // A second for what passes between the two readings of the clock.
+        assert!(jumped <= (most + 1_000_000_000) as f64 / super::super::rate::FASTEST, "{jumped} of {most}");
+    }
+
+    #[test]
+    fn a_counter_that_the_kernel_does_not_keep_time_by_is_not_trusted() {
+        let source = |name: &str| keeps_the_kernel_s_time(Some(name.to_owned()));
+        assert!(source("tsc\n") && keeps_the_kernel_s_time(None));
+        assert!(!source("hpet\n") && !source("acpi_pm\n") && !source("kvm-clock\n"));
     }
 }

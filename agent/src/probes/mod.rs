@@ -4,14 +4,18 @@
 mod arena;
 pub mod blocks;
 pub mod body;
+pub mod changes;
 pub mod clock;
 pub mod cost;
 pub mod form;
 pub mod histogram;
+pub mod lacks;
 pub mod leaf;
+mod rate;
 mod reserve;
 pub mod room;
 pub mod stacks;
+mod steps;
 pub mod time_leaf;
 pub mod timers;
 pub mod timing;

@@ -38,6 +38,72 @@ pub unsafe fn release(address: NonNull<u8>, bytes: usize) {
     unsafe { libc::munmap(address.as_ptr().cast(), bytes) };
 }
 
+/// Address space of so many bytes, aligned to a page, to [`commit`] of. Here all of it can be used at once.
+#[cfg(unix)]
+pub fn reserve_space(bytes: usize) -> Option<NonNull<u8>> {
+    reserve(bytes)
+}
+
+/// Makes part of [`reserve_space`] usable; false when the system refuses.
+///
+/// # Safety
+/// It is part of it.
+#[cfg(unix)]
+pub unsafe fn commit(_address: NonNull<u8>, _bytes: usize) -> bool {
+    true
+}
+
+/// Gives the memory of whole pages back and keeps their addresses: once they are committed anew they are zeros. False where
+/// the system knows no such thing.
+///
+/// # Safety
+/// It is part of what was reserved here, and nobody uses it.
+#[cfg(target_os = "linux")]
+pub unsafe fn give_back(address: NonNull<u8>, bytes: usize) -> bool {
+    // SAFETY: as this function's own contract.
+    unsafe { libc::madvise(address.as_ptr().cast(), bytes, libc::MADV_DONTNEED) == 0 }
+}
+
+/// As on Linux.
+///
+/// # Safety
+/// As there.
+#[cfg(all(unix, not(target_os = "linux")))]
+pub unsafe fn give_back(_address: NonNull<u8>, _bytes: usize) -> bool {
+    false
+}
+
+/// Address space of so many bytes, aligned to a page, of which nothing can be used before [`commit`], nor is charged.
+#[cfg(windows)]
+pub fn reserve_space(bytes: usize) -> Option<NonNull<u8>> {
+    use windows_sys::Win32::System::Memory::{MEM_RESERVE, PAGE_NOACCESS, VirtualAlloc};
+    // SAFETY: a fresh region at an address of the system's choosing.
+    let address = unsafe { VirtualAlloc(std::ptr::null(), bytes, MEM_RESERVE, PAGE_NOACCESS) };
+    NonNull::new(address.cast())
+}
+
+/// Makes part of [`reserve_space`] usable, zeros unless it was usable before; false when the system refuses.
+///
+/// # Safety
+/// It is part of it.
+#[cfg(windows)]
+pub unsafe fn commit(address: NonNull<u8>, bytes: usize) -> bool {
+    use windows_sys::Win32::System::Memory::{MEM_COMMIT, PAGE_READWRITE, VirtualAlloc};
+    // SAFETY: as this function's own contract. Pages that are committed already stay as they are.
+    !unsafe { VirtualAlloc(address.as_ptr().cast(), bytes, MEM_COMMIT, PAGE_READWRITE) }.is_null()
+}
+
+/// As on Linux.
+///
+/// # Safety
+/// As there.
+#[cfg(windows)]
+pub unsafe fn give_back(address: NonNull<u8>, bytes: usize) -> bool {
+    use windows_sys::Win32::System::Memory::{MEM_DECOMMIT, VirtualFree};
+    // SAFETY: as this function's own contract.
+    unsafe { VirtualFree(address.as_ptr().cast(), bytes, MEM_DECOMMIT) != 0 }
+}
+
 /// So many bytes of zeros, aligned to a page; None when the system refuses.
 #[cfg(windows)]
 pub fn reserve(bytes: usize) -> Option<NonNull<u8>> {

@@ -5,8 +5,9 @@
 //!
 //! How a leaf finds the thread's timer is as in `leaf`.
 
+use super::lacks::{self, Lacks};
 use super::leaf::with_owner;
-use super::timers::{LACKS_CALLS, Timer, note_lack};
+use super::timers::Timer;
 use super::{blocks, clock};
 use blocks::Slot;
 use std::sync::atomic::AtomicU64;
@@ -69,14 +70,14 @@ unsafe extern "C" fn redial_enter_slow(slot_offset: usize, frame: *mut usize) {
                 // SAFETY: the caller's contract; the timer is this thread's.
                 Some(timer) => unsafe { timer.enter_slowly(slot_offset, frame) },
                 None => {
-                    note_lack(slot_offset, LACKS_CALLS);
+                    lacks::note(slot_offset, Lacks::Memory);
                     owner.count(slot);
                 }
             }
             true
         });
         if !done {
-            note_lack(slot_offset, LACKS_CALLS);
+            lacks::note(slot_offset, Lacks::Memory);
             blocks::add_shared(slot);
         }
     });
@@ -195,14 +196,15 @@ pub(super) use native::redial_set_timer as set_timer;
 use native::{redial_enter, redial_fault, redial_leave};
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use super::super::arena::used_bytes;
     use super::super::histogram::Histogram;
     use super::super::timers::{self, Sums};
     use super::*;
     use std::time::Duration;
 
     /// A call of `slot` whose stack frame has its variable at `frame`.
-    fn call(slot: u32, frame: &mut usize, body: impl FnOnce() -> bool) {
+    pub fn call(slot: u32, frame: &mut usize, body: impl FnOnce() -> bool) {
         clock::begin();
         let frame = std::ptr::from_mut(frame);
         // SAFETY: this thread's own, and below MAX_SLOTS.
@@ -213,6 +215,13 @@ mod tests {
             // SAFETY: the same.
             false => unsafe { redial_fault(slot as usize * 8, frame) },
         }
+    }
+
+    /// One that does not end.
+    pub fn stay(slot: u32, frame: &mut usize) {
+        clock::begin();
+        // SAFETY: as in `call`.
+        unsafe { redial_enter(slot as usize * 8, frame) };
     }
 
     fn calls(slot: u32) -> u64 {
@@ -244,9 +253,7 @@ mod tests {
         let sums = timers::sum(Slot(slot));
         assert_eq!((calls(slot), sums.exits, sums.exceptions, sums.in_flight), (40_000, 40_000, 4_000, 0));
         assert!(
-            sums.own == sums.total
-                && sums.max <= sums.total
-                && timers::lacks(Slot(slot)) == timers::Lacks::Nothing
+            sums.own == sums.total && sums.max <= sums.total && lacks::lacks(Slot(slot)) == Lacks::Nothing
         );
         let mut histogram = Histogram::default();
         timers::fill(Slot(slot), &mut histogram);
@@ -353,6 +360,34 @@ mod tests {
     }
 
     #[test]
+    fn what_deep_calls_need_is_counted_and_goes_back_when_the_thread_dies() {
+        const DEEP: usize = 20_000;
+        let run = || {
+            let mut frames = vec![0_usize; DEEP];
+            frames.iter_mut().rev().for_each(|frame| stay(110, frame));
+            let deep = used_bytes();
+            for frame in frames.iter_mut() {
+                // SAFETY: as in `call`.
+                unsafe { redial_leave(110 * 8, frame) };
+            }
+            deep
+        };
+        let before = used_bytes();
+        let deep = std::thread::spawn(run).join().unwrap();
+        assert_eq!((timers::sum(Slot(110)).exits, lacks::lacks(Slot(110))), (DEEP as u64, Lacks::Nothing));
+        assert!(deep - before >= DEEP * 32, "{before} became {deep}");
+        let after = used_bytes();
+        // A frame's page, one of the list of records, a record and its histogram are left.
+        assert!(
+            !cfg!(target_os = "linux") || after - before <= 64 << 10,
+            "{before} became {deep} and {after}"
+        );
+        // The next thread can be as deep.
+        std::thread::spawn(run).join().unwrap();
+        assert_eq!(timers::sum(Slot(110)).exits, 2 * DEEP as u64);
+    }
+
+    #[test]
     fn depths_past_the_limit_are_counted_and_said() {
         let slot = 109;
         std::thread::Builder::new()
@@ -373,10 +408,7 @@ mod tests {
             .join()
             .unwrap();
         let sums = timers::sum(Slot(slot));
-        assert_eq!(
-            (calls(slot), sums.in_flight, timers::lacks(Slot(slot))),
-            (140_000, 0, timers::Lacks::Calls)
-        );
-        assert!(sums.exits > 8_000 && sums.exits < 140_000);
+        assert_eq!((calls(slot), sums.in_flight, lacks::lacks(Slot(slot))), (140_000, 0, Lacks::Deep));
+        assert_eq!(sums.exits, (timers::MAX_FRAMES - 1) as u64);
     }
 }

@@ -9,17 +9,21 @@
 use super::arena::{self, For};
 use super::blocks::{MAX_SLOTS, Slot};
 use super::clock;
-use super::histogram::{self, BUCKETS, Histogram, OCTAVES};
-use super::reserve::{release, reserve};
+use super::histogram::{self, BUCKETS, OCTAVES};
+use super::lacks::{self, Lacks};
+use super::steps::{STEP, Steps};
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// Calls within calls that a thread can be timed in; deeper ones are only counted. Windows charges the room for them to
-/// the process's commit, so there it is less.
-const MAX_FRAMES: usize = if cfg!(windows) { 1 << 13 } else { 1 << 17 };
+mod sums;
+
+pub use sums::{Sums, Taken, fill, reset, sum, sums, taken};
+
+/// Calls within calls that a thread can be timed in, one more; deeper ones are only counted.
+pub(super) const MAX_FRAMES: usize = 1 << 17;
 /// How often, in calls, the collector is let in by runtimes that cannot stop a thread in a leaf.
-const LET_IN: u32 = 4096;
+const LET_IN: u64 = 4096;
 
 /// What a thread knows of the calls of one slot, in ticks.
 #[repr(C, align(64))]
@@ -56,39 +60,41 @@ struct Frame {
 /// One thread's account.
 #[repr(C)]
 pub struct Timer {
-    /// The innermost frame; the lowest one stands for no call.
-    top: Cell<*mut Frame>,
+    /// The innermost frame; the lowest one stands for no call. Written after everything else that a call changes.
+    top: AtomicPtr<Frame>,
     bottom: *mut Frame,
-    last: *mut Frame,
+    /// The last one that there is room for so far.
+    last: Cell<*mut Frame>,
     /// The owner's counters of calls.
     counters: Cell<*const AtomicU64>,
     /// A pointer a slot.
     records: NonNull<AtomicPtr<Record>>,
     arena: NonNull<u8>,
-    enters: Cell<u32>,
+    enters: AtomicU64,
+    frames: Steps,
+    table: Steps,
     owned: AtomicBool,
     next: *const Timer,
 }
 
 const RECORDS_BYTES: usize = MAX_SLOTS as usize * size_of::<AtomicPtr<Record>>();
 const FRAMES_BYTES: usize = MAX_FRAMES * size_of::<Frame>();
+/// Whether memory must be asked for before it is touched: elsewhere a table's pages come as they are, and only those
+/// that records are entered in count.
+const IN_ADVANCE: bool = cfg!(windows);
+
+/// The last frame that there is room for.
+fn last_of(frames: &Steps) -> *mut Frame {
+    frames.base().cast::<Frame>().as_ptr().wrapping_add(frames.open() / size_of::<Frame>() - 1)
+}
+
+/// See [`Timer::mark`].
+pub(super) type Mark = (u64, usize);
 
 static HEAD: AtomicPtr<Timer> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What is missing of a slot's times, by bits.
-static LACKS: [AtomicU8; MAX_SLOTS as usize] = [const { AtomicU8::new(0) }; MAX_SLOTS as usize];
-const LACKS_BUCKETS: u8 = 1;
-/// Calls that were only counted.
-pub(super) const LACKS_CALLS: u8 = 2;
-
-pub(super) fn note_lack(slot_offset: usize, lack: u8) {
-    if let Some(lacks) = LACKS.get(slot_offset / size_of::<u64>()) {
-        // Read first: threads that all lack the same share the line.
-        if lacks.load(Ordering::Relaxed) & lack == 0 {
-            lacks.fetch_or(lack, Ordering::Relaxed);
-        }
-    }
-}
+/// Slots that every timer's table has room for, where the system charges for room that nobody uses.
+static ROOM: AtomicU32 = AtomicU32::new(0);
 
 /// Adds to a number that only this thread writes.
 #[inline(always)]
@@ -96,8 +102,9 @@ fn add(number: &AtomicU64, more: u64) {
     number.store(number.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
 
-fn all() -> impl Iterator<Item = &'static Timer> {
-    let mut at: *const Timer = HEAD.load(Ordering::Acquire);
+/// Every timer, those without a thread included.
+pub(super) fn all() -> impl Iterator<Item = &'static Timer> {
+    let mut at: *const Timer = HEAD.load(Ordering::SeqCst);
     std::iter::from_fn(move || {
         // SAFETY: list nodes are leaked boxes, published with Release and never freed.
         let timer = unsafe { at.as_ref() }?;
@@ -108,7 +115,7 @@ fn all() -> impl Iterator<Item = &'static Timer> {
 
 impl Timer {
     /// A timer for the calling thread, whose calls are counted at `counters`: a recycled one, else a new one; None when
-    /// the system refuses memory.
+    /// memory for times is used up, or the system refuses some.
     pub fn acquire(counters: NonNull<AtomicU64>) -> Option<&'static Timer> {
         let claim = |timer: &&Timer| {
             timer.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
@@ -117,29 +124,34 @@ impl Timer {
             Some(timer) => timer,
             None => Timer::publish(Timer::new()?),
         };
+        // Whoever made room since it was made may not have seen it.
+        if !timer.takes_slots(ROOM.load(Ordering::SeqCst)) {
+            timer.owned.store(false, Ordering::Release);
+            return None;
+        }
         timer.counters.set(counters.as_ptr());
         Some(timer)
     }
 
     fn new() -> Option<Timer> {
         let arena = arena::base()?;
-        let records = reserve(RECORDS_BYTES)?;
-        let Some(frames) = reserve(FRAMES_BYTES) else {
-            // SAFETY: it was reserved just above, and nobody has its address.
-            unsafe { release(records, RECORDS_BYTES) };
+        let (table, frames) = (Steps::new(RECORDS_BYTES)?, Steps::new(FRAMES_BYTES)?);
+        if !frames.open_to(STEP) {
             return None;
-        };
-        let bottom = frames.cast::<Frame>().as_ptr();
-        // SAFETY: the reservation holds MAX_FRAMES frames; nothing is as high as the lowest one's address.
+        }
+        let bottom = frames.base().cast::<Frame>().as_ptr();
+        // SAFETY: it is open; nothing is as high as the lowest frame's address.
         unsafe { (*bottom).address = usize::MAX };
         Some(Timer {
-            top: Cell::new(bottom),
+            top: AtomicPtr::new(bottom),
             bottom,
-            last: bottom.wrapping_add(MAX_FRAMES - 1),
+            last: Cell::new(last_of(&frames)),
             counters: Cell::new(std::ptr::null()),
-            records: records.cast(),
+            records: table.base().cast(),
             arena,
-            enters: Cell::new(0),
+            enters: AtomicU64::new(0),
+            frames,
+            table,
             owned: AtomicBool::new(true),
             next: std::ptr::null(),
         })
@@ -150,7 +162,7 @@ impl Timer {
         loop {
             let head = HEAD.load(Ordering::Acquire);
             timer.next = head;
-            if HEAD.compare_exchange(head, timer, Ordering::Release, Ordering::Relaxed).is_ok() {
+            if HEAD.compare_exchange(head, timer, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 return timer;
             }
         }
@@ -158,9 +170,73 @@ impl Timer {
 
     /// Gives the timer to the next thread that asks. Calls under way never end: they are given up.
     pub fn release(&self) {
-        // SAFETY: the owner's thread, as everything below `Timer` but the sums.
-        unsafe { self.give_up_below(usize::MAX) };
+        // SAFETY: the owner's thread, as everything below `Timer` but the sums. No frame is left that may be closed.
+        unsafe {
+            self.give_up_below(usize::MAX);
+            self.frames.close_to(STEP);
+        }
+        self.last.set(last_of(&self.frames));
         self.owned.store(false, Ordering::Release);
+    }
+
+    /// Makes room for deeper calls: twice as many. False where that is too deep, or no memory is left.
+    #[cold]
+    fn deepen(&self, slot_offset: usize) -> bool {
+        let wanted = (self.frames.open() * 2).min(FRAMES_BYTES);
+        let enough = self.frames.open() < FRAMES_BYTES;
+        if enough && self.frames.open_to(wanted) {
+            self.last.set(last_of(&self.frames));
+            return true;
+        }
+        lacks::note(slot_offset, if enough { Lacks::Memory } else { Lacks::Deep });
+        false
+    }
+
+    /// Whether there is room for the entries of so many slots.
+    fn takes_slots(&self, slots: u32) -> bool {
+        !IN_ADVANCE || self.table.open_to(slots as usize * size_of::<AtomicPtr<Record>>())
+    }
+
+    /// Bytes that a slot's entry costs: those of its page in the table, if it is the first one there.
+    fn entry_costs(&self, slot_offset: usize) -> usize {
+        let page = slot_offset / STEP * STEP;
+        // SAFETY: the table's pages are whole ones, and the slot is below MAX_SLOTS.
+        let is_empty =
+            |offset| unsafe { self.records.byte_add(offset).as_ref() }.load(Ordering::Relaxed).is_null();
+        let is_first =
+            !IN_ADVANCE && (page..page + STEP).step_by(size_of::<AtomicPtr<Record>>()).all(is_empty);
+        if is_first { STEP } else { 0 }
+    }
+
+    /// A new record of a slot; None where no memory is left.
+    #[cold]
+    fn fresh_record(&self, slot_offset: usize) -> Option<NonNull<Record>> {
+        let costs = self.entry_costs(slot_offset);
+        if !arena::charge(costs) {
+            return None;
+        }
+        let Some(unit) = arena::take(For::Record) else {
+            arena::discharge(costs);
+            return None;
+        };
+        // SAFETY: the unit is in the arena; the slot is below MAX_SLOTS.
+        unsafe {
+            let record = self.arena.add(unit as usize * arena::UNIT).cast::<Record>();
+            self.records.byte_add(slot_offset).as_ref().store(record.as_ptr(), Ordering::Release);
+            Some(record)
+        }
+    }
+
+    /// Where it is the same as before, no call began or ended since. Between two that begin the stack only shrinks, and all
+    /// that a call changes is written before the stack is; so this tells every change, read in the order it is written in.
+    pub(super) fn mark(&self) -> Mark {
+        (self.enters.load(Ordering::Acquire), self.top.load(Ordering::Acquire).addr())
+    }
+
+    /// Timed calls of a slot that began and that ended, as far as this thread has a record of it.
+    pub(super) fn begun_and_ended(&self, slot: Slot) -> Option<(u64, u64)> {
+        let record = self.record(slot)?;
+        Some((record.entered.load(Ordering::Relaxed), record.exits.load(Ordering::Relaxed)))
     }
 
     /// A call begins: counts it, and times it where everything for that is there. False otherwise, and nothing was done.
@@ -170,13 +246,13 @@ impl Timer {
     /// the stack frame of the call.
     #[inline(always)]
     pub unsafe fn enter(&self, slot_offset: usize, frame: *mut usize) -> bool {
-        let top = self.top.get();
+        let top = self.top.load(Ordering::Relaxed);
         // SAFETY: the slot is below MAX_SLOTS; `top` is always one of the frames.
         let (record, stale) = unsafe {
             let record = self.records.byte_add(slot_offset).as_ref().load(Ordering::Relaxed);
             (record, (*top).address <= frame.addr())
         };
-        if record.is_null() || stale || top == self.last {
+        if record.is_null() || stale || top == self.last.get() {
             return false;
         }
         // SAFETY: as above; the counters are those of the owner's block, with as many slots.
@@ -193,10 +269,11 @@ impl Timer {
     unsafe fn push(&self, record: &Record, frame: *mut usize) {
         add(&record.entered, 1);
         add(&record.active, 1);
-        let enters = self.enters.get().wrapping_add(1);
-        self.enters.set(enters);
-        let top = self.top.get().wrapping_add(1);
-        self.top.set(top);
+        let top = self.top.load(Ordering::Relaxed).wrapping_add(1);
+        self.top.store(top, Ordering::Release);
+        let enters = self.enters.load(Ordering::Relaxed).wrapping_add(1);
+        // After `top`: see `mark`.
+        self.enters.store(enters, Ordering::Release);
         // SAFETY: the caller's contract.
         unsafe {
             *frame = usize::from(enters.is_multiple_of(LET_IN));
@@ -217,17 +294,13 @@ impl Timer {
         unsafe {
             add(&*self.counters.get().byte_add(slot_offset), 1);
             self.give_up_below(frame.addr().saturating_add(1));
-            let entry = self.records.byte_add(slot_offset).as_ref();
-            let mut record = entry.load(Ordering::Relaxed);
-            if record.is_null()
-                && let Some(unit) = arena::take(For::Record)
-            {
-                record = self.arena.add(unit as usize * arena::UNIT).cast().as_ptr();
-                entry.store(record, Ordering::Release);
-            }
-            match record.as_ref().filter(|_| self.top.get() != self.last) {
-                Some(record) => self.push(record, frame),
-                None => note_lack(slot_offset, LACKS_CALLS),
+            let known = NonNull::new(self.records.byte_add(slot_offset).as_ref().load(Ordering::Relaxed));
+            let Some(record) = known.or_else(|| self.fresh_record(slot_offset)) else {
+                return lacks::note(slot_offset, Lacks::Memory);
+            };
+            let record = record.as_ref();
+            if self.top.load(Ordering::Relaxed) != self.last.get() || self.deepen(slot_offset) {
+                self.push(record, frame);
             }
         }
     }
@@ -238,27 +311,28 @@ impl Timer {
     /// As [`Timer::enter`].
     #[inline(always)]
     pub unsafe fn leave(&self, slot_offset: usize, frame: *const usize, now: u64, thrown: bool) {
+        let mut top = self.top.load(Ordering::Relaxed);
         // SAFETY: `top` is always one of the frames.
-        if unsafe { (*self.top.get()).address } != frame.addr() {
+        if unsafe { (*top).address } != frame.addr() {
             // SAFETY: the caller's contract.
             unsafe { self.give_up_below(frame.addr()) };
+            top = self.top.load(Ordering::Relaxed);
             // SAFETY: as above.
-            if unsafe { (*self.top.get()).address } != frame.addr() {
+            if unsafe { (*top).address } != frame.addr() {
                 return;
             }
         }
         // SAFETY: the top frame is that of a call, so it has a record, and a frame below it.
-        let (record, took) = unsafe {
-            let top = self.top.get();
-            let took = now.saturating_sub((*top).start);
+        let (record, took, outer) = unsafe {
+            let took = clock::between((*top).start, now);
             let record = &*(*top).record;
             add(&record.own, took.saturating_sub((*top).children));
             let outer = top.sub(1);
             (*outer).children = (*outer).children.wrapping_add(took);
-            self.top.set(outer);
-            (record, took)
+            (record, took, outer)
         };
-        let active = record.active.load(Ordering::Relaxed).wrapping_sub(1);
+        // None is active whose slot was given to another method meanwhile.
+        let active = record.active.load(Ordering::Relaxed).saturating_sub(1);
         record.active.store(active, Ordering::Relaxed);
         if active == 0 {
             add(&record.total, took);
@@ -270,8 +344,9 @@ impl Timer {
             add(&record.exceptions, 1);
         }
         self.enter_bucket(slot_offset, record, took);
-        // Last: whoever reads it finds everything else at least as far.
+        // Late: whoever reads it finds everything else at least as far.
         record.exits.store(record.exits.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        self.top.store(outer, Ordering::Release);
     }
 
     #[inline(always)]
@@ -302,15 +377,22 @@ impl Timer {
     unsafe fn give_up_below(&self, address: usize) {
         // SAFETY: frames from the one above the bottom to the top are those of calls, with their records.
         unsafe {
-            while self.top.get() != self.bottom && (*self.top.get()).address < address {
-                let record = &*(*self.top.get()).record;
+            loop {
+                let top = self.top.load(Ordering::Relaxed);
+                if top == self.bottom || (*top).address >= address {
+                    return;
+                }
+                let record = &*(*top).record;
+                let (begun, ended) =
+                    (record.entered.load(Ordering::Relaxed), record.exits.load(Ordering::Relaxed));
                 record
                     .active
                     .store(record.active.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
-                record
-                    .entered
-                    .store(record.entered.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
-                self.top.set(self.top.get().sub(1));
+                // Of a slot that was given to another method meanwhile it was forgotten that this call began.
+                if begun > ended {
+                    record.entered.store(begun - 1, Ordering::Relaxed);
+                }
+                self.top.store(top.sub(1), Ordering::Release);
             }
         }
     }
@@ -332,146 +414,17 @@ fn fresh_octave(slot_offset: usize, octave: &AtomicU32) -> u32 {
             unit
         }
         None => {
-            note_lack(slot_offset, LACKS_BUCKETS);
+            lacks::note(slot_offset, Lacks::Buckets);
             0
         }
     }
 }
 
-/// What all threads know of a slot's calls, in ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
-    /// Calls under way.
-    pub in_flight: u64,
-    /// Calls that ended.
-    pub exits: u64,
-    /// Those of them that ended by an exception.
-    pub exceptions: u64,
-    /// In outermost activations of each thread.
-    pub total: u64,
-    /// The same without dialled callees, recursion included once.
-    pub own: u64,
-    /// The longest call.
-    pub max: u64,
-}
-
-/// What is missing of a slot's times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lacks {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// Calls are missing from its histogram, for which there was no memory left.
-    Buckets,
-    /// Calls are missing altogether, and were only counted: too deep, or there was no memory left.
-    Calls,
-}
-
-impl Lacks {
-    /// One sentence, without a final period; None where nothing is missing.
-    pub fn sentence(self) -> Option<&'static str> {
-        match self {
-            Lacks::Nothing => None,
-            Lacks::Buckets => Some(
-                "there are no percentiles: the agent's memory for them is used up in this process (`redial status --agent`)",
-            ),
-            Lacks::Calls => Some(
-                "some of its calls are only counted: they were too many within one another, or the agent's memory for times \
-                 is used up",
-            ),
-        }
-    }
-}
-
-/// What is missing of a slot's times.
-pub fn lacks(slot: Slot) -> Lacks {
-    match LACKS.get(slot.0 as usize).map_or(0, |lacks| lacks.load(Ordering::Relaxed)) {
-        0 => Lacks::Nothing,
-        LACKS_BUCKETS => Lacks::Buckets,
-        _ => Lacks::Calls,
-    }
-}
-
-/// Adds a slot's records up; calls that begin or end meanwhile are in this sum or in the next one.
-pub fn sum(slot: Slot) -> Sums {
-    let mut sums = Sums::default();
-    for record in all().filter_map(|timer| timer.record(slot)) {
-        // First: what began is read later, so it is at least as much.
-        let exits = record.exits.load(Ordering::Acquire);
-        let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        sums.exits += exits;
-        sums.in_flight += of(&record.entered).saturating_sub(exits);
-        sums.exceptions += of(&record.exceptions);
-        sums.total = sums.total.saturating_add(of(&record.total));
-        sums.own = sums.own.saturating_add(of(&record.own));
-        sums.max = sums.max.max(of(&record.max));
-    }
-    sums
-}
-
-/// Adds a slot's histograms up, into `histogram`, which is emptied first.
-pub fn fill(slot: Slot, histogram: &mut Histogram) {
-    histogram.clear();
-    let Some(base) = arena::base() else { return };
-    for record in all().filter_map(|timer| timer.record(slot)) {
-        for (octave, unit) in record.octaves.iter().enumerate() {
-            let unit = unit.load(Ordering::Acquire) as usize;
-            if unit == 0 {
-                continue;
-            }
-            // SAFETY: as in `enter_bucket`.
-            let counts = unsafe {
-                std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
-            };
-            for (bucket, count) in counts.iter().enumerate() {
-                histogram.add(octave, bucket, count.load(Ordering::Relaxed));
-            }
-        }
-    }
-}
-
-/// A slot's times, ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Sums.
-    pub sums: Sums,
-    /// 50, 90 and 99 of a hundred calls took at most so long; None of no calls, and where some are not in the histogram.
-    pub percentiles: Option<[u64; 3]>,
-}
-
-/// The times of a slot, read with the memory of `histogram`.
-pub fn taken(slot: Slot, histogram: &mut Histogram) -> Taken {
-    let sums = sum(slot);
-    fill(slot, histogram);
-    let at_most = |per_mille| histogram.quantile(per_mille).map(|ticks| ticks.min(sums.max));
-    let all = || Some([at_most(500)?, at_most(900)?, at_most(990)?]);
-    Taken { sums, percentiles: (lacks(slot) == Lacks::Nothing).then(all).flatten() }
-}
-
-/// Forgets what is known of a slot. Nobody runs its code any more.
-pub fn reset(slot: Slot) {
-    let Some(base) = arena::base() else { return };
-    if let Some(lacks) = LACKS.get(slot.0 as usize) {
-        lacks.store(0, Ordering::Relaxed);
-    }
-    for record in all().filter_map(|timer| timer.record(slot)) {
-        let numbers =
-            [&record.entered, &record.exits, &record.exceptions, &record.total, &record.own, &record.max];
-        numbers.iter().for_each(|number| number.store(0, Ordering::Relaxed));
-        for unit in
-            record.octaves.iter().map(|unit| unit.load(Ordering::Acquire) as usize).filter(|unit| *unit != 0)
-        {
-            // SAFETY: as in `enter_bucket`.
-            let counts = unsafe {
-                std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
-            };
-            counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        }
-    }
-}
-
-/// Bytes of frames and tables that threads touched at least.
-pub fn touched_bytes(slots: u64) -> usize {
-    const PAGE: usize = 4096;
-    all().count() * (PAGE + (slots as usize * size_of::<usize>()).div_ceil(PAGE) * PAGE)
+/// Has every thread's list of records take so many slots, before any of them is timed; false when memory for that is used
+/// up, or refused.
+pub fn make_room(slots: u32) -> bool {
+    let slots = slots.min(MAX_SLOTS);
+    // First: a timer that is made meanwhile sees it, or is seen below.
+    ROOM.fetch_max(slots, Ordering::SeqCst);
+    all().all(|timer| timer.takes_slots(slots))
 }

@@ -26,6 +26,8 @@ pub enum Untimed {
     Signature,
     /// Its module's metadata has no room for the signature of its variables.
     NoRoom,
+    /// The agent's memory for times is used up.
+    NoMemory,
 }
 
 impl Untimed {
@@ -40,9 +42,16 @@ impl Untimed {
                 "it is only counted: it calls itself last, or may, and would need a stack for every call if it were timed; time its \
                  callers instead"
             }
-            Untimed::Signature => "it is only counted: what it returns could not be read from its signature",
+            Untimed::Signature => {
+                "it is only counted: what it returns could not be read from its signature; time its callers instead"
+            }
             Untimed::NoRoom => {
-                "it is only counted: its module's metadata has no room left for the variables of a timed body"
+                "it is only counted: its module's metadata has no room left for the variables of a timed body; time its callers \
+                 in other modules instead"
+            }
+            Untimed::NoMemory => {
+                "it is only counted: the agent's memory for times is used up in this process (`redial status --agent`); to time \
+                 it time fewer methods, from the process's next start on"
             }
         }
     }

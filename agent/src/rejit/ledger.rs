@@ -1,24 +1,30 @@
 //! The ledger: every copy that is or was dialled, with wanted and actual, and the ring of what changed.
 //!
-//! One lock, held for short work only and never across a call into the CLR; host threads take it inside callbacks.
+//! One lock, held for short work only: host threads take it inside callbacks. Never across a call into the CLR, nor while
+//! threads' numbers are added up (debug builds see to that: `sync::long_work`).
+//!
+//! Order of locks: a watcher's pass (`server/subscription.rs`), a module's readers (`Module::with_metadata`) or the
+//! compilations under way (`inlining/underway.rs`), then the ledger, then a module's signatures (`Module::local_sigs`). No
+//! other lock is held when the ledger's is taken, nor taken under it.
 #![forbid(unsafe_code)]
 
 use super::passengers::Passengers;
+use super::reverting::Reverting;
 use super::row::{Identity, Moment, Open, Row, ThreadMark};
+use super::slots::{Last, Slots};
 use super::table::Table;
 use crate::inlining::Method;
 use crate::planner::Owner;
-use crate::probes::blocks::{self, Slot};
-use crate::probes::histogram::Histogram;
-use crate::probes::timers;
+use crate::probes::blocks::Slot;
 use crate::probes::timing::Timing;
-use crate::sync::lock;
+use crate::sync::{Short, lock};
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::Transition;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use windows_core::HRESULT;
@@ -43,18 +49,17 @@ pub struct Book {
     ring: VecDeque<Moment>,
     /// Number of the ring's first entry.
     ring_first: u64,
-    free_slots: Vec<Slot>,
-    next_slot: u32,
-    /// Rows with counters, for those who add them up; its revision tells when to read it anew.
-    counted: Vec<Counted>,
-    counted_revision: u64,
+    /// Which rows have counters.
+    pub slots: Slots,
     compilations: u64,
     /// Copies recompiled for the sake of what was inlined into them.
     pub passengers: Passengers,
     /// What is to be asked for and could not be, because it was being inlined.
     pub put_off: PutOff,
     /// Rows that may have calls under way in bodies they no longer run.
-    reverting: BTreeSet<RowId>,
+    pub reverting: Reverting,
+    /// Rows that the runtime passed over, and that were not told of.
+    pub(super) silent: BTreeSet<RowId>,
     stopping: bool,
 }
 
@@ -72,19 +77,6 @@ impl PutOff {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.passengers.is_empty()
     }
-}
-
-/// A row's counters.
-#[derive(Clone, Copy, Debug)]
-pub struct Counted {
-    /// The row.
-    pub row: RowId,
-    /// Its slot.
-    pub slot: Slot,
-    /// The slot's sum when the row got it.
-    pub start: u64,
-    /// Whether there are times to tell.
-    pub timed: bool,
 }
 
 /// What the CLR gets for a version that was requested.
@@ -113,6 +105,26 @@ impl Default for Ledger {
     }
 }
 
+/// The table, locked.
+pub struct Locked<'a> {
+    book: MutexGuard<'a, Book>,
+    _short: Short,
+}
+
+impl Deref for Locked<'_> {
+    type Target = Book;
+
+    fn deref(&self) -> &Book {
+        &self.book
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Book {
+        &mut self.book
+    }
+}
+
 impl Ledger {
     /// Milliseconds of the agent's monotonic clock.
     pub fn now_ms(&self) -> u64 {
@@ -120,8 +132,8 @@ impl Ledger {
     }
 
     /// Locks the table. Keep it short.
-    pub fn book(&self) -> MutexGuard<'_, Book> {
-        lock(&self.book)
+    pub fn book(&self) -> Locked<'_> {
+        Locked { book: lock(&self.book), _short: Short::begin() }
     }
 
     /// Locks the table and tells waiting sessions afterwards that something changed.
@@ -134,7 +146,7 @@ impl Ledger {
 
     /// Waits until the ring passes `seen`, the agent stops, `other` holds at a [`Ledger::wake`], or `timeout`.
     pub fn wait(&self, seen: u64, timeout: Duration, other: impl Fn() -> bool) {
-        let book = self.book();
+        let book = lock(&self.book);
         let nothing_new = |book: &mut Book| book.ring_end() <= seen && !book.stopping && !other();
         let _guard = self
             .changed
@@ -205,43 +217,6 @@ impl Book {
         self.find(method.0, method.1).and_then(|id| self.row(id)).is_some_and(Row::is_on)
     }
 
-    /// Gives a row its counters. False when the budget is used up.
-    pub fn give_slot(&mut self, id: RowId) -> bool {
-        let Some(row) = self.rows.get(id) else { return false };
-        if row.slot.is_some() {
-            return true;
-        }
-        // A fresh slot has never been counted in; a recycled one starts from what it holds.
-        let (slot, start) = match self.free_slots.pop() {
-            Some(slot) => (slot, blocks::sum_of(slot)),
-            None if self.next_slot < blocks::OWN.0 => {
-                self.next_slot += 1;
-                (Slot(self.next_slot - 1), 0)
-            }
-            None => return false,
-        };
-        if start > 0 {
-            timers::reset(slot);
-        }
-        if let Some(row) = self.rows.get_mut(id) {
-            row.slot = Some(slot);
-            row.slot_start = start;
-        }
-        self.counted.push(Counted { row: id, slot, start, timed: false });
-        self.counted_revision += 1;
-        true
-    }
-
-    /// Rows with counters, if that changed since `revision`; with the present revision.
-    pub fn counted_since(&self, revision: u64) -> Option<(u64, Vec<Counted>)> {
-        (self.counted_revision != revision).then(|| (self.counted_revision, self.counted.clone()))
-    }
-
-    /// Slots in use.
-    pub fn slots_used(&self) -> u64 {
-        u64::from(self.next_slot) - self.free_slots.len() as u64
-    }
-
     /// Puts a row's present state into the ring.
     pub fn announce(&mut self, id: RowId, now: u64) {
         let Some(moment) = self.row(id).map(|row| row.moment(now)) else { return };
@@ -288,42 +263,6 @@ impl Book {
             row.bodies += 1;
         }
         HandOver::Body(row.id, slot, row.timing)
-    }
-
-    /// Notes which rows have times to tell, after some were asked for that had none.
-    pub fn note_timed(&mut self) {
-        for counted in &mut self.counted {
-            counted.timed = self.rows.get(counted.row).is_some_and(|row| row.was_timed);
-        }
-        self.counted_revision += 1;
-    }
-
-    /// A row runs its original IL again, but for calls under way.
-    pub fn off_again(&mut self, id: RowId, now: u64) {
-        let Some(row) = self.row_mut(id) else { return };
-        row.is_off_again();
-        if row.state == State::Reverting {
-            self.reverting.insert(id);
-        }
-        self.announce(id, now);
-    }
-
-    /// Whether rows have calls under way in bodies that they no longer run.
-    pub fn is_reverting(&self) -> bool {
-        !self.reverting.is_empty()
-    }
-
-    /// Looks which of those rows have none left.
-    pub fn look_after_reverting(&mut self, now: u64) {
-        for id in std::mem::take(&mut self.reverting) {
-            let Some(row) = self.row_mut(id).filter(|row| row.state == State::Reverting) else { continue };
-            if row.is_in_flight() {
-                self.reverting.insert(id);
-            } else {
-                row.state = State::Off;
-                self.announce(id, now);
-            }
-        }
     }
 
     /// `ReJITCompilationStarted`. A thread that begins the same version anew while it has it open either never
@@ -422,18 +361,32 @@ impl Book {
         }
     }
 
-    /// A module unloads: its rows are lost, their slots go back.
-    pub fn lose(&mut self, key: ModuleKey, now: u64) {
-        let lost: Vec<RowId> =
-            self.rows.iter().filter(|row| row.what.module.key == key).map(|row| row.id).collect();
+    /// The rows of a loaded module, ascending.
+    pub(super) fn rows_of(&self, key: ModuleKey) -> Vec<RowId> {
+        let of_module = self.live.get(&(key.module_id as usize)).into_iter().flatten().copied().flatten();
+        let is_of_it = |id: &RowId| self.row(*id).is_some_and(|row| row.what.module.key == key);
+        let mut rows: Vec<RowId> = of_module.filter(is_of_it).collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// A module unloads: its rows are lost, with these last numbers. Answers the slots they had, and which were timed in;
+    /// they are nobody's now.
+    pub(super) fn lose(
+        &mut self,
+        key: ModuleKey,
+        mut last: HashMap<RowId, Last>,
+        now: u64,
+    ) -> Vec<(Slot, bool)> {
+        let lost = self.rows_of(key);
+        let mut freed = Vec::new();
         for id in lost.iter().copied() {
             let Some(row) = self.rows.get_mut(id) else { continue };
-            if let Some(slot) = row.slot {
-                row.final_calls = row.calls(blocks::sum_of(slot));
-                row.final_times =
-                    row.was_timed.then(|| Box::new(timers::taken(slot, &mut Histogram::default())));
-                row.slot = None;
-                self.free_slots.push(slot);
+            if let Some(slot) = row.slot.take() {
+                // A row that got its slot only now was not called.
+                let last = last.remove(&id).unwrap_or_default();
+                (row.final_calls, row.final_times) = (last.calls, last.times);
+                freed.push((slot, row.was_timed));
             }
             row.state = State::Lost;
             row.wanted = Level::Off;
@@ -454,9 +407,9 @@ impl Book {
         if self.live.get(&(key.module_id as usize)).is_some_and(|rows| rows.iter().all(Option::is_none)) {
             self.live.remove(&(key.module_id as usize));
         }
-        self.counted.retain(|counted| lost.binary_search(&counted.row).is_err());
-        self.counted_revision += 1;
+        self.slots.forget(&lost);
         self.rows.retire(lost);
+        freed
     }
 
     /// Copies live, and how many stand (asked or live) by kept and by held orders.
@@ -476,8 +429,7 @@ impl Book {
         let live: usize = self.live.values().map(|rows| rows.capacity() * size_of::<Option<RowId>>()).sum();
         self.rows.bytes()
             + live
-            + self.counted.capacity() * size_of::<Counted>()
-            + self.free_slots.capacity() * size_of::<Slot>()
+            + self.slots.bytes()
             + self.ring.capacity() * size_of::<Moment>()
             + self.passengers.bytes()
     }

@@ -15,7 +15,7 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::timing::{self, Timing, Untimed};
-use crate::probes::{clock, stacks, tokens};
+use crate::probes::{clock, stacks, timers, tokens};
 use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
@@ -254,11 +254,12 @@ impl Wish {
         }
     }
 
-    /// The variables it got, or why it is only counted.
-    fn timing(&self) -> (Option<Timing>, Option<Untimed>) {
+    /// The variables it got, or why it is only counted; `has_room`: whether the agent has memory for its times.
+    fn timing(&self, has_room: bool) -> (Option<Timing>, Option<Untimed>) {
         let result = match &self.timing {
             Wanted::No => return (None, None),
             Wanted::Yes(Err(untimed)) => return (None, Some(*untimed)),
+            Wanted::Yes(Ok(_)) if !has_room => return (None, Some(Untimed::NoMemory)),
             Wanted::Yes(Ok(result)) => result,
         };
         match lock(&self.module.local_sigs).get(&(self.local_sig, result.clone())) {
@@ -312,6 +313,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     add_local_sigs(agent, &mut copies);
     let holders = agent.inlining.veto(copies.iter().map(Wish::method));
     let inliners = inliners::find(agent, &copies, holders, going);
+    let has_room = has_room_for_times(agent, &copies);
     let mut ready = Ready::default();
     let no_room: Vec<RowId> = agent.ledger.change(|book, _| {
         let (mut no_room, mut held_by) = (Vec::new(), HashSet::<Method>::new());
@@ -340,7 +342,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             if row.is_on() {
                 row.begin_anew();
             }
-            (row.timing, row.untimed) = wish.timing();
+            (row.timing, row.untimed) = wish.timing(has_room);
             newly_timed |= row.timing.is_some() && !row.was_timed;
             row.was_timed |= row.timing.is_some();
             ready.passengers.extend(found.passengers);
@@ -355,6 +357,16 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     });
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
     ready
+}
+
+/// Whether the agent has memory for the times of those that are to be timed, whatever slots they get.
+fn has_room_for_times(agent: &Agent, copies: &[Wish]) -> bool {
+    let is_timed = |wish: &Wish| matches!(wish.timing, Wanted::Yes(Ok(_)));
+    if !copies.iter().any(is_timed) {
+        return true;
+    }
+    let ever = agent.ledger.book().slots.ever();
+    timers::make_room(ever.saturating_add(copies.len() as u32))
 }
 
 /// Makes the signatures that bodies with variables of ours need, module by module.

@@ -4,6 +4,7 @@
 
 use super::apart::apart;
 use super::passengers::{self, Found, Leaving};
+use super::reverting::in_flight;
 use super::row::Row;
 use crate::agent::Agent;
 use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
@@ -47,12 +48,13 @@ fn turn_off(agent: &Agent, rows: &[RowId], dismissed: &[Method]) {
     }
     let (modules, tokens): (Vec<usize>, Vec<u32>) = methods.iter().copied().unzip();
     let (whole, each) = agent.info.request_revert(&modules, &tokens);
+    let in_flight = in_flight(agent, rows);
     agent.ledger.change(|book, now| {
         for (id, status) in rows.iter().zip(&each) {
             let Some(row) = book.row_mut(*id).filter(|row| row.state != State::Lost) else { continue };
             row.turned = Some(Instant::now());
             if (whole.is_ok() && status.is_ok()) || nothing_stood(*status) {
-                book.off_again(*id, now);
+                book.off_again(*id, in_flight.contains(id), now);
             } else {
                 let hresult = whole.err().map_or(*status, |e| e.hresult);
                 row.reason = Some((Reason::Hresult, hresult.0 as u32));
@@ -92,14 +94,18 @@ fn compile_anew(agent: &Agent, stay: Vec<(RowId, Method)>, anew: Vec<Method>) {
     }
     let (modules, tokens): (Vec<usize>, Vec<u32>) = methods.iter().copied().unzip();
     match apart(agent, &methods, false, || agent.info.request_rejit(&modules, &tokens)) {
-        Ok(Ok(())) => agent.ledger.change(|book, now| {
-            for (id, _) in stay {
-                if let Some(row) = book.row_mut(id).filter(|row| row.state != State::Lost) {
-                    row.turned = Some(Instant::now());
-                    book.off_again(id, now);
+        Ok(Ok(())) => {
+            let rows: Vec<RowId> = stay.into_iter().map(|(id, _)| id).collect();
+            let in_flight = in_flight(agent, &rows);
+            agent.ledger.change(|book, now| {
+                for id in rows {
+                    if let Some(row) = book.row_mut(id).filter(|row| row.state != State::Lost) {
+                        row.turned = Some(Instant::now());
+                        book.off_again(id, in_flight.contains(&id), now);
+                    }
                 }
-            }
-        }),
+            });
+        }
         // They keep what they run, and are turned a moment later.
         Err(_) => {
             let mut book = agent.ledger.book();

@@ -7,7 +7,8 @@ use crate::catalogue::names::MethodNames;
 use crate::inlining::{Inlined, Method};
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
-use crate::probes::timers::{self, Lacks, Taken};
+use crate::probes::lacks::{Lacks, lacks};
+use crate::probes::timers::Taken;
 use crate::probes::timing::{Timing, Untimed};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
 use redial_protocol::level::Level;
@@ -15,7 +16,6 @@ use redial_protocol::message::{Instance, StatusRow, Transition};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use redial_protocol::times::ABOUT_TIMES;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -81,6 +81,21 @@ impl Identity {
     /// `Module!Type.Method(PARAMS)`, a pattern for exactly this method.
     pub fn full_name(&self) -> String {
         self.names.full_name(&self.module.name)
+    }
+
+    /// One for tests.
+    #[cfg(test)]
+    pub fn sample(module: Arc<Module>, token: u32) -> Identity {
+        let method = format!("Sample.Method{token:x}");
+        let names = MethodNames {
+            method: method.clone(),
+            signature: "()".to_owned(),
+            type_name: "Sample".into(),
+            name: method,
+            arity: 0,
+            canonical: None,
+        };
+        Identity { module, token, local_sig: 0, inlinable: false, expanded: false, untimed: None, names }
     }
 
     /// Bytes allocated for it, the type's name apart, which the methods of a type share.
@@ -233,11 +248,6 @@ impl Row {
         if self.is_on() { self.asked } else { Level::Off }
     }
 
-    /// Whether calls are under way in timed bodies of it.
-    pub fn is_in_flight(&self) -> bool {
-        self.slot.filter(|_| self.was_timed).is_some_and(|slot| timers::sum(slot).in_flight > 0)
-    }
-
     /// Where its body counts, in bytes from the first slot.
     pub fn slot_offset(&self) -> Option<usize> {
         self.slot.map(|slot| slot.0 as usize * size_of::<u64>())
@@ -251,9 +261,9 @@ impl Row {
         }
     }
 
-    /// It runs its original IL again, but for calls under way, and needs nobody recompiled.
-    pub fn is_off_again(&mut self) {
-        self.state = if self.is_in_flight() { State::Reverting } else { State::Off };
+    /// It runs its original IL again, but for calls under way, if there are some, and needs nobody recompiled.
+    pub fn is_off_again(&mut self, in_flight: bool) {
+        self.state = if in_flight { State::Reverting } else { State::Off };
         self.asked = Level::Off;
         self.untimed = None;
         self.live_version = None;
@@ -314,13 +324,9 @@ impl Row {
         }
     }
 
-    /// Why it is refused, failed, or what is missing from its count, as a sentence.
-    pub fn note(&self) -> Option<String> {
-        self.why().sentence()
-    }
-
     /// The row as it travels.
     pub fn status(&self, domain: String, calls: u64) -> StatusRow {
+        let why = self.why();
         StatusRow {
             row: self.id,
             copy: self.what.copy(),
@@ -332,7 +338,8 @@ impl Row {
             state: self.state,
             version: self.live_version,
             instances: self.shown_instances(),
-            note: self.note(),
+            note: why.note(),
+            times_note: why.times_note(),
             calls,
         }
     }
@@ -356,7 +363,8 @@ impl Row {
 
     fn why(&self) -> Why {
         let on = self.wanted > Level::Off;
-        let times = self.slot.filter(|_| self.was_timed).map(timers::lacks).unwrap_or_default();
+        let last = self.final_times.as_ref().map(|taken| taken.lacks);
+        let times = self.slot.filter(|_| self.was_timed).map(lacks).or(last).unwrap_or_default();
         Why {
             reason: self.reason,
             inlined: if on { self.inlined } else { Inlined::No },
@@ -390,17 +398,13 @@ impl Moment {
             state: self.state,
             version: self.version,
             instances,
-            note: self.why.sentence(),
+            note: self.why.note(),
+            times_note: self.why.times_note(),
         }
     }
 }
 
-/// A note that leaves the number of calls as it is.
-fn about_times(sentence: &str) -> String {
-    format!("{ABOUT_TIMES}{sentence}")
-}
-
-/// What a row's note is made from.
+/// What a row's notes are made from.
 #[derive(Clone, Copy, Debug)]
 struct Why {
     reason: Option<(Reason, u32)>,
@@ -420,7 +424,8 @@ const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have 
                         calls are not counted";
 
 impl Why {
-    fn sentence(self) -> Option<String> {
+    /// Why it is refused, failed, or what is missing from its count.
+    fn note(self) -> Option<String> {
         match self.reason {
             Some((Reason::Hresult, hresult)) => {
                 let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
@@ -429,12 +434,7 @@ impl Why {
             Some((reason, _)) => Some(reason.sentence().to_owned()),
             None if self.passed_over => Some(PASSED_OVER.to_owned()),
             None => match self.inlined {
-                // What the number of calls leaves out comes before what is missing of times.
-                Inlined::No if self.expanded => Some(EXPANDED.to_owned()),
-                Inlined::No => {
-                    let untimed = self.untimed.map(Untimed::sentence);
-                    untimed.or_else(|| self.times.sentence()).map(about_times)
-                }
+                Inlined::No => self.expanded.then(|| EXPANDED.to_owned()),
                 Inlined::Perhaps => Some(
                     "perhaps already inlined into callers that are not known (compiled before the agent came, or too \
                      many of them); calls from there are not counted"
@@ -448,5 +448,37 @@ impl Why {
                 }
             },
         }
+    }
+
+    /// Why it is only counted, or what is missing of its times.
+    fn times_note(self) -> Option<String> {
+        let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
+        untimed.or_else(|| self.times.sentence())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_protocol::ids::ModuleKey;
+
+    #[test]
+    fn what_is_missing_of_times_and_of_the_count_are_two_notes() {
+        let key = ModuleKey { module_id: 1, generation: 1 };
+        let mut row =
+            Row::new(RowId(0), Identity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None);
+        let notes = |row: &Row| {
+            let status = row.status(String::new(), 0);
+            let told = row.moment(0).told(Vec::new());
+            assert_eq!((&status.note, &status.times_note), (&told.note, &told.times_note));
+            (status.note, status.times_note)
+        };
+        assert_eq!(notes(&row), (None, None));
+        (row.wanted, row.untimed) = (Level::Time, Some(Untimed::NoRoom));
+        let untimed = Some(Untimed::NoRoom.sentence().to_owned());
+        assert_eq!(notes(&row), (None, untimed.clone()));
+        row.inlined = Inlined::Yes;
+        let (note, times_note) = notes(&row);
+        assert!(note.is_some_and(|note| note.contains("already inlined")) && times_note == untimed);
     }
 }

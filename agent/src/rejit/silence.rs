@@ -41,7 +41,7 @@ impl Agent {
 
     /// Tells of the rows that were passed over a while ago.
     pub(super) fn look_after_silent_requests(&self) {
-        let silent = self.ledger.book().silent(PATIENCE);
+        let silent = self.ledger.book().no_longer_silent(PATIENCE);
         if silent.is_empty() {
             return;
         }
@@ -73,14 +73,45 @@ impl Book {
     fn pass_over(&mut self, id: RowId, function: usize) {
         if let Some(row) = self.row_mut(id) {
             row.passed_over = Some(PassedOver { function, since: Instant::now(), told: false });
+            self.silent.insert(id);
         }
     }
 
-    /// Rows that were passed over longer than `patience` ago, and were not told of.
-    fn silent(&self, patience: Duration) -> Vec<RowId> {
-        let is_silent = |row: &&Row| {
-            row.is_on() && row.passed_over.is_some_and(|seen| !seen.told && seen.since.elapsed() >= patience)
-        };
-        self.rows().iter().filter(is_silent).map(|row| row.id).collect()
+    /// Rows that were passed over longer than `patience` ago, and were not told of. They are looked at no more, nor are those
+    /// that were not passed over after all, or are off.
+    fn no_longer_silent(&mut self, patience: Duration) -> Vec<RowId> {
+        let mut silent = std::mem::take(&mut self.silent);
+        let seen_of = |id: &RowId| self.row(*id).filter(|row| row.is_on()).and_then(|row| row.passed_over);
+        silent.retain(|id| seen_of(id).is_some_and(|seen| !seen.told));
+        let is_due = |id: &RowId| seen_of(id).is_some_and(|seen| seen.since.elapsed() >= patience);
+        let due: Vec<RowId> = silent.iter().copied().filter(is_due).collect();
+        due.iter().for_each(|id| {
+            silent.remove(id);
+        });
+        self.silent = silent;
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rejit::slots::tests::{ledger, timed};
+    use redial_protocol::state::State;
+
+    #[test]
+    fn only_what_was_passed_over_is_looked_at_and_told_of_once() {
+        const LONG: Duration = Duration::from_secs(3600);
+        let ledger = ledger(180);
+        let [(_, silent, _), (_, other, _), (_, off, _)] = [1, 2, 3].map(|module| timed(&ledger, module));
+        let mut book = ledger.book();
+        assert!(book.no_longer_silent(Duration::ZERO).is_empty());
+        [silent, other, off].into_iter().for_each(|id| book.pass_over(id, 77));
+        assert!(book.no_longer_silent(LONG).is_empty() && book.silent.len() == 3, "not yet");
+        // Compiled anew after all; turned off.
+        book.row_mut(other).unwrap().was_asked_for(77);
+        book.row_mut(off).unwrap().state = State::Off;
+        assert_eq!(book.no_longer_silent(Duration::ZERO), [silent]);
+        assert!(book.silent.is_empty());
     }
 }

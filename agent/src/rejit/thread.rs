@@ -3,9 +3,9 @@
 
 use super::domains::Served;
 use super::inbox::{AllOff, Answer, Gates, Job, Progress};
-use super::ledger::Book;
 use super::request::{self, Applied};
 use super::revert;
+use super::reverting::{self, Pace};
 use super::row::Row;
 use super::scan::{Scan, Target, review, scan};
 use super::turning::{Deferred, Finish, outdated, usual_pace_ns};
@@ -77,6 +77,7 @@ pub struct Worker {
     pub(super) pace_ns: u64,
     looked_after: Instant,
     asked_again: Instant,
+    reverting: Pace,
 }
 
 impl Worker {
@@ -94,6 +95,7 @@ impl Worker {
             pace_ns: usual_pace_ns(agent.runtime.does(Known::StopsForRequests)),
             looked_after: Instant::now(),
             asked_again: Instant::now(),
+            reverting: Pace::default(),
         }
     }
 
@@ -120,9 +122,11 @@ impl Worker {
     fn next_due(&self) -> Option<Instant> {
         let deferred = self.deferred.iter().map(|deferred| deferred.due);
         let waiting = self.waiting.iter().map(|waiting| waiting.until);
-        let put_off = !self.agent.ledger.book().put_off.is_empty();
+        let (put_off, reverting) = {
+            let book = self.agent.ledger.book();
+            (!book.put_off.is_empty(), self.reverting.next(&book.reverting))
+        };
         let again = put_off.then(|| self.asked_again + AGAIN);
-        let reverting = self.agent.ledger.book().is_reverting().then(|| Instant::now() + AGAIN);
         deferred.chain(waiting).chain(self.orders.next_expiry()).chain(again).chain(reverting).min()
     }
 
@@ -147,9 +151,7 @@ impl Worker {
                 request::ask_again(self.agent, &self.orders);
                 self.asked_again = Instant::now();
             }
-            if self.agent.ledger.book().is_reverting() {
-                self.agent.ledger.change(Book::look_after_reverting);
-            }
+            reverting::look_after(self.agent, &mut self.reverting);
             if self.looked_after.elapsed() >= WATCH {
                 self.agent.inlining.lapse();
                 self.look_after_open_compilations();

@@ -8,7 +8,7 @@ use super::{pages, rows, times};
 use crate::agent::HANGS;
 use crate::known_bad;
 use crate::planner::SessionId;
-use crate::probes::{TIMING_BUDGET, blocks, cost, stacks, timers, timing_bytes};
+use crate::probes::{TIMING_BUDGET, blocks, cost, stacks, timing_bytes};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
@@ -134,9 +134,12 @@ impl Session {
 
     fn agent_status(&self) -> AgentStatus {
         let agent = self.agent;
-        let book = agent.ledger.book();
-        let (_, kept, held) = book.totals();
-        let compilations = book.compilations();
+        let (kept, held, compilations, passengers, ledger_bytes, slots, rows) = {
+            let book = agent.ledger.book();
+            let (_, kept, held) = book.totals();
+            let (passengers, bytes) = (book.passengers.count(), book.bytes());
+            (kept, held, book.compilations(), passengers, bytes, book.slots.used(), book.rows().present())
+        };
         let mut remains = Vec::new();
         if compilations > 0 {
             remains.push(format!(
@@ -157,7 +160,6 @@ impl Session {
         if kept + held > 0 {
             remains.extend(known_bad::warnings(agent.runtime.major, agent.runtime.patch).map(str::to_owned));
         }
-        let passengers = book.passengers.count();
         if passengers > 0 {
             remains.push(format!(
                 "{passengers} undialled method{} recompiled, because dialled ones were inlined there; {} original code \
@@ -178,19 +180,14 @@ impl Session {
             control: agent.server.control.holder(),
             held,
             kept,
-            memory_bytes: (book.bytes()
+            memory_bytes: (ledger_bytes
                 + agent.inlining.bytes()
-                + blocks::touched_bytes(book.slots_used())
+                + blocks::touched_bytes(slots)
                 + stacks::touched_bytes()
-                + timers::touched_bytes(book.slots_used())
                 + timing_bytes()) as u64,
             budgets: vec![
-                budget("dialled methods", book.slots_used(), u64::from(blocks::OWN.0)),
-                budget(
-                    "methods that are or were dialled",
-                    book.rows().present() as u64,
-                    crate::rejit::table::MAX_ROWS as u64,
-                ),
+                budget("dialled methods", slots, u64::from(blocks::OWN.0)),
+                budget("methods that are or were dialled", rows as u64, crate::rejit::table::MAX_ROWS as u64),
                 budget("bytes of times", timing_bytes() as u64, TIMING_BUDGET as u64),
             ],
             clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,

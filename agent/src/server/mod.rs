@@ -13,6 +13,7 @@ mod session;
 mod subscription;
 mod times;
 mod turns;
+mod watched;
 
 use crate::agent::Agent;
 use crate::sync::lock;

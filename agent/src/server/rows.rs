@@ -81,10 +81,14 @@ fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
     let slots: Vec<Slot> = taken.iter().filter_map(|(_, counted, _)| counted.slot).collect();
     let mut sums = Vec::new();
     blocks::sum(&slots, &mut sums);
+    look_again(agent, &mut taken);
     let mut sums = sums.into_iter();
     let rows = taken.into_iter().map(|(mut row, counted, what)| {
         row.calls = match counted.slot {
-            Some(_) => sums.next().unwrap_or(counted.start).saturating_sub(counted.start),
+            Some(_) => {
+                let sum = sums.next().unwrap_or(counted.start);
+                counted.lost.unwrap_or(sum.saturating_sub(counted.start))
+            }
             None => counted.last,
         };
         row.domain = agent.modules.domain_of(&what.module);
@@ -93,15 +97,26 @@ fn page(agent: &Agent, chosen: &mut Vec<RowId>) -> Page {
     Page { rows: rows.collect(), told }
 }
 
+/// Notes which rows have no slot any more.
+fn look_again(agent: &Agent, taken: &mut [(StatusRow, Counted, Arc<Identity>)]) {
+    let book = agent.ledger.book();
+    for (row, counted, _) in taken.iter_mut().filter(|(_, counted, _)| counted.slot.is_some()) {
+        let now = book.row(row.row).filter(|now| now.slot != counted.slot);
+        counted.lost = now.map(|now| now.final_calls);
+    }
+}
+
 /// Where a row's calls come from.
 struct Counted {
     slot: Option<Slot>,
     start: u64,
     last: u64,
+    /// The last number of a row that lost its slot after it was looked up: what was read there may be another's.
+    lost: Option<u64>,
 }
 
 impl Counted {
     fn of(row: &Row) -> Counted {
-        Counted { slot: row.slot, start: row.slot_start, last: row.final_calls }
+        Counted { slot: row.slot, start: row.slot_start, last: row.final_calls, lost: None }
     }
 }

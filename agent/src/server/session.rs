@@ -240,8 +240,10 @@ impl Session {
 
     fn facts(&self) -> AgentFacts {
         let agent = self.agent;
-        let book = agent.ledger.book();
-        let (live, kept, held) = book.totals();
+        let ((live, kept, held), compilations) = {
+            let book = agent.ledger.book();
+            (book.totals(), book.compilations())
+        };
         AgentFacts {
             protocol: PROTOCOL_VERSION,
             agent_version: env!("CARGO_PKG_VERSION").into(),
@@ -254,7 +256,7 @@ impl Session {
             live,
             kept,
             held,
-            clr_kept_bytes: answer::clr_kept_bytes(book.compilations()),
+            clr_kept_bytes: answer::clr_kept_bytes(compilations),
         }
     }
 }

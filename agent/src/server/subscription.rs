@@ -4,15 +4,15 @@
 
 use super::outbox::Outbox;
 use super::rows;
-use super::times::{TimesReader, send_times};
+use super::times::send_times;
+use super::watched::WatchedTimes;
 use crate::agent::Agent;
 use crate::probes::blocks::{self, Slot};
-use crate::probes::timers;
-use crate::rejit::ledger::Counted;
+use crate::rejit::slots::Counted;
 use crate::sync::lock;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
-use redial_protocol::limits::{MAX_COUNTER_ROWS, TIMES_PER_PAGE};
+use redial_protocol::limits::MAX_COUNTER_ROWS;
 use redial_protocol::message::Event;
 use redial_protocol::packet::FromAgent;
 use redial_protocol::pattern::Pattern;
@@ -29,6 +29,8 @@ const MAX_TRANSITIONS: usize = 512;
 const PACE: Duration = Duration::from_millis(1);
 /// Passes before that: what a user does to one method is told at once.
 const AT_ONCE: u32 = 4;
+/// The part of an interval that may go into reading times.
+const TIMES_SHARE: u32 = 8;
 /// Longest the thread lingers at shutdown for its last frames.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -65,6 +67,9 @@ pub struct Subscription {
     /// Those of them that have counters, as of `counted_revision`.
     counted: Vec<Counted>,
     counted_revision: u64,
+    times: WatchedTimes,
+    /// Revision of the counters, and end of the rows, that its rows are of.
+    times_of: (u64, usize),
     /// Rows lost since the last fold, with their final number.
     lost: Vec<(RowId, u64)>,
     rows_seen: usize,
@@ -78,8 +83,6 @@ pub struct Subscription {
 /// What of a row was sent last.
 struct Sent {
     calls: u64,
-    /// Calls under way, and calls that ended: where neither changed, no time did.
-    timed: (u64, u64),
     /// Number of the first transition that its `StatusRow` did not tell of: the earlier ones are not sent after it.
     told: u64,
 }
@@ -110,6 +113,8 @@ impl Subscription {
             sent: HashMap::new(),
             counted: Vec::new(),
             counted_revision: 0,
+            times: WatchedTimes::default(),
+            times_of: (0, 0),
             lost: Vec::new(),
             rows_seen: 0,
             ring_seen,
@@ -158,7 +163,7 @@ impl Subscription {
             let alive = self.new_rows()
                 && self.transitions()
                 && self.control()
-                && (!fold || self.catalogue() && self.counters());
+                && (!fold || self.catalogue() && self.counters(stopping));
             if stopping {
                 self.served = alive && self.goodbye() && self.outbox.drain(LAST_WORDS);
             }
@@ -182,11 +187,7 @@ impl Subscription {
         let mut sent = Vec::new();
         // Not those that are added meanwhile: a row that is sent twice hides the transitions between.
         rows::send_rows(self.agent, self.rows_seen..total, self.pattern.as_ref(), |page| {
-            sent.extend(
-                page.rows
-                    .iter()
-                    .map(|row| (row.row, Sent { calls: row.calls, timed: (0, 0), told: page.told })),
-            );
+            sent.extend(page.rows.iter().map(|row| (row.row, Sent { calls: row.calls, told: page.told })));
             alive = self.send(Event::Rows { id: None, rows: page.rows });
             alive
         });
@@ -242,30 +243,26 @@ impl Subscription {
             || self.send(Event::Catalogue { revision })
     }
 
-    /// The times that changed, of those rows that have some.
-    fn times(&mut self) -> bool {
-        let mut changed: Vec<(RowId, Slot)> = Vec::new();
-        for Counted { row, slot, .. } in self.counted.iter().filter(|counted| counted.timed) {
-            let Some(sent) = self.sent.get_mut(row) else { continue };
-            let sums = timers::sum(*slot);
-            let now = (sums.in_flight, sums.exits);
-            if std::mem::replace(&mut sent.timed, now) != now {
-                changed.push((*row, *slot));
-            }
+    /// The times that changed, of those rows that have some, as far as there is time to read them.
+    fn times(&mut self, until: Option<Instant>) -> bool {
+        let of = (self.counted_revision, self.rows_seen);
+        if std::mem::replace(&mut self.times_of, of) != of {
+            let timed =
+                self.counted.iter().filter(|counted| counted.timed && self.sent.contains_key(&counted.row));
+            self.times.watch(timed.map(|counted| (counted.row, counted.slot)).collect());
         }
-        let mut reader = TimesReader::default();
-        if !changed.is_empty() {
-            reader.calibrate();
-        }
-        changed.chunks(TIMES_PER_PAGE).all(|part| {
-            let times = part.iter().map(|(row, slot)| reader.of_slot(*row, *slot)).collect();
-            self.send(Event::Times { id: None, times })
-        })
+        let mut times = std::mem::take(&mut self.times);
+        let alive =
+            times.send(&self.agent.ledger, until, |times| self.send(Event::Times { id: None, times }));
+        self.times = times;
+        alive
     }
 
-    fn counters(&mut self) -> bool {
+    fn counters(&mut self, stopping: bool) -> bool {
         self.look_for_counters();
-        if !self.times() {
+        // The last ones are told whatever it takes.
+        let until = (!stopping).then(|| Instant::now() + self.interval / TIMES_SHARE);
+        if !self.times(until) {
             return false;
         }
         let slots: Vec<Slot> = self.counted.iter().map(|counted| counted.slot).collect();
@@ -277,6 +274,13 @@ impl Subscription {
             .zip(sums)
             .map(|(counted, sum)| (counted.row, sum.saturating_sub(counted.start)));
         let lost = std::mem::take(&mut self.lost);
+        let gone = self
+            .agent
+            .ledger
+            .book()
+            .slots
+            .lost_since(self.counted_revision, self.counted.iter().map(|counted| counted.row));
+        let each = each.filter(|(row, _)| !gone.contains(row));
         let mut delta = CounterDelta { t_ms: self.agent.age_ms(), ..CounterDelta::default() };
         for (row, calls) in each.chain(lost.iter().copied()) {
             let Some(sent) = self.sent.get_mut(&row) else { continue };
@@ -287,10 +291,10 @@ impl Subscription {
                 sent.calls = calls;
             }
         }
-        let gone: Vec<RowId> =
+        let lost_rows: Vec<RowId> =
             lost.iter().map(|(row, _)| *row).filter(|row| self.sent.contains_key(row)).collect();
-        if !gone.is_empty() {
-            send_times(self.agent, &gone, |times| self.send(Event::Times { id: None, times }));
+        if !lost_rows.is_empty() {
+            send_times(self.agent, &lost_rows, |times| self.send(Event::Times { id: None, times }));
         }
         // Nothing more will be told of them.
         for (row, _) in lost {
@@ -301,7 +305,7 @@ impl Subscription {
 
     /// Reads anew which rows have counters, where that changed.
     fn look_for_counters(&mut self) {
-        let changed = self.agent.ledger.book().counted_since(self.counted_revision);
+        let changed = self.agent.ledger.book().slots.since(self.counted_revision);
         if let Some((revision, counted)) = changed {
             self.counted = counted;
             self.counted_revision = revision;

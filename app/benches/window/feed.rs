@@ -119,6 +119,7 @@ fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, 
             version: Some(1),
             instances: Vec::new(),
             note: None,
+            times_note: None,
             calls: u64::from(id) * 37 % 1_009,
         });
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::status;
+use super::times::TimesSum;
 use super::watch::screen::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::SumJson;
@@ -31,6 +32,8 @@ pub struct Sum {
     pub on: u64,
     /// Processes whose number leaves calls out.
     pub at_least: u64,
+    /// Its times; None while none was timed.
+    pub times: Option<TimesSum>,
 }
 
 /// Methods with what is known of them.
@@ -62,10 +65,11 @@ impl Sums {
         }
     }
 
-    /// The process has ended: its calls stay, nothing else.
+    /// The process has ended: its calls and their times stay, nothing else.
     pub fn end(&mut self) {
         for sum in self.0.values_mut() {
             (sum.rate, sum.wanted, sum.live, sum.on) = (None, 0, 0, 0);
+            sum.times = sum.times.map(|times| TimesSum { in_flight: 0, ..times });
         }
     }
 
@@ -73,6 +77,12 @@ impl Sums {
     pub fn explained(&self, all: bool) -> Option<&'static str> {
         let marked = self.0.values().any(|sum| sum.at_least > 0 && (all || !sum.is_over()));
         marked.then_some(EXPLAINED)
+    }
+
+    /// What is missing of the times, where one of the rows has some.
+    pub fn about_times(&self, all: bool) -> Option<&'static str> {
+        let timed = self.0.values().any(|sum| sum.times.is_some() && (all || !sum.is_over()));
+        timed.then_some(TimesSum::WITHOUT)
     }
 
     /// Whether nothing is or was dialled.
@@ -101,6 +111,11 @@ impl Sums {
             live: sum.live,
             calls: sum.calls,
             rate: sum.rate,
+            in_flight: sum.times.map(|times| times.in_flight),
+            exceptions: sum.times.map(|times| times.exceptions),
+            total_ns: sum.times.map(|times| times.total_ns),
+            self_ns: sum.times.map(|times| times.self_ns),
+            max_ns: sum.times.filter(|times| times.exits > 0).map(|times| times.max_ns),
         });
         rows.collect()
     }
@@ -135,12 +150,21 @@ impl Sums {
         }
         let mut headings = vec![number("CALLS")];
         headings.extend(rates.then(|| number("PER SECOND")));
-        headings.extend([number("LIVE"), wide("METHOD")]);
+        headings.push(number("LIVE"));
+        let timed = self.about_times(all).is_some();
+        if timed {
+            headings.extend(TimesSum::headings());
+        }
+        headings.push(wide("METHOD"));
         let mut table = Table::new(&headings);
         for (name, sum) in rows.iter().take(most) {
             let mut cells = vec![sum.calls()];
             cells.extend(rates.then(|| rate(sum.rate)));
-            cells.extend([sum.state(), printable(name)]);
+            cells.push(sum.state());
+            if timed {
+                cells.extend(TimesSum::cells(sum.times));
+            }
+            cells.push(printable(name));
             table.row(cells);
         }
         let mut lines = table.lines(columns);
@@ -160,6 +184,7 @@ impl Sum {
             live: u64::from(dial.row.state == State::Live),
             on: u64::from(!dial.is_over()),
             at_least: u64::from(leaves_out(dial)),
+            times: dial.times.map(TimesSum::from),
         }
     }
 
@@ -174,6 +199,10 @@ impl Sum {
         self.live += other.live;
         self.on += other.on;
         self.at_least += other.at_least;
+        self.times = match (self.times, other.times) {
+            (Some(one), Some(other)) => Some(one.with(other)),
+            (one, other) => one.or(other),
+        };
     }
 
     /// Whether it is off everywhere.
@@ -201,8 +230,9 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::dials::tests::{counters, row};
+    use crate::model::dials::tests::{counters, row, times};
     use redial_protocol::message::StatusRow;
+    use redial_protocol::times::Times;
 
     fn live(index: u32, method: &str, calls: u64) -> StatusRow {
         StatusRow { state: State::Live, ..row(index, method, calls) }
@@ -247,7 +277,8 @@ mod tests {
             json[0],
             serde_json::json!({
                 "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "processes": 3, "wanted": 3, "live": 2,
-                "calls": 1234, "rate": null,
+                "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null, "self_ns": null,
+                "max_ns": null,
             })
         );
     }
@@ -271,6 +302,37 @@ mod tests {
         sums.add(&Sums::of(&dials));
         assert_eq!(sums.line((2, 0), false), "2 processes: 1 method dialled, 42 calls, 40 per second");
         assert_eq!(sums.table(false, true, 9, None)[1], "   42          40  2 of 2  Shop!Shop.Cart.Add()");
+    }
+
+    #[test]
+    fn times_are_added_up_and_percentiles_are_not() {
+        let process = |max_ns| {
+            let mut dials = Dials::default();
+            dials.rows(vec![live(0, "Shop.Cart.Add", 1_000), live(1, "Shop.Cart.Take", 5)]);
+            dials.times(vec![Times { max_ns, ..times(0) }]);
+            Sums::of(&dials)
+        };
+        let mut sums = process(20_000_000_000);
+        sums.add(&process(1_000));
+        assert_eq!(
+            sums.table(false, false, 9, None),
+            [
+                "CALLS    LIVE     MAX    TOTAL     SELF  EXCEPTIONS  IN FLIGHT  METHOD",
+                "2,000  2 of 2  20.0 s  2,200 s  1,100 s          40          6  Shop!Shop.Cart.Add()",
+                "   10  2 of 2       -        -        -           -          -  Shop!Shop.Cart.Take()",
+            ]
+        );
+        assert!(sums.about_times(false).is_some_and(|said| said.contains("percentiles cannot be added up")));
+        let json = serde_json::to_value(sums.json()).expect("JSON");
+        assert_eq!(
+            (&json[0]["total_ns"], &json[0]["max_ns"]),
+            (&2_200_000_000_000_u64.into(), &20_000_000_000_u64.into())
+        );
+        assert!(json[1]["total_ns"].is_null() && json[0].get("p50_ns").is_none());
+        // Calls that were under way when a process ended are under way no more.
+        sums.end();
+        assert!(sums.table(true, false, 9, None)[1].contains(" 0  Shop!Shop.Cart.Add()"));
+        assert_eq!(Sums::default().about_times(true), None);
     }
 
     #[test]

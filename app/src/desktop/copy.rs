@@ -3,6 +3,7 @@
 use crate::commands::Form;
 use crate::model::connection::Connection;
 use crate::model::ids::{MethodIx, Node};
+use crate::output::words;
 
 /// Rows copied at most: a clipboard of hundreds of megabytes helps nobody.
 pub const MOST: usize = 100_000;
@@ -35,7 +36,8 @@ fn row(connection: &Connection, method: MethodIx) -> [String; 6] {
     if let Some(row) = dial.row {
         calls = row.calls.to_string();
         rate = row.counted_rate().map(|rate| format!("{rate:.1}")).unwrap_or_default();
-        note = row.note.as_deref().unwrap_or_default().to_owned();
+        let notes = words::notes(row.note.as_deref(), row.times_note.as_deref());
+        note = notes.unwrap_or_default().into_owned();
     }
     let state = match dial.row {
         Some(_) => dial.state.word(),

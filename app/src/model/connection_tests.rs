@@ -73,6 +73,7 @@ pub fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> 
         version: None,
         instances: vec![],
         note: (state == State::Refused).then(|| Reason::NoBody.sentence().to_owned()),
+        times_note: None,
         calls: 0,
     }
 }
@@ -86,6 +87,7 @@ fn transition(id: u32, state: State) -> Told {
         version: (state == State::Live).then_some(1),
         instances: Vec::new(),
         note: None,
+        times_note: None,
     }))
 }
 

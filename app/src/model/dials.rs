@@ -119,6 +119,7 @@ impl Dials {
         dial.row.version = transition.version;
         dial.row.instances = transition.instances;
         dial.row.note = transition.note;
+        dial.row.times_note = transition.times_note;
         Change::Rows
     }
 
@@ -251,6 +252,7 @@ pub mod tests {
             version: None,
             instances: Vec::new(),
             note: None,
+            times_note: None,
             calls,
         }
     }
@@ -334,12 +336,14 @@ pub mod tests {
             version: Some(1),
             instances: vec![Instance { id: ID, state: State::Live }],
             note: Some("inlined in 2 callers".into()),
+            times_note: Some("it is only counted".into()),
         };
         assert_eq!(dials.apply(Event::Transition(transition(0))), Change::Rows);
         assert_eq!(dials.apply(Event::Transition(transition(9))), Change::None, "an unknown row is ignored");
         let dial = dials.iter().next().expect("one row");
         assert_eq!((dial.row.state, dial.row.version, dial.row.calls), (State::Live, Some(1), 7));
         assert_eq!(dial.row.note.as_deref(), Some("inlined in 2 callers"));
+        assert_eq!(dial.row.times_note.as_deref(), Some("it is only counted"));
         assert_eq!(dial.row.instances, [Instance { id: ID, state: State::Live }]);
     }
 

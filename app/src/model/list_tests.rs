@@ -26,6 +26,7 @@ pub fn live(catalogue: &Catalogue, methods: &[u32], calls: impl Fn(u32) -> u64) 
         version: None,
         instances: vec![],
         note: None,
+        times_note: None,
         calls: calls(id as u32),
     };
     live.take_rows(methods.iter().enumerate().map(row).collect(), catalogue);

@@ -46,6 +46,8 @@ pub struct LiveRow {
     pub version: Option<u32>,
     /// Why refused or failed, or what the number leaves out.
     pub note: Option<Box<str>>,
+    /// Why it is only counted where times are wanted, or what is missing of them.
+    pub times_note: Option<Box<str>>,
     /// Calls since it was first dialled.
     pub calls: u64,
     /// Calls a second over the last fold; absent before there was one.
@@ -236,6 +238,7 @@ impl Live {
                 state: row.state,
                 version: None,
                 note: None,
+                times_note: None,
                 calls: 0,
                 rate: None,
                 series: None,
@@ -248,6 +251,7 @@ impl Live {
         let Some(mine) = self.row_mut(id) else { return };
         (mine.wanted, mine.state, mine.version) = (row.wanted, row.state, row.version);
         mine.note = row.note.map(Into::into);
+        mine.times_note = row.times_note.map(Into::into);
         mine.calls = row.calls;
         mine.instances = row.instances.into();
         if known {
@@ -267,6 +271,7 @@ impl Live {
         let before = (row.wanted, row.state);
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
         row.note = transition.note.map(Into::into);
+        row.times_note = transition.times_note.map(Into::into);
         row.instances = transition.instances.into();
         self.mark(transition.row, true);
         self.note_changed(transition.row);

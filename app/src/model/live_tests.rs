@@ -18,6 +18,7 @@ fn row(catalogue: &Catalogue, id: u32, method: u32, state: State, calls: u64) ->
         version: None,
         instances: vec![],
         note: None,
+        times_note: None,
         calls,
     }
 }
@@ -103,6 +104,7 @@ fn bits_and_sums_always_agree_with_the_rows() {
                 version: Some(1),
                 instances: Vec::new(),
                 note: None,
+                times_note: None,
             })),
             _ => {
                 t_ms += 100;
@@ -146,6 +148,7 @@ fn rows_of_nobody_and_rows_too_far_are_harmless() {
         version: None,
         instances: Vec::new(),
         note: None,
+        times_note: None,
     };
     assert_eq!(live.take_transition(unknown), None);
     live.clear();

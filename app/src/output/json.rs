@@ -111,6 +111,7 @@ pub struct DialJson<'a> {
     version: Option<u32>,
     instances: Vec<InstanceJson>,
     reason: Option<&'a str>,
+    times_reason: Option<&'a str>,
     calls: u64,
     #[serde(serialize_with = "lossy_float")]
     rate: Option<f64>,
@@ -160,6 +161,7 @@ impl<'a> DialJson<'a> {
             version: row.version,
             instances: row.instances.iter().map(InstanceJson::from).collect(),
             reason: row.note.as_deref(),
+            times_reason: row.times_note.as_deref(),
             calls: row.calls,
             rate: dial.rate,
             in_flight: times.map(|times| times.in_flight),
@@ -209,6 +211,16 @@ pub struct SumJson<'a> {
     /// Calls a second; null where none is known.
     #[serde(serialize_with = "lossy_float")]
     pub rate: Option<f64>,
+    /// Timed calls under way, and those that ended by an exception; null where none was timed, as what follows.
+    pub in_flight: Option<u64>,
+    /// See above.
+    pub exceptions: Option<u64>,
+    /// Nanoseconds in it, with callees and without.
+    pub total_ns: Option<u64>,
+    /// See above.
+    pub self_ns: Option<u64>,
+    /// The longest call in any of the processes. Percentiles cannot be added up.
+    pub max_ns: Option<u64>,
 }
 
 /// A line of `watch --sum`.
@@ -218,7 +230,7 @@ pub struct WatchSumJson<'a> {
     pub t_ms: u64,
     /// Processes whose numbers come.
     pub processes: u64,
-    /// Processes that have ended: of them only the calls are added up.
+    /// Processes that have ended: of them only the calls and their times are added up.
     pub ended: u64,
     /// Every method.
     pub dials: Vec<SumJson<'a>>,

@@ -3,6 +3,7 @@
 
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
+use std::borrow::Cow;
 
 /// A whole number with thousands separated: `1,234,567`.
 pub fn grouped(number: u64) -> String {
@@ -37,6 +38,14 @@ pub fn state_means(state: State) -> &'static str {
         State::Refused => "nothing was changed",
         State::Failed => "the runtime reported an error; the original code runs",
         State::Lost => "its module or AppDomain was unloaded",
+    }
+}
+
+/// A row's two notes, on its state or number and on its times, as one text; None where there is neither.
+pub fn notes<'a>(note: Option<&'a str>, times_note: Option<&'a str>) -> Option<Cow<'a, str>> {
+    match (note, times_note) {
+        (Some(note), Some(times)) => Some(Cow::Owned(format!("{note}; {times}"))),
+        (note, times) => note.or(times).map(Cow::Borrowed),
     }
 }
 

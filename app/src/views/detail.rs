@@ -96,6 +96,10 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             ui.add_space(4.0);
             ui.colored_label(colour, note.as_ref());
         }
+        if let Some(note) = &row.times_note {
+            ui.add_space(4.0);
+            ui.colored_label(palette.asked, note.as_ref());
+        }
         // Those of earlier versions are of no interest.
         let live = row.instances.iter().filter(|instance| instance.state == State::Live).count();
         if live > 1 {

@@ -19,7 +19,6 @@ use crate::ui::signs::{self, Way};
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Popup, Rect, Response, Sense, Ui, pos2, vec2};
 use redial_protocol::state::State;
-use redial_protocol::times::leaves_calls_out;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
@@ -154,7 +153,7 @@ impl Row<'_> {
             paint.curve(*rect, row, connection.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
-            let note = dial.row.and_then(|row| row.note.as_deref());
+            let note = dial.row.and_then(|row| words::notes(row.note.as_deref(), row.times_note.as_deref()));
             self.response.clone().on_hover_ui_at_pointer(|ui| {
                 ui.set_max_width(560.0);
                 ui.label(&said);
@@ -168,8 +167,8 @@ impl Row<'_> {
                 if let Some(why) = face.unable {
                     ui.weak(why);
                 }
-                if let Some(note) = note {
-                    ui.colored_label(palette.asked, note);
+                if let Some(note) = &note {
+                    ui.colored_label(palette.asked, note.as_ref());
                 }
             });
         }
@@ -405,7 +404,7 @@ pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
 
 /// Whether a row that counts has a note: then some calls are not counted.
 pub fn misses_calls(row: &LiveRow) -> bool {
-    leaves_calls_out(row.note.as_deref()) && matches!(row.state, State::Asked | State::Live)
+    row.note.is_some() && matches!(row.state, State::Asked | State::Live)
 }
 
 /// Of a shared module, how many AppDomains see its dials.

@@ -201,6 +201,7 @@ fn status_row(index: u32, state: State) -> StatusRow {
         version: Some(1),
         instances: vec![instance(state)],
         note: Some("already inlined in Shop.Till.Ring".into()),
+        times_note: Some("it is only counted".into()),
         calls: 1 << 40,
     }
 }
@@ -214,6 +215,7 @@ fn transition() -> Transition {
         version: None,
         instances: vec![instance(State::Asked)],
         note: None,
+        times_note: None,
     }
 }
 

@@ -23,7 +23,9 @@ pub fn lines(
     body: &IlBody,
     instructions: &[IlLine],
 ) -> Vec<String> {
-    let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body)];
+    let timed = is_timed(instructions);
+    let level = if timed { Level::Time } else { Level::Count };
+    let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body, level)];
     lines.extend(dialled.map(|(level, state)| {
         let runs = match (body.source, state) {
             (IlSource::Original, State::Asked | State::Live | State::Reverting) => {
@@ -33,7 +35,6 @@ pub fn lines(
         };
         format!("  dialled: {level}, {state}{runs}")
     }));
-    let timed = is_timed(instructions);
     if instructions.iter().any(|line| line.inserted) {
         lines.push(if timed { TIMES } else { COUNTS }.to_owned());
     }
@@ -57,11 +58,12 @@ fn is_timed(instructions: &[IlLine]) -> bool {
     instructions.iter().any(|line| line.inserted && line.opcode == "endfinally")
 }
 
-fn about(body: &IlBody) -> String {
+/// What the body is; `level`: that of its probe, if it has one.
+fn about(body: &IlBody, level: Level) -> String {
     let source = match body.source {
-        IlSource::Original => "its own IL",
-        IlSource::HandedOver => "with the probe (+), as the runtime has it",
-        IlSource::WouldBe => "with the probe (+), as the runtime would get it",
+        IlSource::Original => "its own IL".to_owned(),
+        IlSource::HandedOver => format!("with the probe (+) of the level {level}, as the runtime has it"),
+        IlSource::WouldBe => format!("with the probe (+) of the level {level}, as the runtime would get it"),
     };
     let count = body.locals.len() as u64 + u64::from(body.more_locals);
     let zeroed = if count > 0 && body.init_locals { ", zeroed" } else { "" };
@@ -181,7 +183,8 @@ mod tests {
             lines,
             [
                 "Shop!Shop.Cart.Add(int)  0x06000012",
-                "  with the probe (+), as the runtime has it: 74,565 bytes of code, maxstack 8, 3 local variables, zeroed",
+                "  with the probe (+) of the level count, as the runtime has it: 74,565 bytes of code, maxstack 8, 3 local \
+                 variables, zeroed",
                 "  dialled: count, live",
                 COUNTS,
                 "  local 0: int",
@@ -254,12 +257,17 @@ mod tests {
             probe(5, "ret"),
         ]);
         assert_eq!(timed[3], TIMES);
+        assert!(timed[1].contains("of the level time, as the runtime has it"), "{timed:#?}");
         assert!(
             timed.iter().any(|line| line == "+ IL_0000  calli       // the agent's own code"),
             "{timed:#?}"
         );
         let own = told(&[probe(0, "ldind.i8"), line(1, "nop"), line(3, "endfinally")]);
         assert_eq!(own[3], COUNTS, "the method's own fault clause");
+        assert!(own[1].contains("of the level count,"), "whatever is wanted of it: {own:#?}");
+        let body = IlBody { source: IlSource::WouldBe, ..body.clone() };
+        let would_be = lines(("A!B.C()", 1), None, &body, &[probe(0, "stind.i8")]);
+        assert!(would_be[1].contains("of the level count, as the runtime would get it"), "{would_be:#?}");
         assert!(own.iter().any(|line| line.ends_with("// the calls counted so far")), "{own:#?}");
     }
 }

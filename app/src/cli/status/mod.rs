@@ -15,6 +15,7 @@ use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns, words};
 use redial_protocol::cost::Cost;
 use redial_protocol::message::{AgentStatus, Command, Reply};
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 /// Shows the status.
@@ -82,7 +83,8 @@ fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
     } else if asked > 0 {
         let table = sums.table(arguments.all, false, usize::MAX, terminal_columns());
         table.iter().try_for_each(|line| out.line(line))?;
-        sums.explained(arguments.all).map_or(Ok(()), |explained| out.line(explained))?;
+        let explained = [sums.explained(arguments.all), sums.about_times(arguments.all)];
+        explained.into_iter().flatten().try_for_each(|explained| out.line(explained))?;
         out.line(&sums.line((asked, 0), arguments.all))?;
     }
     out.flush()?;
@@ -129,7 +131,10 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<
     let mut lines = Vec::new();
     let (rows, over) = order::on_first(order::by_calls(dials), all);
     if !rows.is_empty() {
-        let noted = rows.iter().any(|dial| dial.row.note.is_some());
+        let notes = |dial: &Dial| {
+            words::notes(dial.row.note.as_deref(), dial.row.times_note.as_deref()).map(Cow::into_owned)
+        };
+        let noted = rows.iter().any(|dial| notes(dial).is_some());
         let places = Places::of(dials);
         let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
         let times = TimeColumns::of_all(dials);
@@ -144,7 +149,7 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<
             cells.extend(times.cells(dial));
             cells.extend(places.cells(dial));
             let body = words::body_of(&row.method).map(|of| format!(" ({of})")).unwrap_or_default();
-            cells.extend([name(dial) + &body, row.note.clone().unwrap_or_default()]);
+            cells.extend([name(dial) + &body, notes(dial).unwrap_or_default()]);
             table.row(cells);
         }
         lines.extend(table.lines(columns));
@@ -223,7 +228,7 @@ mod tests {
                 "pid": 9, "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "module_id": "0x7f001000",
                 "token": "0x06000001", "domain": "clrhost", "wanted": "count", "state": "live", "version": 2,
                 "instances": [{"function_id": "0x7f00", "rejit_id": "0x3", "state": "live"}], "reason": null,
-                "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null,
+                "times_reason": null, "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null,
                 "self_ns": null, "p50_ns": null, "p90_ns": null, "p99_ns": null, "max_ns": null,
             })
         );

@@ -140,6 +140,7 @@ mod tests {
                 version,
                 instances,
                 note,
+                times_note: None,
             })
         };
         let rows = || Event::Rows {

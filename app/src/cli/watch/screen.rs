@@ -12,7 +12,7 @@ use crate::output::table::{Table, cut_middle, number, printable, text, wide};
 use crate::output::{Out, json_line, terminal, words};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
-use redial_protocol::times::{Times, leaves_calls_out};
+use redial_protocol::times::Times;
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -238,7 +238,7 @@ pub fn time(ms: u64) -> String {
 
 /// Whether the number of calls is known to leave some out. A dial that is not on has a note for another reason.
 pub fn leaves_out(dial: &Dial) -> bool {
-    leaves_calls_out(dial.row.note.as_deref()) && matches!(dial.row.state, State::Asked | State::Live)
+    dial.row.note.is_some() && matches!(dial.row.state, State::Asked | State::Live)
 }
 
 fn calls(dial: &Dial) -> String {

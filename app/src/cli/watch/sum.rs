@@ -6,6 +6,7 @@ use super::{PROGRAM, arguments, ended, watch};
 use crate::cli::several::{about, combined};
 use crate::cli::sums::{Sum, Sums};
 use crate::cli::target::Member;
+use crate::cli::times::TimesSum;
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::output::json::WatchSumJson;
@@ -77,6 +78,7 @@ struct Writer<'a> {
     drawn: Drawn,
     headed: bool,
     explained: bool,
+    times_explained: bool,
     said: HashMap<String, Said>,
 }
 
@@ -97,6 +99,7 @@ struct Said {
     calls: u64,
     called: bool,
     state: String,
+    times: Option<TimesSum>,
 }
 
 impl<'a> Writer<'a> {
@@ -111,6 +114,7 @@ impl<'a> Writer<'a> {
             drawn: Drawn(0),
             headed: false,
             explained: false,
+            times_explained: false,
             said: HashMap::new(),
         }
     }
@@ -201,11 +205,12 @@ impl<'a> Writer<'a> {
 
     fn table(&self, sums: &Sums, (columns, rows): (usize, usize)) -> Vec<String> {
         let all = self.arguments.all;
-        let explained = sums.explained(all).filter(|_| rows >= 8);
-        let most = rows.saturating_sub(4 + usize::from(explained.is_some())).max(1);
+        let explained = [sums.explained(all), sums.about_times(all)].into_iter().flatten();
+        let explained: Vec<&str> = explained.filter(|_| rows >= 8).collect();
+        let most = rows.saturating_sub(4 + explained.len()).max(1);
         let mut lines = vec![sums.line(self.processes(), all)];
         lines.extend(sums.table(all, true, most, Some(columns)));
-        lines.extend(explained.map(str::to_owned));
+        lines.extend(explained.into_iter().map(str::to_owned));
         lines.iter().map(|line| cut_middle(line, columns)).collect()
     }
 
@@ -221,12 +226,17 @@ impl<'a> Writer<'a> {
             self.explained = true;
             lines.push(explained.to_owned());
         }
+        if let Some(explained) = sums.about_times(true).filter(|_| !self.times_explained) {
+            self.times_explained = true;
+            lines.push(explained.to_owned());
+        }
         for (name, sum) in sums.rows(true) {
             let now = said(sum);
             let before = self.said.get(name);
             let told = before.is_some() || self.arguments.all || now.state != "off";
             if told && before != Some(&now) {
-                lines.push(columns(&time, &sum.calls(), &rate(sum.rate), &now.state, &printable(name)));
+                let name_and_times = printable(name) + &TimesSum::suffix(sum.times);
+                lines.push(columns(&time, &sum.calls(), &rate(sum.rate), &now.state, &name_and_times));
                 self.said.insert(name.to_owned(), now);
             }
         }
@@ -240,7 +250,8 @@ fn following(due: Instant, interval: Duration, now: Instant) -> Instant {
 }
 
 fn said(sum: &Sum) -> Said {
-    Said { calls: sum.calls, called: sum.rate.is_some_and(|rate| rate > 0.0), state: sum.state() }
+    let called = sum.rate.is_some_and(|rate| rate > 0.0);
+    Said { calls: sum.calls, called, state: sum.state(), times: sum.times }
 }
 
 #[cfg(test)]
@@ -248,10 +259,11 @@ mod tests {
     use super::*;
     use crate::cli::target::Target;
     use crate::model::dials::Dials;
-    use crate::model::dials::tests::{counters, row};
+    use crate::model::dials::tests::{counters, row, times};
     use redial_protocol::ids::ProcessKey;
     use redial_protocol::message::StatusRow;
     use redial_protocol::state::State;
+    use redial_protocol::times::Times;
 
     fn members() -> [Member; 2] {
         [1, 2].map(|pid| Member { key: ProcessKey { pid, start: 1 }, name: String::new() })
@@ -308,6 +320,25 @@ mod tests {
         let lines = writer.changes(&sums, 1_000);
         assert!(lines[2].starts_with('≥') && lines[3].contains("≥5 "), "{lines:#?}");
         assert!(writer.changes(&sums, 2_000).is_empty());
+    }
+
+    #[test]
+    fn a_file_gets_the_times_that_changed_and_hears_once_what_is_not_added_up() {
+        let (members, arguments) = (members(), arguments(None, None));
+        let mut writer = Writer::new(&members, &arguments);
+        let mut dials = Dials::default();
+        dials.rows(vec![StatusRow { state: State::Live, ..row(0, "Shop.Cart.Add", 5) }]);
+        dials.times(vec![times(0)]);
+        let lines = writer.changes(&Sums::of(&dials), 1_000);
+        assert_eq!(lines[2], TimesSum::WITHOUT);
+        assert!(
+            lines[3].ends_with("Add()  max 17.2 s, total 1,100 s, self 550 s, exceptions 20, in flight 3"),
+            "{lines:#?}"
+        );
+        assert!(writer.changes(&Sums::of(&dials), 2_000).is_empty());
+        dials.times(vec![Times { in_flight: 0, exits: 1_003, ..times(0) }]);
+        let lines = writer.changes(&Sums::of(&dials), 3_000);
+        assert!(lines.len() == 1 && lines[0].ends_with("in flight 0"), "{lines:#?}");
     }
 
     #[test]

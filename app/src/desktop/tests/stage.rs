@@ -283,6 +283,7 @@ pub fn row(index: u32, state: State, wanted: Level, calls: u64, note: Option<&st
         version: (state == State::Live).then_some(1),
         instances: Vec::new(),
         note: note.map(str::to_owned),
+        times_note: None,
         calls,
     }
 }

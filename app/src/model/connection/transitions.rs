@@ -58,8 +58,9 @@ impl Untold {
             }
             let Some(row) = live.row(id) else { continue };
             *told += 1;
-            let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-            say(format!("{}: {before} → {after}{note}", row.name));
+            let notes = words::notes(row.note.as_deref(), row.times_note.as_deref());
+            let notes = notes.map(|notes| format!(": {notes}")).unwrap_or_default();
+            say(format!("{}: {before} → {after}{notes}", row.name));
         }
     }
 

@@ -75,6 +75,9 @@ impl Live {
         if mine.note != from.note {
             mine.note.clone_from(&from.note);
         }
+        if mine.times_note != from.times_note {
+            mine.times_note.clone_from(&from.times_note);
+        }
         if mine.instances.len() != from.instances.len() || other_state {
             mine.instances.clone_from(&from.instances);
         }
