@@ -9,9 +9,9 @@ use super::table::Table;
 use crate::inlining::Method;
 use crate::planner::Owner;
 use crate::probes::blocks::{self, Slot};
+use crate::probes::body::Probe;
 use crate::probes::histogram::Histogram;
 use crate::probes::timers;
-use crate::probes::timing::Timing;
 use crate::sync::lock;
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
 use redial_protocol::level::Level;
@@ -90,8 +90,8 @@ pub struct Counted {
 /// What the CLR gets for a version that was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {
-    /// This row's body, with its slot's offset in bytes, and how it is timed, if it is.
-    Body(RowId, usize, Option<Timing>),
+    /// This row's body, with its slot's offset in bytes, and what it is to have.
+    Body(RowId, usize, Probe),
     /// Nothing: the original IL, compiled anew.
     Nothing,
     /// Nothing; the runtime found it among inliners, and perhaps nobody needs that any more.
@@ -287,7 +287,7 @@ impl Book {
             row.handed = true;
             row.bodies += 1;
         }
-        HandOver::Body(row.id, slot, row.timing)
+        HandOver::Body(row.id, slot, row.probe())
     }
 
     /// Notes which rows have times to tell, after some were asked for that had none.
