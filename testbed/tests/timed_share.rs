@@ -36,6 +36,10 @@ fn share(runtime: Runtime, file: &str, module: &str) -> Result<()> {
             continue;
         }
         all += 1;
+        // Below .NET 8 what is an instruction of the processor is a method that calls itself.
+        if row.method.starts_with("System.Runtime.Intrinsics.") {
+            continue;
+        }
         if let Some(why) = row.note.as_deref().and_then(|note| note.strip_prefix(ABOUT_TIMES)) {
             *only_counted.entry(why.to_owned()).or_default() += 1;
         }

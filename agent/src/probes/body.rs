@@ -43,7 +43,12 @@ pub fn with_probe(
     let with_local = lock(&module.local_sigs).counting(own).filter(|_| !ends_in_itself);
     let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
     let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
-    let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
+    // So does an unmanaged call with a transition, for the frame it needs.
+    let site = match (form, ends_in_itself) {
+        (CallForm::Transition, true) => sites.seldom,
+        _ => sites.always,
+    };
+    let code = inline.unwrap_or_else(|| form::calling(slot_offset, site));
     il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
 }
 
@@ -58,7 +63,7 @@ pub fn foreseen(ends_in_itself: bool, locals: usize, original: &[u8]) -> Result<
     let local = u16::try_from(locals).ok().filter(|_| has_variable);
     let inline = local.and_then(|local| form::inline(0, sites, local));
     let local_sig = inline.is_some().then_some(0);
-    let code = inline.unwrap_or_else(|| form::calling(0, sites));
+    let code = inline.unwrap_or_else(|| form::calling(0, sites.always));
     let rewritten = il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })?;
     Ok((rewritten, local_sig.is_some()))
 }
