@@ -17,9 +17,9 @@ use crate::inlining::{Inlining, compiling};
 use crate::known_bad::Known;
 use crate::launched::Launched;
 use crate::planner::{Orders, Published, Standing};
+use crate::probes::body::{self, Probe};
 use crate::probes::form::{self, CallForm};
-use crate::probes::timing::Timing;
-use crate::probes::{body, tokens};
+use crate::probes::tokens;
 use crate::rejit::ledger::{HandOver, Verdict};
 use crate::rejit::passengers::cannot_ride;
 use crate::rejit::thread::Worker;
@@ -339,15 +339,15 @@ impl Agent {
         token: u32,
         control: &ICorProfilerFunctionControl,
     ) -> bool {
-        let (row, slot_offset, timing) = match self.ledger.book().hand_over(module_id, token) {
-            HandOver::Body(row, slot_offset, timing) => (row, slot_offset, timing),
+        let (row, slot_offset, probe) = match self.ledger.book().hand_over(module_id, token) {
+            HandOver::Body(row, slot_offset, probe) => (row, slot_offset, probe),
             HandOver::Nothing => return true,
             HandOver::Stray => {
                 self.passengers_changed();
                 return true;
             }
         };
-        let failed = match self.instrument(module_id, token, slot_offset, timing) {
+        let failed = match self.instrument(module_id, token, slot_offset, probe) {
             Err(reason) => Some((reason, 0)),
             Ok(rewritten) => set_body(control, &rewritten.body, &rewritten.map)
                 .err()
@@ -364,16 +364,15 @@ impl Agent {
         module_id: usize,
         token: u32,
         slot_offset: usize,
-        timing: Option<Timing>,
+        probe: Probe,
     ) -> Result<il::Rewritten, Reason> {
         let module = self.modules.get(module_id).ok_or(Reason::Unloaded)?;
         let sites = match module.call_sites.get() {
             Some(Ok(sites)) => *sites,
             _ => return Err(Reason::Metadata),
         };
-        let rewrite = |original: &[u8]| match timing {
-            Some(timing) => body::timed(sites, self.call_form(), slot_offset, timing, original),
-            None => body::with_probe(&module, token, sites, slot_offset, original),
+        let rewrite = |original: &[u8]| {
+            body::with_probe(&module, sites, self.call_form(), slot_offset, probe, original)
         };
         let rewritten = self.info.il_body(module_id, token, rewrite).map_err(|_| Reason::NoBody)?;
         rewritten.map_err(|_| Reason::CannotInsert)

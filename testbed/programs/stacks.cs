@@ -2,7 +2,7 @@
 //   run ROUNDS THREADS DEPTH -> ran NARROW WIDE
 // ROUNDS times it starts THREADS threads at once, each of which calls Narrow and Wide down to DEPTH and ends. NARROW and
 // WIDE are the calls since the start. Wide's frames are larger than a page each.
-//   deep N -> sum S              Down(N), a method that calls itself last
+//   deep N -> sum S              the methods of Last, which call themselves last, N deep
 // It says "ready PID" first and ends with "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
@@ -28,12 +28,16 @@ static unsafe class Stacks
         return depth == 0 ? room[0] : Wide(depth - 1) + room[1];
     }
 
-    // Optimised, its last call is a jump: a million of them need no stack. (NoInlining would keep it a call.)
-    static long Down(int depth, long sum)
+    // Through delegates, so that nothing is inlined here before it is dialled.
+    static long Deep(int depth)
     {
-        if (depth == 0)
-            return sum;
-        return Down(depth - 1, sum + depth);
+        Func<int, long, long> down = Last.Down;
+        Func<int, int, long> overInt = Last.Start<int>;
+        Func<int, string, long> overString = Last.Start<string>;
+        Func<int, long> ofInt = Last<int>.Down, ofString = Last<string>.Down;
+        Func<int, long, string, long> bothOfInt = Last<int>.Both<string>, bothOfString = Last<string>.Both<string>;
+        return down(depth, 1) + overInt(depth, 2) + overString(depth, "3") + ofInt(depth) + ofString(depth)
+            + bothOfInt(depth, 4, "4") + bothOfString(depth, 5, "5");
     }
 
     static void Main()
@@ -44,8 +48,7 @@ static unsafe class Stacks
             string[] words = line.Split(' ');
             if (words[0] == "deep")
             {
-                Func<int, long, long> down = Down;
-                Console.WriteLine("sum " + down(int.Parse(words[1]), 0));
+                Console.WriteLine("sum " + Deep(int.Parse(words[1])));
                 continue;
             }
             int rounds = int.Parse(words[1]), threads = int.Parse(words[2]), depth = int.Parse(words[3]);
@@ -65,5 +68,52 @@ static unsafe class Stacks
             }
             Console.WriteLine("ran " + narrow + " " + wide);
         }
+    }
+}
+
+// Optimised, a method's last call of itself is a jump: a million of them need no stack. (NoInlining would keep them calls.)
+static class Last
+{
+    public static long Down(int depth, long sum)
+    {
+        if (depth == 0)
+            return sum;
+        return Down(depth - 1, sum + depth);
+    }
+
+    public static long Generic<T>(int depth, long sum, T more)
+    {
+        if (depth == 0)
+            return sum;
+        return Generic(depth - 1, sum + depth, more);
+    }
+
+    // The last call is of another method.
+    public static long Start<T>(int depth, T more)
+    {
+        return Generic(depth, 1, more);
+    }
+}
+
+static class Last<T>
+{
+    public static long Down(int depth, long sum)
+    {
+        if (depth == 0)
+            return sum;
+        return Down(depth - 1, sum + depth);
+    }
+
+    // The last call is of a method of the same name.
+    public static long Down(int depth)
+    {
+        return Down(depth, 2);
+    }
+
+    public static long Both<U>(int depth, long sum, U more)
+    {
+        if (depth == 0)
+            return sum;
+        return Both(depth - 1, sum + depth, more);
     }
 }

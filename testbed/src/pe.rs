@@ -176,6 +176,14 @@ impl Assembly {
         }
     }
 
+    /// Bytes of the blob heap and of the string heap; rows of StandAloneSig, TypeRef and MethodDef.
+    pub fn sizes(&self) -> [u32; 5] {
+        let bytes = |span: Span| (span.end - span.start) as u32;
+        let rows = |table| self.tables.rows(table);
+        let [sigs, refs, methods] = [Table::StandAloneSig, Table::TypeRef, Table::MethodDef].map(rows);
+        [bytes(self.blobs), bytes(self.strings), sigs, refs, methods]
+    }
+
     /// The TypeDef token of a method's type.
     ///
     /// # Errors

@@ -169,7 +169,7 @@ fn unedited(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Resul
 fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Result<()> {
     let sites = CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE };
     for (probe, local_sig) in [
-        (form::calling(0x1_0000, sites), None),
+        (form::calling(0x1_0000, sites.always), None),
         (form::inline(0x1_0000, sites, 3).context("no table")?, Some(0x1100_0001)),
         (form::inline(0x1_0000, sites, 300).context("no table")?, Some(0x1100_0001)),
     ] {

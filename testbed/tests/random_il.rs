@@ -257,8 +257,10 @@ fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut
         }
     }
     println!("{timed} methods are timed; {only_counted:#?}");
-    // These modules are made of signatures: for more than half of their methods the metadata has no room for one more.
-    ensure!(timed > RANDOM_MODULES * RANDOM_METHODS / 3, "{timed} methods are timed, {only_counted:#?}");
+    let nearly_all = timed * 20 > RANDOM_MODULES * RANDOM_METHODS * 19;
+    // These modules are made of signatures: in each there is room for a thousand more.
+    let room = !only_counted.keys().any(|why| why.contains("room"));
+    ensure!(nearly_all && room, "{timed} methods are timed, {only_counted:#?}");
     Ok(())
 }
 

@@ -50,10 +50,13 @@ pub struct Sizes {
     pub stand_alone_sigs: u32,
     /// Rows of TypeRef.
     pub type_refs: u32,
+    /// Rows of MethodDef.
+    pub methods: u32,
 }
 
 /// Table numbers (ECMA-335 II.22).
 const TYPE_REF: u32 = 0x01;
+const METHOD_DEF: u32 = 0x06;
 const STAND_ALONE_SIG: u32 = 0x11;
 /// The one row of the Assembly table.
 const ASSEMBLY: u32 = 0x2000_0001;
@@ -91,7 +94,13 @@ impl Import {
             };
             check("GetTableInfo", hresult).map(|()| rows)
         };
-        Ok(Sizes { blobs, strings, stand_alone_sigs: rows(STAND_ALONE_SIG)?, type_refs: rows(TYPE_REF)? })
+        Ok(Sizes {
+            blobs,
+            strings,
+            stand_alone_sigs: rows(STAND_ALONE_SIG)?,
+            type_refs: rows(TYPE_REF)?,
+            methods: rows(METHOD_DEF)?,
+        })
     }
 
     /// Every TypeDef token but `<Module>`.

@@ -26,6 +26,7 @@ mod encode;
 mod error;
 mod header;
 mod labels;
+mod last_calls;
 mod layout;
 pub mod maxstack;
 pub mod opcodes;
@@ -39,10 +40,9 @@ pub use decode::decode;
 pub use edit::{Edit, Landing};
 pub use encode::{Encoded, encode};
 pub use error::IlError;
+pub use last_calls::last_calls;
 pub use opcodes::Opcode;
-pub use prologue::{
-    Insn, Prologue, Rewritten, local_sig, may_end_in_itself, may_end_in_itself_generic, with_prologue,
-};
+pub use prologue::{Insn, Prologue, Rewritten, local_sig, with_prologue};
 
 #[cfg(test)]
 mod tests;

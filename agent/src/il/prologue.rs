@@ -124,25 +124,6 @@ pub fn local_sig(original: &[u8]) -> Result<u32, IlError> {
     Ok(Header::read(&mut Bytes::new(original))?.local_sig)
 }
 
-/// Whether a body seems to end in a call of the method itself (`call` or `callvirt` of its MethodDef token, then `ret`):
-/// optimised, such a method may run in a stack that does not grow. Bytes that only look so are taken for one.
-pub fn may_end_in_itself(original: &[u8], token: u32) -> bool {
-    let token = token.to_le_bytes();
-    original.windows(6).any(|window| match window {
-        [0x28 | 0x6F, a, b, c, d, 0x2A] => [*a, *b, *c, *d] == token,
-        _ => false,
-    })
-}
-
-/// The same for a body of generic code, which calls itself by a MethodSpec or MemberRef token: whether it seems to end in a
-/// call by any such token.
-pub fn may_end_in_itself_generic(original: &[u8]) -> bool {
-    const MEMBER_REF: u8 = 0x0A;
-    const METHOD_SPEC: u8 = 0x2B;
-    let calls = |window: &[u8]| matches!(window, [0x28 | 0x6F, _, _, _, MEMBER_REF | METHOD_SPEC, 0x2A]);
-    original.windows(6).any(calls)
-}
-
 /// Puts a prologue before everything: a branch back to the start of the method does not run it again, and it is in no
 /// try region, not even one that starts at the first instruction.
 ///

@@ -8,54 +8,62 @@ use crate::catalogue::Module;
 use crate::il::{self, IlError, Prologue, Rewritten};
 use crate::sync::lock;
 
-/// The body that the CLR gets for `token`, counting in the slot at `slot_offset`.
+/// What a body is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// It counts.
+    Count {
+        /// The method calls itself last.
+        ends_in_itself: bool,
+    },
+    /// It counts and times.
+    Time(Timing),
+}
+
+/// The body that the CLR gets, counting in the slot at `slot_offset`; timed ones call their leaves as `form` says.
 ///
 /// # Errors
 /// An original that cannot take it.
 pub fn with_probe(
     module: &Module,
-    token: u32,
-    sites: CallSites,
-    slot_offset: usize,
-    original: &[u8],
-) -> Result<Rewritten, IlError> {
-    let own = il::local_sig(original)?;
-    // A variable whose address is taken keeps the JIT from turning a last call into a jump.
-    let grows = il::may_end_in_itself(original, token);
-    let with_local = lock(&module.local_sigs).get(&(own, None)).filter(|_| !grows);
-    let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
-    let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
-    let code = inline.unwrap_or_else(|| form::calling(slot_offset, sites));
-    il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
-}
-
-/// The body that the CLR gets where calls are timed.
-///
-/// # Errors
-/// An original that cannot take it.
-pub fn timed(
     sites: CallSites,
     form: CallForm,
     slot_offset: usize,
-    timing: Timing,
+    probe: Probe,
     original: &[u8],
 ) -> Result<Rewritten, IlError> {
-    il::with_code_around(original, timing::around(slot_offset, sites, form, timing))
+    let ends_in_itself = match probe {
+        Probe::Count { ends_in_itself } => ends_in_itself,
+        Probe::Time(timing) => {
+            return il::with_code_around(original, timing::around(slot_offset, sites, form, timing));
+        }
+    };
+    let own = il::local_sig(original)?;
+    // A variable whose address is taken keeps the JIT from turning a last call into a jump.
+    let with_local = lock(&module.local_sigs).counting(own).filter(|_| !ends_in_itself);
+    let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
+    let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
+    // So does an unmanaged call with a transition, for the frame it needs.
+    let site = match (form, ends_in_itself) {
+        (CallForm::Transition, true) => sites.seldom,
+        _ => sites.always,
+    };
+    let code = inline.unwrap_or_else(|| form::calling(slot_offset, site));
+    il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
 }
 
-/// As [`with_probe`], as it is to be expected before anything of it is made: 0 where a call site's token will be, and a variable
+/// A counting body, as it is to be expected before anything of it is made: 0 where a call site's token will be, and a variable
 /// of ours after the `locals` that the body has, in a signature that is not there yet. True when there is that variable.
 ///
 /// # Errors
 /// As [`with_probe`].
-pub fn foreseen(token: u32, locals: usize, original: &[u8]) -> Result<(Rewritten, bool), IlError> {
+pub fn foreseen(ends_in_itself: bool, locals: usize, original: &[u8]) -> Result<(Rewritten, bool), IlError> {
     let sites = CallSites { always: 0, seldom: 0 };
-    let local = u16::try_from(locals).ok().filter(|_| {
-        stacks::table().is_some() && tokens::takes_local(locals) && !il::may_end_in_itself(original, token)
-    });
+    let has_variable = stacks::table().is_some() && tokens::takes_local(locals) && !ends_in_itself;
+    let local = u16::try_from(locals).ok().filter(|_| has_variable);
     let inline = local.and_then(|local| form::inline(0, sites, local));
     let local_sig = inline.is_some().then_some(0);
-    let code = inline.unwrap_or_else(|| form::calling(0, sites));
+    let code = inline.unwrap_or_else(|| form::calling(0, sites.always));
     let rewritten = il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })?;
     Ok((rewritten, local_sig.is_some()))
 }

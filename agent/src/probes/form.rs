@@ -66,11 +66,12 @@ impl CallForm {
     }
 }
 
-/// The instructions before everything else in a body: count one call in the slot at `slot_offset`, through the leaf.
-pub fn calling(slot_offset: usize, sites: CallSites) -> Vec<Insn> {
+/// The instructions before everything else in a body: count one call in the slot at `slot_offset`, through the leaf, by one
+/// of the module's call sites.
+pub fn calling(slot_offset: usize, site: u32) -> Vec<Insn> {
     let mut code = native(slot_offset);
     code.extend([Insn::LdcI4(0), Insn::ConvI]);
-    code.extend(call(leaf::address(), sites.always));
+    code.extend(call(leaf::address(), site));
     code
 }
 

@@ -14,11 +14,12 @@ const LIMIT_ROW: u32 = 0x7FF;
 /// Left free for the call sites and the names they need.
 const SLACK_BYTES: u32 = 512;
 const SLACK_ROWS: u32 = 16;
-/// What a module must have free, or it is widened.
-const LEAST_BYTES: u32 = 4 << 10;
+/// What a module must have free, or it is widened: as much as the variables of all its methods take, and more
+/// (`testbed/tests/signature_room.rs` looks at real ones).
+const LEAST_BYTES: u32 = 2 << 10;
+const BYTES_A_METHOD: u32 = 12;
 const LEAST_ROWS: u32 = 256;
-/// What an addition costs beside its blob: its length, in at most four bytes.
-const LENGTH_BYTES: u32 = 4;
+const ROWS_A_METHOD: u32 = 1;
 
 /// What may still be added to a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +45,21 @@ impl Default for Room {
 impl Room {
     /// The room of a module nothing was added to; None when it must be widened first.
     pub fn of(sizes: &Sizes) -> Option<Room> {
-        let bytes = LIMIT_OFFSET.saturating_sub(sizes.blobs.max(sizes.strings));
-        let rows = LIMIT_ROW.saturating_sub(sizes.stand_alone_sigs.max(sizes.type_refs));
-        let enough = bytes >= LEAST_BYTES && rows >= LEAST_ROWS;
-        enough.then(|| Room::Left { bytes: bytes - SLACK_BYTES, rows: rows - SLACK_ROWS })
+        // Nothing but the call sites' names is added to these two.
+        let names = sizes.strings < LIMIT_OFFSET - SLACK_BYTES && sizes.type_refs < LIMIT_ROW - SLACK_ROWS;
+        let bytes = LIMIT_OFFSET.saturating_sub(sizes.blobs).checked_sub(SLACK_BYTES)?;
+        let rows = LIMIT_ROW.saturating_sub(sizes.stand_alone_sigs).checked_sub(SLACK_ROWS)?;
+        let enough = bytes >= LEAST_BYTES.max(sizes.methods.saturating_mul(BYTES_A_METHOD))
+            && rows >= LEAST_ROWS.max(sizes.methods.saturating_mul(ROWS_A_METHOD));
+        (names && enough).then_some(Room::Left { bytes, rows })
     }
 
     /// Takes the room of a signature; whether there was enough.
     pub fn take(&mut self, blob: &[u8]) -> bool {
         let Room::Left { bytes, rows } = self else { return true };
-        let needed = u32::try_from(blob.len()).map_or(u32::MAX, |length| length.saturating_add(LENGTH_BYTES));
+        let length = u32::try_from(blob.len()).unwrap_or(u32::MAX);
+        // In front of it stands its length (ECMA-335 II.24.2.4).
+        let needed = length.saturating_add(if length < 0x80 { 1 } else { 4 });
         if needed > *bytes || *rows == 0 {
             return false;
         }
@@ -72,31 +78,48 @@ pub fn missing(blobs: u32) -> usize {
 mod tests {
     use super::*;
 
-    fn sizes(blobs: u32, rows: u32) -> Sizes {
-        Sizes { blobs, strings: 1000, stand_alone_sigs: rows, type_refs: 20 }
-    }
+    const SMALL: Sizes =
+        Sizes { blobs: 9000, strings: 9000, stand_alone_sigs: 90, type_refs: 20, methods: 400 };
 
     #[test]
-    fn what_is_near_a_limit_has_no_room() {
-        assert!(Room::of(&sizes(LIMIT_OFFSET - LEAST_BYTES, 0)).is_some());
-        for crowded in [sizes(LIMIT_OFFSET - LEAST_BYTES + 1, 0), sizes(1 << 20, 0), sizes(0, LIMIT_ROW)] {
+    fn what_its_methods_may_need_is_free_or_it_is_widened() {
+        assert!(Room::of(&SMALL).is_some());
+        let most = (LIMIT_OFFSET - SLACK_BYTES - SMALL.blobs) / BYTES_A_METHOD;
+        assert!(most < LIMIT_ROW - SLACK_ROWS - SMALL.stand_alone_sigs);
+        assert!(Room::of(&Sizes { methods: most, ..SMALL }).is_some());
+        for crowded in [
+            Sizes { methods: most + 1, ..SMALL },
+            Sizes { methods: u32::MAX, ..SMALL },
+            Sizes { blobs: LIMIT_OFFSET, ..SMALL },
+            Sizes { blobs: 1 << 20, methods: 0, ..SMALL },
+            Sizes { stand_alone_sigs: LIMIT_ROW - SLACK_ROWS - SMALL.methods + 1, ..SMALL },
+            Sizes { stand_alone_sigs: LIMIT_ROW, methods: 0, ..SMALL },
+            Sizes { strings: LIMIT_OFFSET - SLACK_BYTES, ..SMALL },
+            Sizes { type_refs: LIMIT_ROW - SLACK_ROWS, ..SMALL },
+        ] {
             assert_eq!(Room::of(&crowded), None, "{crowded:?}");
         }
-        assert_eq!(Room::of(&Sizes { strings: LIMIT_OFFSET, ..sizes(0, 0) }), None);
-        assert_eq!(Room::of(&Sizes { type_refs: LIMIT_ROW - 1, ..sizes(0, 0) }), None);
+        let named = Sizes { strings: LIMIT_OFFSET - SLACK_BYTES - 1, ..SMALL };
+        assert_eq!(Room::of(&named), Room::of(&SMALL), "names take no room of signatures");
     }
 
     #[test]
     fn room_ends_before_the_limit() {
-        let before = sizes(20_000, 1_700);
-        let mut room = Room::of(&before).expect("there is room");
-        let blob = [7; 30];
-        let added = std::iter::repeat_with(|| room.take(&blob)).take_while(|taken| *taken).count() as u32;
-        assert!(added > 200, "{added}");
-        assert!(
-            before.blobs + added * (30 + 4) < LIMIT_OFFSET && before.stand_alone_sigs + added < LIMIT_ROW
-        );
-        assert!(!room.take(&[0; 8]));
+        for length in [30, 200] {
+            let before = Sizes { blobs: 26_000, ..SMALL };
+            let mut room = Room::of(&before).expect("there is room");
+            let blob = vec![7; length];
+            let added = std::iter::repeat_with(|| room.take(&blob)).take_while(|taken| *taken).count() as u32;
+            let most = (LIMIT_OFFSET - before.blobs) / length as u32;
+            assert!(added > most * 4 / 5, "{added} of {most}");
+            // Lengths below 128 take one byte, others two.
+            let each = length as u32 + if length < 0x80 { 1 } else { 2 };
+            assert!(before.blobs + added * each < LIMIT_OFFSET - SLACK_BYTES / 2);
+            assert!(before.stand_alone_sigs + added < LIMIT_ROW);
+            assert!(!room.take(&[0; 200]));
+        }
+        let mut rows = Room::Left { bytes: 1000, rows: 2 };
+        assert_eq!([(); 3].map(|()| rows.take(&[1])), [true, true, false]);
         assert!(Room::Wide.take(&[0; 1 << 16]));
         assert!(!Room::default().take(&[]));
     }

@@ -7,9 +7,7 @@
 
 use super::form::{CallForm, CallSites, call, local_address, native};
 use super::time_leaf;
-use crate::il::{
-    Around, Body, Insn, Opcode, Operand, gives_frame_away, may_end_in_itself, may_end_in_itself_generic,
-};
+use crate::il::{Around, Body, Insn, Opcode, Operand, gives_frame_away};
 use crate::signature::{Type, parse_method};
 
 /// IL stack slots that the code around a body needs.
@@ -39,7 +37,7 @@ impl Untimed {
                  that method or its callers instead"
             }
             Untimed::EndsInItself => {
-                "it is only counted: it calls itself last, or may, and would need a stack for every call if it were timed; time its \
+                "it is only counted: it calls itself last, and would need a stack for every call if it were timed; time its \
                  callers instead"
             }
             Untimed::Signature => {
@@ -57,14 +55,12 @@ impl Untimed {
     }
 }
 
-/// What keeps a body from being timed, if anything of it does; `token` is its MethodDef, `generic` whether the method or its
-/// type is.
-pub fn untimed(body: &Body, original: &[u8], token: u32, generic: bool) -> Option<Untimed> {
+/// What keeps a body from being timed, if anything of it does.
+pub fn untimed(body: &Body, ends_in_itself: bool) -> Option<Untimed> {
     if gives_frame_away(body) {
         return Some(Untimed::GivesFrameAway);
     }
-    let in_itself = may_end_in_itself(original, token) || generic && may_end_in_itself_generic(original);
-    in_itself.then_some(Untimed::EndsInItself)
+    ends_in_itself.then_some(Untimed::EndsInItself)
 }
 
 /// The variables that a timed body has beside its own.
@@ -183,16 +179,8 @@ mod tests {
         // tail. call 0x06000001; ret
         let tail = [8 << 2 | 2, 0xFE, 0x14, 0x28, 1, 0, 0, 6, 0x2A];
         let body = decode(&tail).expect("it is valid");
-        assert_eq!(untimed(&body, &tail, 0x0600_0002, false), Some(Untimed::GivesFrameAway));
-        let itself = [6 << 2 | 2, 0x28, 1, 0, 0, 6, 0x2A];
-        let body = decode(&itself).expect("it is valid");
-        assert_eq!(untimed(&body, &itself, 0x0600_0001, false), Some(Untimed::EndsInItself));
-        assert_eq!(untimed(&body, &itself, 0x0600_0002, true), None);
-        for table in [0x0A, 0x2B] {
-            let perhaps = [6 << 2 | 2, 0x28, 1, 0, 0, table, 0x2A];
-            let body = decode(&perhaps).expect("it is valid");
-            assert_eq!(untimed(&body, &perhaps, 0x0600_0002, false), None);
-            assert_eq!(untimed(&body, &perhaps, 0x0600_0002, true), Some(Untimed::EndsInItself));
-        }
+        assert_eq!(untimed(&body, false), Some(Untimed::GivesFrameAway));
+        let plain = decode(&[6 << 2 | 2, 0x28, 1, 0, 0, 6, 0x2A]).expect("it is valid");
+        assert_eq!((untimed(&plain, true), untimed(&plain, false)), (Some(Untimed::EndsInItself), None));
     }
 }

@@ -93,11 +93,12 @@ fn suppress_type(import: &Import, emitter: &Emitter) -> Result<u32, ClrError> {
     emitter.type_ref(scope, SUPPRESS_NAME)
 }
 
-/// Signatures made in one go: the CLR compares each with all that the module has, some 30 µs in a core library. Counting
-/// bodies past it call the leaf; those without variables, the small ones, all share one signature.
+/// Signatures made for the counting bodies of one request: the CLR compares each with all that the module has, some 30 µs in
+/// a core library. Bodies past it call the leaf; those without variables, the small ones, all share one signature. Timed
+/// bodies cannot do without.
 const MAX_NEW_SIGS: usize = 512;
-/// The same for timed bodies, which cannot do without: as many as are asked for at once.
-const MAX_NEW_TIMED_SIGS: usize = 8192;
+/// Signatures made before somebody who unloads the module gets in, who waits for 100 ms: with 11,000 there, each takes 0.3 ms.
+const PART: usize = 256;
 /// Most local variables a body may have to get more: the JIT's own limit is 65,535 with its temporaries.
 const MAX_LOCALS: u32 = 60_000;
 
@@ -109,6 +110,8 @@ pub type Wanted = (u32, Option<Type>);
 #[derive(Debug, Default)]
 pub struct LocalSigs {
     made: HashMap<Wanted, Option<WithLocal>>,
+    /// Of these, for each original, one that serves a counting body as well.
+    counting: HashMap<u32, WithLocal>,
     room: Room,
 }
 
@@ -131,6 +134,25 @@ impl LocalSigs {
     pub fn get(&self, wanted: &Wanted) -> Option<WithLocal> {
         self.made.get(wanted).copied().flatten()
     }
+
+    /// The same for a counting body, which bears a result's variable that it does not use.
+    pub fn counting(&self, original: u32) -> Option<WithLocal> {
+        self.counting.get(&original).copied()
+    }
+
+    fn add(&mut self, wanted: Wanted, made: Option<WithLocal>) {
+        let (original, result) = &wanted;
+        if let Some(made) = made.filter(|_| result.as_ref().is_none_or(means_the_same_everywhere)) {
+            self.counting.entry(*original).or_insert(made);
+        }
+        self.made.insert(wanted, made);
+    }
+}
+
+/// Whether a variable of the type can be added to any method: it needs no type parameters, and no type to be loaded that the
+/// method may do without.
+fn means_the_same_everywhere(ty: &Type) -> bool {
+    matches!(ty, Type::I4 | Type::I8 | Type::R4 | Type::R8 | Type::I | Type::Object)
 }
 
 /// Makes what is missing of these in `module`: all for timed bodies, for counting ones as far as [`MAX_NEW_SIGS`] goes.
@@ -138,12 +160,13 @@ pub fn add_local_sigs(agent: &Agent, module: &Module, counting: BTreeSet<u32>, t
     let missing: Vec<Wanted> = {
         let known = lock(&module.local_sigs);
         let unknown = |wanted: &Wanted| !known.made.contains_key(wanted);
-        let counting = counting.into_iter().map(|original| (original, None)).filter(unknown);
+        let counting = counting.into_iter().filter(|original| !known.counting.contains_key(original));
+        let counting = counting.map(|original| (original, None)).filter(unknown);
         let mut missing: Vec<Wanted> = counting.take(MAX_NEW_SIGS).collect();
         let counted: HashSet<Wanted> = missing.iter().cloned().collect();
         let timed = timed.into_iter().filter(|wanted| unknown(wanted) && !counted.contains(wanted));
         let from = missing.len();
-        missing.extend(timed.take(MAX_NEW_TIMED_SIGS));
+        missing.extend(timed);
         // Where room runs out, it is for the same ones in every process.
         if let Some(timed) = missing.get_mut(from..) {
             timed.sort_by_cached_key(|(original, result)| (*original, format!("{result:?}")));
@@ -151,7 +174,7 @@ pub fn add_local_sigs(agent: &Agent, module: &Module, counting: BTreeSet<u32>, t
         missing
     };
     // Who unloads the module waits for no more than a part of them.
-    for part in missing.chunks(MAX_NEW_SIGS) {
+    for part in missing.chunks(PART) {
         let mut room = lock(&module.local_sigs).room;
         let made = module.while_loaded(|| -> Result<Vec<(Wanted, Option<WithLocal>)>, ClrError> {
             let import = agent.info.import(module.id())?;
@@ -164,7 +187,7 @@ pub fn add_local_sigs(agent: &Agent, module: &Module, counting: BTreeSet<u32>, t
         });
         let Some(Ok(made)) = made else { return };
         let mut known = lock(&module.local_sigs);
-        known.made.extend(made);
+        made.into_iter().for_each(|(wanted, made)| known.add(wanted, made));
         known.room = room;
     }
 }

@@ -44,7 +44,7 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
                 })
             };
             let (runs, refusal) =
-                known.unwrap_or_else(|| (Level::Off, refusal_of(agent, &module, method, here)));
+                known.unwrap_or_else(|| (Level::Off, refusal_of(agent, &module, import, method, here)));
             let copy = CopyFacts {
                 runs,
                 refusal,

@@ -16,7 +16,7 @@ use super::table::Table;
 use crate::inlining::Method;
 use crate::planner::Owner;
 use crate::probes::blocks::Slot;
-use crate::probes::timing::Timing;
+use crate::probes::body::Probe;
 use crate::sync::{Short, lock};
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
 use redial_protocol::level::Level;
@@ -82,8 +82,8 @@ impl PutOff {
 /// What the CLR gets for a version that was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {
-    /// This row's body, with its slot's offset in bytes, and how it is timed, if it is.
-    Body(RowId, usize, Option<Timing>),
+    /// This row's body, with its slot's offset in bytes, and what it is to have.
+    Body(RowId, usize, Probe),
     /// Nothing: the original IL, compiled anew.
     Nothing,
     /// Nothing; the runtime found it among inliners, and perhaps nobody needs that any more.
@@ -262,7 +262,7 @@ impl Book {
             row.handed = true;
             row.bodies += 1;
         }
-        HandOver::Body(row.id, slot, row.timing)
+        HandOver::Body(row.id, slot, row.probe())
     }
 
     /// `ReJITCompilationStarted`. A thread that begins the same version anew while it has it open either never

@@ -7,6 +7,7 @@ use crate::catalogue::names::MethodNames;
 use crate::inlining::{Inlined, Method};
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
+use crate::probes::body::Probe;
 use crate::probes::lacks::{Lacks, lacks};
 use crate::probes::timers::Taken;
 use crate::probes::timing::{Timing, Untimed};
@@ -64,6 +65,8 @@ pub struct Identity {
     pub local_sig: u32,
     /// The JIT may inline it.
     pub inlinable: bool,
+    /// It calls itself last.
+    pub ends_in_itself: bool,
     /// There may be other code in the place of its calls, even while it must not be inlined.
     pub expanded: bool,
     /// What of its body keeps it from being timed, if so.
@@ -251,6 +254,12 @@ impl Row {
     /// Where its body counts, in bytes from the first slot.
     pub fn slot_offset(&self) -> Option<usize> {
         self.slot.map(|slot| slot.0 as usize * size_of::<u64>())
+    }
+
+    /// What its body is to have.
+    pub fn probe(&self) -> Probe {
+        let count = Probe::Count { ends_in_itself: self.what.ends_in_itself };
+        self.timing.map_or(count, Probe::Time)
     }
 
     /// Calls, given the slot's present sum.

@@ -4,6 +4,7 @@
 use super::row::Identity;
 use crate::agent::Agent;
 use crate::catalogue::Module;
+use crate::catalogue::itself::ends_in_itself;
 use crate::catalogue::methods::{Found, matching};
 use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::{Import, MethodDef};
@@ -222,14 +223,14 @@ fn enter(
     let by_name = orders.iter().any(|standing| !standing.pattern.has_wildcard());
     if known.is_none() && !wants {
         // It gets a row when an order turns it on, or when the one that keeps it off goes.
-        let bodyless = refusal_of(agent, module, method, orders).is_some_and(Reason::is_bodyless);
+        let bodyless = refusal_of(agent, module, import, method, orders).is_some_and(Reason::is_bodyless);
         *if bodyless && !by_name { &mut found.bodyless } else { &mut found.off_already } += 1;
         return;
     }
     // A body does not change: a copy is judged once.
     let (ineligible, body) = match known {
         Some((_, ineligible)) => (ineligible, Body::default()),
-        None => match judge(agent, module, method) {
+        None => match judge(agent, module, import, method) {
             Ok(body) => {
                 let expanded = may_be_expanded(agent, module, import, method);
                 (None, Body { expanded, ..body })
@@ -255,10 +256,11 @@ fn enter(
     let id = match (known, fresh) {
         (Some((id, _)), _) => Some(id),
         (None, Some(names)) => {
-            let Body { local_sig, inlinable, expanded, untimed } = body;
+            let Body { local_sig, inlinable, ends_in_itself, expanded, untimed } = body;
             let module = Arc::clone(module);
             let token = method.token;
-            let what = Identity { module, token, local_sig, inlinable, expanded, untimed, names };
+            let what =
+                Identity { module, token, local_sig, inlinable, ends_in_itself, expanded, untimed, names };
             book.add_row(what, ineligible)
         }
         (None, None) => None,
@@ -282,6 +284,8 @@ struct Body {
     local_sig: u32,
     /// The JIT may inline it.
     inlinable: bool,
+    /// It calls itself last.
+    ends_in_itself: bool,
     /// Other code may stand in the place of its calls.
     expanded: bool,
     /// What of it keeps it from being timed.
@@ -298,25 +302,29 @@ pub(super) fn may_be_expanded(agent: &Agent, module: &Module, import: &Import, m
 pub(super) fn refusal_of(
     agent: &Agent,
     module: &Module,
+    import: &Import,
     method: &Found,
     orders: &[&Standing],
 ) -> Option<Reason> {
     match orders.last().is_some_and(|standing| standing.order.level > Level::Off) {
-        true => judge(agent, module, method).err(),
+        true => judge(agent, module, import, method).err(),
         false => check(agent, module, method.type_name, method.method).err(),
     }
 }
 
 /// Why a method cannot be dialled, its body included; of one that can, what is kept of it.
-fn judge(agent: &Agent, module: &Module, method: &Found) -> Result<Body, Reason> {
+fn judge(agent: &Agent, module: &Module, import: &Import, method: &Found) -> Result<Body, Reason> {
     check(agent, module, method.type_name, method.method)?;
-    let generic = method.is_generic();
     let read = |original: &[u8]| {
-        il::decode(original).map(|body| Body {
-            local_sig: body.local_sig,
-            untimed: timing::untimed(&body, original, method.token, generic),
-            inlinable: may_be_inlined(agent.runtime.major, method.method.impl_flags, body.old_code_size),
-            expanded: false,
+        il::decode(original).map(|body| {
+            let ends_in_itself = ends_in_itself(import, &body, method.token, method.method);
+            Body {
+                local_sig: body.local_sig,
+                inlinable: may_be_inlined(agent.runtime.major, method.method.impl_flags, body.old_code_size),
+                ends_in_itself,
+                expanded: false,
+                untimed: timing::untimed(&body, ends_in_itself),
+            }
         })
     };
     match agent.info.il_body(module.id(), method.token, read) {

@@ -7,6 +7,7 @@
 use super::session::Session;
 use crate::agent::Agent;
 use crate::catalogue::Module;
+use crate::catalogue::itself::ends_in_itself;
 use crate::catalogue::names::ModuleNames;
 use crate::catalogue::tokens::{Scope, Tokens};
 use crate::clr::metadata::{Import, MethodDef};
@@ -110,20 +111,22 @@ impl Shown {
         let slot = {
             let book = agent.ledger.book();
             let row = book.find(self.module.id(), token).and_then(|id| book.row(id));
-            row.filter(|row| row.is_on()).and_then(|row| Some((row.slot_offset()?, row.timing)))
+            row.filter(|row| row.is_on()).and_then(|row| Some((row.slot_offset()?, row.probe())))
         };
         let rewritten = match (slot, self.module.call_sites.get()) {
-            (Some((slot, timing)), Some(Ok(sites))) => {
+            (Some((slot, probe)), Some(Ok(sites))) => {
                 self.source = IlSource::HandedOver;
-                match timing {
-                    Some(timing) => body::timed(*sites, agent.call_form(), slot, timing, original),
-                    None => body::with_probe(&self.module, token, *sites, slot, original),
-                }
+                body::with_probe(&self.module, *sites, agent.call_form(), slot, probe, original)
             }
             _ => {
                 self.source = IlSource::WouldBe;
                 let count = crate::signature::parse_locals(&self.locals).map_or(0, |locals| locals.len());
-                body::foreseen(token, count, original).map(|(rewritten, one_more)| {
+                let read = |import: &Import| {
+                    let method = import.method(token).ok()?;
+                    Some(ends_in_itself(import, &self.body, token, &method))
+                };
+                let in_itself = self.module.with_metadata(&agent.info, read).flatten().ok_or_else(gone)?;
+                body::foreseen(in_itself, count, original).map(|(rewritten, one_more)| {
                     self.one_more = one_more;
                     rewritten
                 })

@@ -1,4 +1,4 @@
-use crate::il::{Insn, Prologue, Rewritten, decode, may_end_in_itself, with_prologue};
+use crate::il::{Insn, Prologue, Rewritten, decode, last_calls, with_prologue};
 
 fn probe() -> Vec<Insn> {
     vec![Insn::LdcI4(1000), Insn::LdcI8(0x7FFF_1234_5678_9ABC), Insn::ConvI, Insn::Calli(0x1100_0001)]
@@ -105,13 +105,20 @@ fn a_try_region_from_the_start_does_not_take_the_prologue_in() {
 }
 
 #[test]
-fn a_last_call_of_the_method_itself_is_seen() {
-    let body = |call: u8, token: u32, after: u8| {
-        let [a, b, c, d] = token.to_le_bytes();
-        may_end_in_itself(&[(8 << 2) | 2, 0x02, 0x00, call, a, b, c, d, after, 0x2A], 0x0600_0012)
+fn last_calls_are_those_before_a_return() {
+    // ldarg.0; brtrue.s past the first ret; ldarg.0; CALL 0x2B000001; AFTER…; ret; ldnull; call 0x06000002; pop; ret
+    let of = |call: u8, after: &[u8]| {
+        let size = 9 + after.len() as u8 + 1 + 8;
+        let start = [&[(size << 2) | 2, 0x02, 0x2D, 7 + after.len() as u8, 0x02, call, 1, 0, 0, 0x2B], after];
+        let end = [0x2A, 0x14, 0x28, 2, 0, 0, 6, 0x26, 0x2A];
+        let body = decode(&[&start.concat(), &end[..]].concat()).expect("it is valid");
+        last_calls(&body).collect::<Vec<_>>()
     };
-    assert!(body(0x28, 0x0600_0012, 0x2A) && body(0x6F, 0x0600_0012, 0x2A));
-    assert!(!body(0x28, 0x0600_0013, 0x2A), "another method");
-    assert!(!body(0x28, 0x0600_0012, 0x26), "the result is used");
-    assert!(!may_end_in_itself(&[], 0x0600_0012));
+    for call in [0x28, 0x6F] {
+        for nothing in [&[][..], &[0x00], &[0x00, 0x00]] {
+            assert_eq!(of(call, nothing), [0x2B00_0001], "{call:x} {nothing:x?}");
+        }
+        assert_eq!(of(call, &[0x65]), [], "its result is negated");
+    }
+    assert_eq!(of(0x73, &[]), [], "newobj");
 }

@@ -1,0 +1,100 @@
+//! In every real module there is room for the variables of all its bodies, counting and timed: either its metadata is widened
+//! as it loads, or what is added to it passes no limit (`agent/src/probes/room.rs`).
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use redial_agent::clr::metadata::Sizes;
+use redial_agent::il::{decode, gives_frame_away};
+use redial_agent::probes::room::Room;
+use redial_agent::probes::timing::result_variable;
+use redial_agent::signature::{Type, append_locals};
+use redial_testbed::generate::random_methods;
+use redial_testbed::pe::Assembly;
+use redial_testbed::runtimes::Runtime;
+
+#[test]
+fn every_body_finds_room() -> Result<()> {
+    let mut found = Found::default();
+    for runtime in Runtime::all() {
+        runtime.ensure()?.framework_assemblies()?.iter().try_for_each(|file| found.look_at(file))?;
+    }
+    let sdk = Runtime::SDK_3_1.ensure()?.root();
+    for folder in ["shared/Microsoft.AspNetCore.App/3.1.2", "sdk/3.1.102/Roslyn/bincore"] {
+        found.look_into(&sdk.join(folder))?;
+    }
+    found.look_into(&random_methods(1)?)?;
+    println!("{found:#?}");
+    ensure!(found.bodies > 400_000 && found.widened > 50 && found.small > 300, "{found:?}");
+    ensure!(found.without_room.is_empty(), "{:#?}", found.without_room);
+    Ok(())
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    bodies: usize,
+    /// Modules that have no methods with IL are not counted.
+    widened: usize,
+    small: usize,
+    /// Of these, the most that a body needs on average.
+    bytes_a_method: f64,
+    without_room: Vec<String>,
+}
+
+impl Found {
+    fn look_into(&mut self, folder: &Path) -> Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "dll") {
+                self.look_at(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, file: &Path) -> Result<()> {
+        let Some(assembly) = Assembly::read(file)? else { return Ok(()) };
+        let mut wanted = HashSet::new();
+        let mut bodies = 0;
+        for method in assembly.methods() {
+            let method = method?;
+            if !method.is_il() {
+                continue;
+            }
+            bodies += 1;
+            let body = decode(assembly.body(method.rva)?)?;
+            wanted.insert((body.local_sig, None));
+            if !gives_frame_away(&body) {
+                let result = result_variable(method.signature).ok().context("no result")?;
+                wanted.insert((body.local_sig, result));
+            }
+        }
+        if bodies == 0 {
+            return Ok(());
+        }
+        self.bodies += bodies;
+        let [blobs, strings, stand_alone_sigs, type_refs, methods] = assembly.sizes();
+        let sizes = Sizes { blobs, strings, stand_alone_sigs, type_refs, methods };
+        let Some(mut room) = Room::of(&sizes) else {
+            self.widened += 1;
+            return Ok(());
+        };
+        self.small += 1;
+        let (mut without, mut bytes) = (0, 0);
+        for (original, result) in &wanted {
+            let original = if *original == 0 { &[][..] } else { assembly.signature(*original)? };
+            let ours: Vec<Type> = std::iter::once(Type::I).chain(result.clone()).collect();
+            let (blob, _) = append_locals(original, &ours)?;
+            bytes += blob.len() + 1;
+            without += usize::from(!room.take(&blob));
+        }
+        self.bytes_a_method = self.bytes_a_method.max(bytes as f64 / f64::from(methods));
+        if without > 0 {
+            let all = wanted.len();
+            self.without_room.push(format!("{}: {without} of {all}: {sizes:?}", file.display()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! At *time*, nearly every method of large real modules is timed: few give their frames away or call themselves last, and
+//! none goes without variables for want of room in the metadata.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
+use redial_protocol::times::ABOUT_TIMES;
+use redial_testbed::controller::Stay;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::{on_each_runtime, programs, under_agent};
+
+on_each_runtime!(the_core_library, the_compiler);
+
+fn the_core_library(runtime: Runtime) -> Result<()> {
+    share(runtime, "corelib", "System.Private.CoreLib")
+}
+
+fn the_compiler(runtime: Runtime) -> Result<()> {
+    let folder = Runtime::SDK_3_1.ensure()?.root().join("sdk/3.1.102/Roslyn/bincore");
+    let file = folder.join("Microsoft.CodeAnalysis.CSharp.dll");
+    share(runtime, &file.display().to_string(), "Microsoft.CodeAnalysis.CSharp")
+}
+
+fn share(runtime: Runtime, file: &str, module: &str) -> Result<()> {
+    let mut command = programs::named("reflect")?.command(runtime)?;
+    command.args([file, "0"]).env("REDIAL_MAX_LEVEL", "time");
+    let mut live = under_agent::start(command)?;
+    let mut controller = live.controller()?;
+    let pattern = format!("{module}!*");
+    let report = controller.dial(&pattern, Level::Time, Stay::Kept)?;
+    let (mut all, mut only_counted) = (0_usize, BTreeMap::<String, usize>::new());
+    for row in controller.status(Some(&pattern))? {
+        if row.state == State::Refused {
+            continue;
+        }
+        all += 1;
+        // Below .NET 8 what is an instruction of the processor is a method that calls itself.
+        if row.method.starts_with("System.Runtime.Intrinsics.") {
+            continue;
+        }
+        if let Some(why) = row.note.as_deref().and_then(|note| note.strip_prefix(ABOUT_TIMES)) {
+            *only_counted.entry(why.to_owned()).or_default() += 1;
+        }
+    }
+    println!("{}: {module}: of {all} methods are only counted: {only_counted:#?}", runtime.name());
+    ensure!(all as u64 == report.accepted && all > 10_000, "{all} methods, {report:?}");
+    let few = only_counted.values().sum::<usize>() * 100 < all;
+    ensure!(few && !only_counted.keys().any(|why| why.contains("room")), "{only_counted:#?}");
+    ensure!(controller.all_off()? == (all as u64, 0), "not all are off");
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}
