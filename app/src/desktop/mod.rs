@@ -9,6 +9,7 @@ mod copy;
 mod demo;
 mod geometry;
 mod input;
+mod latency;
 mod layout;
 mod open;
 mod panels;

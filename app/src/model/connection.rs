@@ -18,6 +18,7 @@ use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::fleet::Untaken;
 use super::ids::{ConnectionId, FLEET, MethodIx, Node, Ticket};
+use super::latency::Latency;
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::Live;
 use super::methodset::MethodSet;
@@ -145,6 +146,8 @@ pub struct Connection {
     pub turns: Turns,
     /// Of several processes merged, what some of them were not turned in.
     pub untaken: Vec<Untaken>,
+    /// Histograms of single methods.
+    pub latency: Latency,
     /// Grows when methods are renumbered, so that numbers held elsewhere are void.
     pub numbering: u64,
     /// When updates arrived of late.
@@ -188,6 +191,7 @@ impl Connection {
             orders: None,
             plan: None,
             untaken: Vec::new(),
+            latency: Latency::default(),
             numbering: 0,
             selection: Selection::default(),
             turns: Turns::default(),

@@ -64,6 +64,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     if let Some(group) = group {
         figure(ui, "calls", &words::grouped(group.sums.calls));
         figure(ui, "now", &rate(group.counted_rate().filter(|_| connected)));
+        super::latency::sums(ui, group.sums.times.as_ref());
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         figure(ui, "calls", &format!("{least}{}", words::grouped(row.calls)));
@@ -78,6 +79,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
                     .color(palette.weak),
             );
         }
+        super::latency::show(ui, connection, row, &full.text, commands);
         let wanted =
             if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
         pair(ui, "wanted", &wanted);
@@ -232,7 +234,8 @@ fn figure(ui: &mut Ui, name: &str, value: &str) {
     line(ui, name, RichText::new(value).monospace().size(18.0));
 }
 
-fn pair(ui: &mut Ui, name: &str, value: &str) {
+/// A name and what it stands for, at both ends of a line.
+pub fn pair(ui: &mut Ui, name: &str, value: &str) {
     line(ui, name, RichText::new(value).monospace());
 }
 
