@@ -69,6 +69,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         figure(ui, "calls", &format!("{least}{}", words::grouped(row.calls)));
         figure(ui, "now", &rate(row.counted_rate().filter(|_| connected).map(f64::from)));
+        super::latency::show(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
@@ -79,7 +80,6 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
                     .color(palette.weak),
             );
         }
-        super::latency::show(ui, connection, row, &full.text, commands);
         let wanted =
             if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
         pair(ui, "wanted", &wanted);

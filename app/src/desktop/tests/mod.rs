@@ -14,4 +14,5 @@ mod several;
 mod snapshots;
 mod snapshots_several;
 mod together;
+mod times;
 mod tree;
