@@ -3,7 +3,8 @@
 use super::numbers::tick;
 use super::theme::Palette;
 use eframe::egui::{
-    self, Align2, FontId, Painter, Rangef, Rect, Response, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
+    self, Align2, EventFilter, FontId, Key, Painter, Rangef, Rect, Response, Sense, Shape, Stroke, Ui, WidgetInfo, pos2,
+    vec2,
 };
 
 /// Height of everything, points.
@@ -41,7 +42,7 @@ pub struct Line<'a> {
 }
 
 /// What is drawn, and what is told of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Histogram<'a> {
     /// Ascending.
     pub bars: &'a [Bar],
@@ -49,8 +50,8 @@ pub struct Histogram<'a> {
     pub lines: &'a [Line<'a>],
     /// Its name for who cannot see it.
     pub label: &'a str,
-    /// All its numbers in words, for the same.
-    pub says: &'a str,
+    /// All its numbers in words, for the same; first of all those of one bar, if one is spoken of.
+    pub says: &'a dyn Fn(Option<usize>) -> String,
 }
 
 /// Bars for which there is room in that width.
@@ -59,11 +60,11 @@ pub fn room(width: f32) -> u32 {
 }
 
 impl Histogram<'_> {
-    /// Draws it over the width there is; the bar under the pointer.
+    /// Draws it over the width there is; the bar spoken of: that under the pointer, or while it has the keyboard the one
+    /// that Left and Right went to.
     pub fn show(self, ui: &mut Ui) -> (Response, Option<usize>) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::click());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, self.label));
-        ui.ctx().accesskit_node_builder(response.id, |node| node.set_value(self.says));
         let palette = Palette::of(ui);
         let painter = ui.painter_at(rect);
         painter.rect_filled(rect, 4.0, palette.base);
@@ -71,19 +72,47 @@ impl Histogram<'_> {
             let stroke = Stroke::new(1.5, palette.accent);
             painter.rect_stroke(rect, 4.0, stroke, egui::StrokeKind::Inside);
         }
-        let Some(axis) = Axis::of(self.bars, rect.shrink2(vec2(8.0, 0.0)).x_range()) else {
-            return (response, None);
-        };
+        let axis = Axis::of(self.bars, rect.shrink2(vec2(8.0, 0.0)).x_range());
+        let pointed = response.hover_pos().zip(axis).and_then(|(at, axis)| axis.bar_at(self.bars, at.x));
+        let spoken_of = pointed.or_else(|| self.by_keys(ui, &response));
+        ui.ctx().accesskit_node_builder(response.id, |node| node.set_value((self.says)(spoken_of)));
+        let Some(axis) = axis else { return (response, None) };
         let plot = Rangef::new(rect.top() + 4.0 + 3.0 * LINE, rect.bottom() - LINE - 4.0);
-        let under = response.hover_pos().and_then(|at| axis.bar_at(self.bars, at.x));
         for (index, bar) in self.bars.iter().enumerate() {
-            axis.paint_bar(&painter, plot, bar, under == Some(index), palette);
+            axis.paint_bar(&painter, plot, bar, spoken_of == Some(index), palette);
         }
         axis.paint_outline(&painter, plot, self.bars, palette);
         painter.hline(axis.x, plot.max, Stroke::new(1.0, palette.edge));
         axis.paint_ticks(&painter, plot.max, palette);
         self.paint_lines(&painter, &axis, plot, palette);
-        (response, under)
+        (response, spoken_of)
+    }
+
+    /// The bar that keys went to, while they are for the histogram.
+    fn by_keys(&self, ui: &Ui, response: &Response) -> Option<usize> {
+        if !response.has_focus() {
+            return None;
+        }
+        let filter = EventFilter { horizontal_arrows: true, ..EventFilter::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+        // By what it stands for: bars come and go.
+        let key = response.id.with("spoken of");
+        let before = ui.data(|data| data.get_temp::<f64>(key));
+        let at = before.map(|from| self.bars.partition_point(|bar| bar.from <= from).saturating_sub(1));
+        let pressed = |key| ui.input(|input| input.num_presses(key)) as isize;
+        let by = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
+        let last = self.bars.len().checked_sub(1)?;
+        let at = match (at, by) {
+            (at, 0) => at,
+            (Some(at), by) => Some(at.saturating_add_signed(by).min(last)),
+            (None, 1..) => Some(0),
+            (None, _) => Some(last),
+        };
+        let from = at.and_then(|at| self.bars.get(at)).map(|bar| bar.from);
+        if let Some(from) = from.filter(|_| by != 0) {
+            ui.data_mut(|data| data.insert_temp(key, from));
+        }
+        at
     }
 
     fn paint_lines(&self, painter: &Painter, axis: &Axis, plot: Rangef, palette: &Palette) {

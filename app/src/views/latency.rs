@@ -92,13 +92,16 @@ fn drawn(
         .filter_map(named)
         .chain(chart.lines_before.iter().filter_map(nameless))
         .collect();
-    let says = read_out(&chart, &coarse(now, mark));
+    let says = |bar: Option<usize>| {
+        let bar = bar.and_then(|index| chart.bars.get(index)).map(|bar| chart.says(bar));
+        bar.into_iter().chain([read_out(&chart, &coarse(now, mark))]).collect::<Vec<_>>().join("\n")
+    };
     let label = format!("latency histogram of {name}");
     ui.add_space(4.0);
-    let (response, under) =
-        Histogram { bars: &bars, lines: &lines, label: &label, says: &says }.show(ui);
-    match under.and_then(|index| chart.bars.get(index)) {
-        Some(bar) => drop(response.on_hover_text_at_pointer(chart.says(bar))),
+    let (response, bar) = Histogram { bars: &bars, lines: &lines, label: &label, says: &says }.show(ui);
+    match bar.and_then(|index| chart.bars.get(index)) {
+        Some(bar) if response.hovered() => drop(response.on_hover_text_at_pointer(chart.says(bar))),
+        Some(bar) => response.show_tooltip_text(chart.says(bar)),
         None => drop(response.on_hover_text("How many calls took how long. The area of a bar is its part of them.")),
     }
     let small = |ui: &mut Ui, text: String| {

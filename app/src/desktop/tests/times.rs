@@ -10,7 +10,7 @@ use crate::model::list::{Filter, Key, Sort};
 use crate::model::update::Told;
 use crate::output::times::TimeColumn;
 use eframe::egui::accesskit::Role;
-use eframe::egui::{Theme, vec2};
+use eframe::egui::{Key as Button, Theme, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::histogram::RowHistogram;
@@ -134,6 +134,17 @@ fn all_numbers_of_the_histogram_are_told_and_the_pointer_says_those_of_a_bar() {
     harness.hover_at(rect.center_bottom() - vec2(rect.width() * 0.2, 24.0));
     harness.run_steps(20);
     assert!(says(&harness, " calls took ") && says(&harness, " %)"), "no bar speaks");
+    harness.remove_cursor();
+    harness.get_by_label(HISTOGRAM).focus();
+    harness.run_steps(3);
+    let mut heard = Vec::new();
+    for key in [Button::ArrowRight, Button::ArrowRight, Button::ArrowLeft] {
+        harness.key_press(key);
+        harness.run_steps(3);
+        heard.push(value(&harness, HISTOGRAM).lines().next().unwrap_or_default().to_owned());
+    }
+    assert!(heard.iter().all(|line| line.contains(" took ")), "{heard:?}");
+    assert!(heard[0] == heard[2] && heard[0] != heard[1], "{heard:?}");
 }
 
 #[test]
