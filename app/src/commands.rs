@@ -127,7 +127,7 @@ pub enum Command {
     /// Puts the rows in the order of the present numbers, though the order is held.
     SortAgain,
     /// The latency histogram of a row is kept: later ones are compared with it.
-    MarkLatency(RowId),
+    MarkHistogram(RowId),
     /// It is kept no longer.
     ClearMark(RowId),
     /// Every shown method selected.

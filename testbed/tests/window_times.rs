@@ -35,9 +35,8 @@ fn sleep(host: &mut Host, times: u32, ms: u32) -> Result<(f64, f64)> {
         }
         let words: Vec<&str> = line.split(' ').collect();
         if words.get(1) == Some(&"Timed.Sleep(int)") {
-            let number = |at: usize| -> Result<f64> {
-                Ok(words.get(at).with_context(|| line.clone())?.parse()?)
-            };
+            let number =
+                |at: usize| -> Result<f64> { Ok(words.get(at).with_context(|| line.clone())?.parse()?) };
             median = Some((number(8)?, number(9)?));
         }
     }
@@ -121,8 +120,9 @@ fn the_knob_goes_to_time_by_keys_and_calls_are_timed() -> Result<()> {
     window.0.get_by_label("Mark").click_accesskit();
     window.until("the mark", |window| window.value(HISTOGRAM).starts_with("0 calls since the mark"))?;
     sleep(&mut live.host, 3, 40)?;
-    window
-        .until("what came since", |window| window.value(HISTOGRAM).starts_with("3 calls since the mark: p50 "))?;
+    window.until("what came since", |window| {
+        window.value(HISTOGRAM).starts_with("3 calls since the mark: p50 ")
+    })?;
     let said = window.value(HISTOGRAM);
     ensure!(duration(&said, "p50")? >= 39.9e6 * (1.0 - OFF), "{said}");
     ensure!(said.contains("\n12 calls before it: p50 "), "{said}");

@@ -144,8 +144,8 @@ impl App {
                 self.change_shown(Connection::sort_again);
                 self.methods.let_go();
             }
-            Command::MarkLatency(row) => self.change(|connection| connection.latency.mark(row)),
-            Command::ClearMark(row) => self.change(|connection| connection.latency.clear_mark(row)),
+            Command::MarkHistogram(row) => self.change(|connection| connection.histograms.mark(row)),
+            Command::ClearMark(row) => self.change(|connection| connection.histograms.clear_mark(row)),
             Command::SelectAll => {
                 self.change(Connection::select_all);
                 // Space is to turn what is selected now, not to write into the filter.

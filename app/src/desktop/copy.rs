@@ -71,7 +71,8 @@ fn row(connection: &Connection, method: MethodIx, timed: bool, form: Form) -> Ve
         Form::Text | Form::Markdown => column.cell(known?),
     };
     let times = times(timed).map(|column| cell(column).unwrap_or_default());
-    let before = [connection.catalogue.pattern(method), dial.wanted.to_string(), state.to_owned(), calls, rate];
+    let before =
+        [connection.catalogue.pattern(method), dial.wanted.to_string(), state.to_owned(), calls, rate];
     before.into_iter().chain(times).chain([note]).collect()
 }
 
@@ -141,7 +142,10 @@ mod tests {
         let [head, line] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
         assert_eq!(head.find("p50").map(|at| at + 3), line.find("p50!").map(|at| at + 4), "{text}");
         let csv = super::write(&heads(true, Form::Csv), &[], Form::Csv);
-        assert!(csv.contains(",per second,p50 ns,") && csv.ends_with(",exceptions,in flight,note\r\n"), "{csv}");
+        assert!(
+            csv.contains(",per second,p50 ns,") && csv.ends_with(",exceptions,in flight,note\r\n"),
+            "{csv}"
+        );
         let markdown = super::write(&heads(true, Form::Markdown), &[row], Form::Markdown);
         assert!(markdown.contains("|---|---|---|---:|---:|---:|"), "{markdown}");
         assert!(markdown.contains("in flight! | a\\|b |"), "{markdown}");

@@ -1,8 +1,8 @@
 //! What worker threads tell the model.
 
 use super::catalogue::builder::{Batch, NameOrder};
+use super::histograms::Answer;
 use super::ids::{ConnectionId, Ticket};
-use super::latency::Answer;
 use super::processes::ProcessChanges;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;

@@ -60,7 +60,9 @@ impl TimeColumn {
             TimeColumn::P99 => "99 of a hundred calls took at most so long",
             TimeColumn::Max => "the longest call",
             TimeColumn::Total => "time in its calls, of those within one another only the outermost",
-            TimeColumn::Own => "time in its calls without the methods they call, as far as these are timed, too",
+            TimeColumn::Own => {
+                "time in its calls without the methods they call, as far as these are timed, too"
+            }
             TimeColumn::Exceptions => "calls that ended by an exception",
             TimeColumn::InFlight => "calls that have begun and not ended",
         }
@@ -152,8 +154,9 @@ mod tests {
         assert_eq!(between(1_000_000, 1_100_000), "1.00–1.10 ms");
         assert_eq!(between(950, 1_020), "950 ns–1.02 µs");
         assert_eq!(between(0, 1), "0–1 ns");
-        assert_eq!([share(31, 1_000), share(1, 100_000), share(0, 5), share(0, 0)], [
-            "3.1 %", "< 0.1 %", "0.0 %", "0.0 %"
-        ]);
+        assert_eq!(
+            [share(31, 1_000), share(1, 100_000), share(0, 5), share(0, 0)],
+            ["3.1 %", "< 0.1 %", "0.0 %", "0.0 %"]
+        );
     }
 }

@@ -3,8 +3,8 @@
 use super::numbers::tick;
 use super::theme::Palette;
 use eframe::egui::{
-    self, Align2, EventFilter, FontId, Key, Painter, Rangef, Rect, Response, Sense, Shape, Stroke, Ui, WidgetInfo, pos2,
-    vec2,
+    self, Align2, EventFilter, FontId, Key, Painter, Rangef, Rect, Response, Sense, Shape, Stroke, Ui,
+    WidgetInfo, pos2, vec2,
 };
 
 /// Height of everything, points.

@@ -3,8 +3,8 @@
 use super::detail::pair;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
+use crate::model::histograms::chart::{Chart, NAMES, coarse};
 use crate::model::ids::FLEET;
-use crate::model::latency::chart::{Chart, NAMES, coarse};
 use crate::model::live::LiveRow;
 use crate::output::times::TimeColumn;
 use crate::output::words;
@@ -41,8 +41,8 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
         ui.weak("A histogram is told of one process alone: look at that.");
         return;
     }
-    match connection.latency.of(row.id) {
-        Some(Ok(now)) => drawn(ui, now, connection.latency.marked(row.id), name, commands),
+    match connection.histograms.of(row.id) {
+        Some(Ok(now)) => drawn(ui, now, connection.histograms.marked(row.id), name, commands),
         Some(Err(why)) => drop(ui.weak(format!("There is no histogram: {why}."))),
         None if connection.obstacle().is_none() => drop(ui.weak("The agent is asked for its histogram.")),
         None => {}
@@ -102,7 +102,9 @@ fn drawn(
     match bar.and_then(|index| chart.bars.get(index)) {
         Some(bar) if response.hovered() => drop(response.on_hover_text_at_pointer(chart.says(bar))),
         Some(bar) => response.show_tooltip_text(chart.says(bar)),
-        None => drop(response.on_hover_text("How many calls took how long. The area of a bar is its part of them.")),
+        None => drop(
+            response.on_hover_text("How many calls took how long. The area of a bar is its part of them."),
+        ),
     }
     let small = |ui: &mut Ui, text: String| {
         ui.label(RichText::new(text).small().color(weak));
@@ -119,7 +121,7 @@ fn drawn(
         let row = now.times.row;
         let hint = "Keeps this histogram: what comes from now on is drawn against it.";
         if ui.button(if mark.is_some() { "Mark again" } else { "Mark" }).on_hover_text(hint).clicked() {
-            commands.push(Command::MarkLatency(row));
+            commands.push(Command::MarkHistogram(row));
         }
         let hint = "Draws all calls again.";
         if mark.is_some() && ui.button("Clear mark").on_hover_text(hint).clicked() {
@@ -162,7 +164,7 @@ fn read_out(chart: &Chart, coarse: &Chart) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::latency::tests::histogram;
+    use crate::model::histograms::tests::histogram;
 
     #[test]
     fn areas_are_parts_of_all_calls() {

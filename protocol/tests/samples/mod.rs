@@ -65,7 +65,21 @@ variants!(
 variants!(
     REPLIES,
     reply_name,
-    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused, LetGo, Il, Histogram }
+    Reply {
+        Done,
+        Modules,
+        Methods,
+        Dialled,
+        Plan,
+        Undone,
+        Orders,
+        Status,
+        AgentStatus,
+        Refused,
+        LetGo,
+        Il,
+        Histogram
+    }
 );
 variants!(
     REFUSALS,

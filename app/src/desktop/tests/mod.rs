@@ -13,6 +13,6 @@ mod settings;
 mod several;
 mod snapshots;
 mod snapshots_several;
-mod together;
 mod times;
+mod together;
 mod tree;

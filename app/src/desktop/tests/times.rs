@@ -2,10 +2,12 @@
 
 use super::several::{ADD, told, value};
 use super::snapshots::both;
-use super::stage::{act, look_at_shop, look_at_shops, minute, row, second, tell, window, window_of, with_shop};
+use super::stage::{
+    act, look_at_shop, look_at_shops, minute, row, second, tell, window, window_of, with_shop,
+};
 use crate::commands::{Command, Form};
 use crate::desktop::App;
-use crate::model::latency::tests::histogram;
+use crate::model::histograms::tests::histogram;
 use crate::model::list::{Filter, Key, Sort};
 use crate::model::update::Told;
 use crate::output::times::TimeColumn;
@@ -93,9 +95,8 @@ fn columns_come_with_the_first_dial_at_time_and_sort() {
     }
     assert!(value(&harness, ADD).contains(" calls, p50 126 µs, p90 "), "{}", value(&harness, ADD));
     assert!(value(&harness, TOTAL).ends_with(", exceptions 7, in flight 2"), "{}", value(&harness, TOTAL));
-    let top = |harness: &Harness<'static, App>, label| {
-        harness.get_by_role_and_label(Role::Row, label).rect().top()
-    };
+    let top =
+        |harness: &Harness<'static, App>, label| harness.get_by_role_and_label(Role::Row, label).rect().top();
     let numbers = |harness: &Harness<'static, App>| -> Vec<Option<u64>> {
         let live = &harness.state().model.current().expect("Shop").live;
         let p50 = |id| TimeColumn::P50.number(live.row(RowId(id))?.times.as_deref()?);
@@ -116,7 +117,9 @@ fn what_is_copied_has_the_times() {
     let harness = timed(Theme::Dark);
     let shop = harness.state().model.current().expect("Shop");
     let copied = |form| crate::desktop::copy::table(shop, form).0;
-    assert!(copied(Form::Csv).contains(",p50 ns,p90 ns,p99 ns,max ns,total ns,self ns,exceptions,in flight,"));
+    assert!(
+        copied(Form::Csv).contains(",p50 ns,p90 ns,p99 ns,max ns,total ns,self ns,exceptions,in flight,")
+    );
     assert!(copied(Form::Text).contains("126 µs"), "{}", copied(Form::Text));
 }
 

@@ -362,7 +362,9 @@ impl Link {
             talk.heard(Instant::now());
             match event {
                 Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
-                Event::Methods { .. } | Event::Rows { id: Some(_), .. } | Event::Times { id: Some(_), .. } => {}
+                Event::Methods { .. }
+                | Event::Rows { id: Some(_), .. }
+                | Event::Times { id: Some(_), .. } => {}
                 Event::Progress { id, done, total } => told.extend(talk.turns.progress(id, done, total)),
                 Event::Catalogue { .. } => self.loader.iter().for_each(Loader::again),
                 event => {

@@ -104,7 +104,7 @@ impl Connection {
             }
             Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
-            Told::Histogram(row, answer) => self.latency.take(row, answer),
+            Told::Histogram(row, answer) => self.histograms.take(row, answer),
             Told::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
             Told::Undone(_, Ok(undone)) => {
                 let Undone { what, report } = *undone;
@@ -134,7 +134,7 @@ impl Connection {
         let again = self.loss.take().is_some() && self.facts.is_some();
         self.holder.clone_from(&facts.holder);
         self.live.begin_session();
-        self.latency.begin_session();
+        self.histograms.begin_session();
         let what = format!(
             "connected to {} (pid {}), {} {}, agent {}",
             self.name,

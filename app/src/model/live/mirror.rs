@@ -81,10 +81,10 @@ impl Live {
         }
         (mine.calls, mine.rate) = (from.calls, rate);
         // Of calls in a process that does not answer nobody knows whether they are under way.
-        let theirs = from.times.as_deref().map(|theirs| Times {
-            in_flight: if answers { theirs.in_flight } else { 0 },
-            ..*theirs
-        });
+        let theirs = from
+            .times
+            .as_deref()
+            .map(|theirs| Times { in_flight: if answers { theirs.in_flight } else { 0 }, ..*theirs });
         let other_times = times::mirror(&mut mine.times, theirs);
         if let Some(rate) = rate.filter(|_| other_numbers) {
             match &mut mine.series {

@@ -30,7 +30,6 @@ impl Live {
     pub(super) fn note_timed(&mut self, wanted: Level) {
         self.timed |= wanted >= Level::Time;
     }
-
 }
 
 /// Takes the times of a row over from another process's; whether they are others than before.

@@ -18,7 +18,7 @@ pub type Answer = Result<Box<RowHistogram>, String>;
 
 /// The histograms of one connection.
 #[derive(Debug, Default)]
-pub struct Latency {
+pub struct Histograms {
     last: Option<(RowId, Answer)>,
     /// What was asked for last, and when, on the clock of `Now::mono`.
     asked: Option<(RowId, Duration)>,
@@ -39,7 +39,7 @@ pub enum Ask {
     No,
 }
 
-impl Latency {
+impl Histograms {
     /// Whether the histogram of a row that is looked at is to be asked for, given how many of its calls have ended.
     pub fn ask(&mut self, row: RowId, exits: u64, now: Duration) -> Ask {
         match self.of(row) {
@@ -131,7 +131,8 @@ pub mod tests {
         histogram.times.percentiles = (exits > 0).then_some(Percentiles { p50_ns, p90_ns, p99_ns });
         let last = histogram.buckets.last().map_or(0, |last| u32::from(*last) + 1);
         let max = histogram.lower_ns(last) as u64;
-        histogram.times = Times { max_ns: max, total_ns: exits * p50_ns, self_ns: exits * p50_ns, ..histogram.times };
+        histogram.times =
+            Times { max_ns: max, total_ns: exits * p50_ns, self_ns: exits * p50_ns, ..histogram.times };
         histogram
     }
 
@@ -144,45 +145,49 @@ pub mod tests {
 
     #[test]
     fn it_is_asked_for_once_a_second_while_calls_end() {
-        let mut latency = Latency::default();
-        assert_eq!(latency.ask(ROW, 5, SECOND), Ask::Now);
-        assert_eq!(latency.ask(ROW, 6, 9 * SECOND), Ask::No, "the answer is awaited");
-        latency.take(ROW, answer(6));
-        assert_eq!(latency.ask(ROW, 6, 9 * SECOND), Ask::No, "nothing has ended since");
-        assert_eq!(latency.ask(ROW, 7, SECOND), Ask::At(2 * SECOND));
-        assert_eq!(latency.ask(ROW, 7, 2 * SECOND), Ask::Now);
-        assert_eq!(latency.ask(RowId(8), 1, 2 * SECOND), Ask::Now, "another is looked at");
-        latency.take(ROW, answer(7));
-        assert!(latency.of(RowId(8)).is_none(), "that was the answer for the one before");
-        latency.begin_session();
-        assert_eq!(latency.ask(RowId(8), 1, 2 * SECOND), Ask::Now, "nobody will answer what was asked before");
+        let mut histograms = Histograms::default();
+        assert_eq!(histograms.ask(ROW, 5, SECOND), Ask::Now);
+        assert_eq!(histograms.ask(ROW, 6, 9 * SECOND), Ask::No, "the answer is awaited");
+        histograms.take(ROW, answer(6));
+        assert_eq!(histograms.ask(ROW, 6, 9 * SECOND), Ask::No, "nothing has ended since");
+        assert_eq!(histograms.ask(ROW, 7, SECOND), Ask::At(2 * SECOND));
+        assert_eq!(histograms.ask(ROW, 7, 2 * SECOND), Ask::Now);
+        assert_eq!(histograms.ask(RowId(8), 1, 2 * SECOND), Ask::Now, "another is looked at");
+        histograms.take(ROW, answer(7));
+        assert!(histograms.of(RowId(8)).is_none(), "that was the answer for the one before");
+        histograms.begin_session();
+        assert_eq!(
+            histograms.ask(RowId(8), 1, 2 * SECOND),
+            Ask::Now,
+            "nobody will answer what was asked before"
+        );
     }
 
     #[test]
     fn a_refusal_stands_until_the_next_session() {
-        let mut latency = Latency::default();
-        latency.ask(ROW, 5, SECOND);
-        latency.take(ROW, Err("its module was unloaded".into()));
-        assert!(latency.of(ROW).is_some_and(Result::is_err));
-        assert_eq!(latency.ask(ROW, 9, 99 * SECOND), Ask::No);
-        latency.begin_session();
-        assert_eq!(latency.ask(ROW, 9, 99 * SECOND), Ask::Now);
+        let mut histograms = Histograms::default();
+        histograms.ask(ROW, 5, SECOND);
+        histograms.take(ROW, Err("its module was unloaded".into()));
+        assert!(histograms.of(ROW).is_some_and(Result::is_err));
+        assert_eq!(histograms.ask(ROW, 9, 99 * SECOND), Ask::No);
+        histograms.begin_session();
+        assert_eq!(histograms.ask(ROW, 9, 99 * SECOND), Ask::Now);
     }
 
     #[test]
     fn a_mark_is_kept_for_its_row() {
-        let mut latency = Latency::default();
-        latency.mark(ROW);
-        assert!(latency.marked(ROW).is_none(), "there is nothing to keep yet");
+        let mut histograms = Histograms::default();
+        histograms.mark(ROW);
+        assert!(histograms.marked(ROW).is_none(), "there is nothing to keep yet");
         for row in 0..=MARKS as u32 {
-            latency.ask(RowId(row), 1, SECOND);
-            latency.take(RowId(row), Ok(Box::new(histogram(row, &[(100, 1)]))));
-            latency.mark(RowId(row));
-            latency.mark(RowId(row));
+            histograms.ask(RowId(row), 1, SECOND);
+            histograms.take(RowId(row), Ok(Box::new(histogram(row, &[(100, 1)]))));
+            histograms.mark(RowId(row));
+            histograms.mark(RowId(row));
         }
-        assert!(latency.marked(RowId(0)).is_none() && latency.marked(RowId(1)).is_some());
-        assert_eq!(latency.marks.len(), MARKS);
-        latency.clear_mark(RowId(1));
-        assert!(latency.marked(RowId(1)).is_none() && latency.marked(RowId(2)).is_some());
+        assert!(histograms.marked(RowId(0)).is_none() && histograms.marked(RowId(1)).is_some());
+        assert_eq!(histograms.marks.len(), MARKS);
+        histograms.clear_mark(RowId(1));
+        assert!(histograms.marked(RowId(1)).is_none() && histograms.marked(RowId(2)).is_some());
     }
 }

@@ -107,8 +107,8 @@ fn width(counts: &Counts, most: u32) -> u32 {
         (Some((first, _)), Some((last, _))) => (*first, *last),
         _ => return 1,
     };
-    let widths = (0..16).map(|power| 1_u32 << power);
-    widths.into_iter().find(|width| last / width - first / width < most).unwrap_or(1 << 16)
+    let mut widths = (0..16).map(|power| 1_u32 << power);
+    widths.find(|width| last / width - first / width < most).unwrap_or(1 << 16)
 }
 
 fn bars(histogram: &RowHistogram, counts: &Counts, width: u32) -> Vec<Bar> {
@@ -196,7 +196,7 @@ mod tests {
             chart.says(&chart.bars[1]),
             "1 call since the mark took 66–68 ns (10.0 %); before it 50 (33.3 %)"
         );
-        assert_eq!(chart.lines_before.map(Option::is_some), [true; 3]);
+        assert_eq!(chart.lines_before.map(|line| line.is_some()), [true; 3]);
         assert!(chart.lines[0] > chart.lines_before[2], "they are slower now");
         assert_eq!(chart.summary(), "10 calls since the mark: p50 16.6 µs, p90 16.6 µs, p99 16.6 µs");
         assert_eq!(

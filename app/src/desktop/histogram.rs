@@ -1,7 +1,7 @@
 //! Asking for the histogram that is looked at.
 
 use super::App;
-use crate::model::latency::Ask;
+use crate::model::histograms::Ask;
 use crate::views;
 use eframe::egui;
 
@@ -12,7 +12,7 @@ impl App {
         let Some(connection) = self.model.current_mut() else { return };
         let Some((row, exits)) = views::latency::wanted(connection) else { return };
         let id = connection.id;
-        match connection.latency.ask(row, exits, now) {
+        match connection.histograms.ask(row, exits, now) {
             Ask::Now => self.workers.histogram(id, row),
             Ask::At(at) => context.request_repaint_after(at.saturating_sub(now)),
             Ask::No => {}
