@@ -66,6 +66,8 @@ fn numbers(ui: &mut Ui, times: &Times) {
     let (single, all) = TimeColumn::ALL.split_at(4);
     ui.columns(2, |uis| {
         for (ui, columns) in uis.iter_mut().zip([single, all]) {
+            // The histogram below is to be in sight as well.
+            (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
             for column in columns {
                 let cell = column.cell(times).unwrap_or_else(|| "–".to_owned());
                 ui.scope(|ui| pair(ui, column.name(), &cell)).response.on_hover_text(column.meaning());
