@@ -125,7 +125,7 @@ fn what_is_copied_has_the_times() {
 
 #[test]
 fn all_numbers_of_the_histogram_are_told_and_the_pointer_says_those_of_a_bar() {
-    let mut harness = timed(Theme::Dark);
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_180.0, 940.0])));
     let now = two_humps(0, 900.0, 12.0);
     looked_at(&mut harness, &now);
     let told = value(&harness, HISTOGRAM);
