@@ -14,7 +14,7 @@ use crate::model::list::Sort;
 use crate::model::selection::Mode;
 use crate::model::several::Arrangement;
 use crate::persist::ThemeChoice;
-use redial_protocol::ids::ProcessKey;
+use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
 
 /// One thing to do.
@@ -126,6 +126,10 @@ pub enum Command {
     HoldOrder,
     /// Puts the rows in the order of the present numbers, though the order is held.
     SortAgain,
+    /// The latency histogram of a row is kept: later ones are compared with it.
+    MarkHistogram(RowId),
+    /// It is kept no longer.
+    ClearMark(RowId),
     /// Every shown method selected.
     SelectAll,
     /// The shown or selected rows to the clipboard.

@@ -13,6 +13,7 @@ pub mod dialset;
 pub mod endpoint;
 pub mod frame;
 pub mod frozen;
+pub mod histogram;
 pub mod ids;
 pub mod il;
 pub mod level;

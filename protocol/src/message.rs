@@ -5,6 +5,7 @@ use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
 use crate::cost::Cost;
 use crate::counters::CounterDelta;
+use crate::histogram::RowHistogram;
 use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
@@ -117,6 +118,11 @@ pub enum Command {
         copy: CopyKey,
         /// With the probe, as the runtime has or would get it.
         instrumented: bool,
+    },
+    /// How the durations of a row's calls are spread; answered by `Reply::Histogram`.
+    Histogram {
+        /// The row: one that is or was timed, in a module that is loaded.
+        row: RowId,
     },
 }
 
@@ -254,6 +260,8 @@ pub enum Reply {
     },
     /// To `Il`: what stands around the lines sent.
     Il(IlBody),
+    /// To `Histogram`.
+    Histogram(RowHistogram),
 }
 
 /// Why a whole command was not carried out.

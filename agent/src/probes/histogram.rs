@@ -2,12 +2,18 @@
 //! middle is at most 1/64 (1.6 %) from what is counted in it. Pure.
 #![forbid(unsafe_code)]
 
+use redial_protocol::histogram::BUCKETS_PER_OCTAVE;
+use redial_protocol::limits::MAX_BUCKETS;
+
 /// Buckets of an octave, as a power of two.
 const BITS: u32 = 5;
 /// Buckets of an octave.
 pub const BUCKETS: usize = 1 << BITS;
 /// Octaves: the first holds the durations below 32 ticks exactly, the last all from 2^51 ticks on (weeks).
 pub const OCTAVES: usize = 48;
+
+// As `redial_protocol::histogram` says it to whoever reads buckets.
+const _: () = assert!(BUCKETS == BUCKETS_PER_OCTAVE as usize && BUCKETS * OCTAVES == MAX_BUCKETS);
 
 /// Octave and bucket of a duration in ticks.
 #[inline(always)]
@@ -59,6 +65,11 @@ impl Histogram {
         }
     }
 
+    /// Buckets with calls in them, by their numbers, ascending.
+    pub fn buckets(&self) -> impl Iterator<Item = (u16, u64)> {
+        (0..).zip(self.counts.iter().flatten().copied()).filter(|(_, calls)| *calls > 0)
+    }
+
     /// The duration, in ticks, that so many in a thousand calls did not pass; None of no calls.
     pub fn quantile(&self, per_mille: u64) -> Option<u64> {
         // The call with this number, from 1, is the one.
@@ -80,6 +91,7 @@ impl Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use redial_protocol::histogram::lower_ticks;
 
     #[test]
     fn small_durations_are_exact_and_octaves_meet() {
@@ -100,6 +112,17 @@ mod tests {
             prop_assert!(octave < OCTAVES && bucket < BUCKETS);
             let off = middle(octave, bucket).abs_diff(ticks) as f64 / ticks as f64;
             prop_assert!(off <= 0.02, "{ticks}: {off}");
+        }
+
+        #[test]
+        fn buckets_have_the_bounds_that_readers_are_told(bits in 0_u32..52, low in any::<u64>()) {
+            let ticks = (1_u64 << bits) | low & ((1 << bits) - 1);
+            let (octave, bucket) = place(ticks);
+            let mut histogram = Histogram::default();
+            histogram.add(octave, bucket, 3);
+            let buckets: Vec<(u16, u64)> = histogram.buckets().collect();
+            let [(number, 3)] = buckets[..] else { panic!("{buckets:?}") };
+            prop_assert!((lower_ticks(number.into())..lower_ticks(u32::from(number) + 1)).contains(&ticks));
         }
 
         #[test]

@@ -74,6 +74,7 @@ impl Session {
             Command::Ping => Reply::Done,
             Command::LetGo => return self.let_go(id),
             Command::Il { copy, instrumented } => self.il(id, copy, instrumented),
+            Command::Histogram { row } => self.histogram(row),
         };
         self.outbox.put(reply_frame(id, reply))
     }

@@ -5,6 +5,7 @@
 mod answer;
 pub mod audit;
 pub mod control;
+mod histogram;
 mod il;
 mod outbox;
 mod pages;

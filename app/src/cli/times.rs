@@ -2,6 +2,7 @@
 
 use crate::model::dials::{Dial, Dials};
 use crate::output::table::{Column, number};
+use crate::output::times::TimeColumn;
 use crate::output::words;
 use redial_protocol::times::Times;
 
@@ -34,15 +35,8 @@ impl TimeColumns {
         if !self.0 {
             return Vec::new();
         }
-        let Some(times) = dial.times else { return vec![NOTHING.to_owned(); 8] };
-        let ended = |ns: u64| if times.exits > 0 { words::duration(ns) } else { NOTHING.to_owned() };
-        let mut cells = match times.percentiles {
-            Some(known) => [known.p50_ns, known.p90_ns, known.p99_ns].map(words::duration).to_vec(),
-            None => vec![NOTHING.to_owned(); 3],
-        };
-        cells.extend([times.max_ns, times.total_ns, times.self_ns].map(ended));
-        cells.extend([times.exceptions, times.in_flight].map(words::grouped));
-        cells
+        let cell = |column: TimeColumn| dial.times.as_ref().and_then(|times| column.cell(times));
+        TimeColumn::ALL.map(|column| cell(column).unwrap_or_else(|| NOTHING.to_owned())).to_vec()
     }
 }
 
@@ -51,7 +45,7 @@ pub fn suffix(dial: &Dial) -> String {
     if dial.times.is_none() {
         return String::new();
     }
-    let names = ["p50", "p90", "p99", "max", "total", "self", "exceptions", "in flight"];
+    let names = TimeColumn::ALL.map(TimeColumn::name);
     let cells = TimeColumns(true).cells(dial);
     let told = names.iter().zip(cells).map(|(name, cell)| format!("{name} {cell}"));
     format!("  {}", told.collect::<Vec<_>>().join(", "))

@@ -67,6 +67,8 @@ impl Command {
             Command::Tree => "Tree instead of table",
             Command::HoldOrder => "Hold the order",
             Command::SortAgain => "Sort again",
+            Command::MarkHistogram(_) => "Mark the latency histogram",
+            Command::ClearMark(_) => "Clear the mark",
             Command::SelectAll => "Select every method shown",
             Command::Copy(Form::Text) => "Copy as text",
             Command::Copy(Form::Markdown) => "Copy as Markdown",

@@ -144,6 +144,8 @@ impl App {
                 self.change_shown(Connection::sort_again);
                 self.methods.let_go();
             }
+            Command::MarkHistogram(row) => self.change(|connection| connection.histograms.mark(row)),
+            Command::ClearMark(row) => self.change(|connection| connection.histograms.clear_mark(row)),
             Command::SelectAll => {
                 self.change(Connection::select_all);
                 // Space is to turn what is selected now, not to write into the filter.

@@ -3,18 +3,27 @@
 use crate::commands::Form;
 use crate::model::connection::Connection;
 use crate::model::ids::{MethodIx, Node};
+use crate::output::times::TimeColumn;
 use crate::output::words;
 
 /// Rows copied at most: a clipboard of hundreds of megabytes helps nobody.
 pub const MOST: usize = 100_000;
 
-const HEADS: [&str; 6] = ["method", "dial", "state", "calls", "per second", "note"];
+/// The columns before the times and behind them.
+const BEFORE: [&str; 5] = ["method", "dial", "state", "calls", "per second"];
+const NOTE: &str = "note";
+
+/// Whether a column has numbers, which stand at its right.
+fn is_number(column: usize, columns: usize) -> bool {
+    (3..columns - 1).contains(&column)
+}
 
 /// The selected rows, or all that are shown when fewer than two are selected; and how many there are.
 pub fn table(connection: &Connection, form: Form) -> (String, usize) {
-    let rows: Vec<[String; 6]> =
-        methods(connection).into_iter().map(|method| row(connection, method)).collect();
-    (write(&rows, form), rows.len())
+    let timed = connection.live.is_timed();
+    let rows: Vec<Vec<String>> =
+        methods(connection).into_iter().map(|method| row(connection, method, timed, form)).collect();
+    (write(&heads(timed, form), &rows, form), rows.len())
 }
 
 fn methods(connection: &Connection) -> Vec<MethodIx> {
@@ -30,7 +39,21 @@ fn methods(connection: &Connection) -> Vec<MethodIx> {
         .collect()
 }
 
-fn row(connection: &Connection, method: MethodIx) -> [String; 6] {
+fn times(timed: bool) -> impl Iterator<Item = TimeColumn> {
+    TimeColumn::ALL.into_iter().filter(move |_| timed)
+}
+
+/// For programs durations are whole numbers, and their unit is told above them.
+fn heads(timed: bool, form: Form) -> Vec<String> {
+    let head = |column: TimeColumn| match form {
+        Form::Csv if column.is_duration() => format!("{} ns", column.name()),
+        _ => column.name().to_owned(),
+    };
+    let before = BEFORE.into_iter().map(str::to_owned);
+    before.chain(times(timed).map(head)).chain([NOTE.to_owned()]).collect()
+}
+
+fn row(connection: &Connection, method: MethodIx, timed: bool, form: Form) -> Vec<String> {
     let dial = connection.dial(method);
     let (mut calls, mut rate, mut note) = (String::new(), String::new(), String::new());
     if let Some(row) = dial.row {
@@ -44,31 +67,41 @@ fn row(connection: &Connection, method: MethodIx) -> [String; 6] {
         None if dial.bodyless.is_some() => "no body",
         None => "",
     };
-    [connection.catalogue.pattern(method), dial.wanted.to_string(), state.to_owned(), calls, rate, note]
+    let known = dial.row.and_then(|row| row.times.as_deref());
+    let cell = |column: TimeColumn| match form {
+        Form::Csv => column.number(known?).map(|number| number.to_string()),
+        Form::Text | Form::Markdown => column.cell(known?),
+    };
+    let times = times(timed).map(|column| cell(column).unwrap_or_default());
+    let before =
+        [connection.catalogue.pattern(method), dial.wanted.to_string(), state.to_owned(), calls, rate];
+    before.into_iter().chain(times).chain([note]).collect()
 }
 
-fn write(rows: &[[String; 6]], form: Form) -> String {
-    let heads = HEADS.map(str::to_owned);
-    let all = std::iter::once(&heads).chain(rows);
+fn write(heads: &[String], rows: &[Vec<String>], form: Form) -> String {
+    let all = std::iter::once(heads).chain(rows.iter().map(Vec::as_slice));
+    let each = |row: &[String], cell: &dyn Fn(&str) -> String, between: &str| {
+        row.iter().map(|one| cell(one)).collect::<Vec<_>>().join(between)
+    };
     match form {
-        Form::Csv => all.map(|row| row.each_ref().map(|cell| quoted(cell)).join(",") + "\r\n").collect(),
+        Form::Csv => all.map(|row| each(row, &quoted, ",") + "\r\n").collect(),
         Form::Markdown => {
-            let line = |row: &[String; 6]| {
-                format!("| {} |\n", row.each_ref().map(|cell| cell.replace('|', "\\|")).join(" | "))
-            };
-            let rule = "|---|---|---|---:|---:|---|\n";
-            std::iter::once(line(&heads) + rule).chain(rows.iter().map(line)).collect()
+            let escaped = |cell: &str| cell.replace('|', "\\|");
+            let line = |row: &[String]| format!("| {} |\n", each(row, &escaped, " | "));
+            let columns = heads.len();
+            let side = |column| if is_number(column, columns) { "---:|" } else { "---|" };
+            let rule = format!("|{}\n", (0..columns).map(side).collect::<String>());
+            std::iter::once(line(heads) + &rule).chain(rows.iter().map(|row| line(row))).collect()
         }
         Form::Text => {
-            let width = |column: usize| {
-                std::iter::once(&heads).chain(rows).map(|row| row[column].chars().count()).max().unwrap_or(0)
-            };
-            let widths: [usize; 6] = std::array::from_fn(width);
+            let cells = |column: usize| all.clone().filter_map(move |row| row.get(column));
+            let width = |column: usize| cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
+            let widths: Vec<usize> = (0..heads.len()).map(width).collect();
             all.map(|row| {
                 let mut line = String::new();
-                for (column, cell) in row.iter().enumerate() {
-                    let space = widths[column] - cell.chars().count();
-                    let right = (3..5).contains(&column);
+                for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                    let space = width - cell.chars().count();
+                    let right = is_number(column, widths.len());
                     let (before, after) = if right { (space, 0) } else { (0, space) };
                     line.push_str(&" ".repeat(before));
                     line.push_str(cell);
@@ -94,8 +127,30 @@ fn quoted(cell: &str) -> String {
 mod tests {
     use super::*;
 
-    fn rows() -> Vec<[String; 6]> {
-        vec![["Shop!A.B(int, string)", "count", "live", "12", "3.5", "a|b"].map(str::to_owned)]
+    fn rows() -> Vec<Vec<String>> {
+        let row = ["Shop!A.B(int, string)", "count", "live", "12", "3.5", "a|b"].map(str::to_owned);
+        vec![row.to_vec()]
+    }
+
+    fn write(rows: &[Vec<String>], form: Form) -> String {
+        super::write(&heads(false, form), rows, form)
+    }
+
+    #[test]
+    fn times_stand_before_the_note() {
+        let mut row = rows().remove(0);
+        row.splice(5..5, TimeColumn::ALL.map(|column| format!("{}!", column.name())));
+        let text = super::write(&heads(true, Form::Text), &[row.clone()], Form::Text);
+        let [head, line] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert_eq!(head.find("p50").map(|at| at + 3), line.find("p50!").map(|at| at + 4), "{text}");
+        let csv = super::write(&heads(true, Form::Csv), &[], Form::Csv);
+        assert!(
+            csv.contains(",per second,p50 ns,") && csv.ends_with(",exceptions,in flight,note\r\n"),
+            "{csv}"
+        );
+        let markdown = super::write(&heads(true, Form::Markdown), &[row], Form::Markdown);
+        assert!(markdown.contains("|---|---|---|---:|---:|---:|"), "{markdown}");
+        assert!(markdown.contains("in flight! | a\\|b |"), "{markdown}");
     }
 
     #[test]

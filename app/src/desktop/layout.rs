@@ -75,6 +75,7 @@ impl App {
                 });
             });
             self.settings.detail_width = dragged.or(self.settings.detail_width);
+            self.ask_histogram(ui.ctx());
         }
         CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))

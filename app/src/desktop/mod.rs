@@ -8,6 +8,7 @@ mod clock;
 mod copy;
 mod demo;
 mod geometry;
+mod histogram;
 mod input;
 mod layout;
 mod open;

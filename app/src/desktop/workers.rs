@@ -6,7 +6,7 @@ use crate::model::turns::Turn;
 use crate::model::update::Update;
 use crate::views::launch::Plan;
 use eframe::egui;
-use redial_protocol::ids::ProcessKey;
+use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,6 +113,11 @@ impl Workers {
     /// Takes the last change back, whoever made it.
     pub fn undo_of_anyone(&mut self, connection: ConnectionId, ticket: Ticket) {
         self.send(Command::UndoOfAnyone(connection, ticket));
+    }
+
+    /// Asks for the histogram of a row.
+    pub fn histogram(&mut self, connection: ConnectionId, row: RowId) {
+        self.send(Command::Histogram(connection, row));
     }
 
     /// Starts a program with the agent in it.

@@ -17,6 +17,7 @@ pub use turning::{NO_BODIES, Sharing, Step, Targets};
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::fleet::Untaken;
+use super::histograms::Histograms;
 use super::ids::{ConnectionId, FLEET, MethodIx, Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::Live;
@@ -145,6 +146,8 @@ pub struct Connection {
     pub turns: Turns,
     /// Of several processes merged, what some of them were not turned in.
     pub untaken: Vec<Untaken>,
+    /// Histograms of single methods.
+    pub histograms: Histograms,
     /// Grows when methods are renumbered, so that numbers held elsewhere are void.
     pub numbering: u64,
     /// When updates arrived of late.
@@ -188,6 +191,7 @@ impl Connection {
             orders: None,
             plan: None,
             untaken: Vec::new(),
+            histograms: Histograms::default(),
             numbering: 0,
             selection: Selection::default(),
             turns: Turns::default(),

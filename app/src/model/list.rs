@@ -10,6 +10,7 @@ use super::live::Live;
 use super::query::Query;
 use super::ranking::{Ranking, numbers};
 use super::selection::Rows;
+use crate::output::times::TimeColumn;
 use std::ops::Range;
 
 /// What the table is sorted by.
@@ -26,6 +27,8 @@ pub enum Key {
     Calls,
     /// Calls a second.
     Rate,
+    /// One of the times.
+    Time(TimeColumn),
 }
 
 /// The table's order.

@@ -3,12 +3,14 @@
 use super::*;
 use crate::model::catalogue::synthetic::Chance;
 use crate::model::catalogue::tests::{large, method, small};
+use crate::model::dials::tests::times;
 use crate::model::ranking::number;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::state::State;
+use redial_protocol::times::Times;
 
 /// A live table with rows for these methods; row `n` has `calls(n)` calls.
 pub fn live(catalogue: &Catalogue, methods: &[u32], calls: impl Fn(u32) -> u64) -> Live {
@@ -78,9 +80,16 @@ fn every_order_is_the_plain_one_and_places_are_found_again() {
         let calls = rows.iter().map(|row| u64::from(row.0 * 5 % 9)).collect();
         live.take_counters(&CounterDelta { t_ms, rows: rows.clone(), calls }, 0);
     }
+    let timed = rows.iter().filter(|row| row.0 % 3 > 0).map(|row| Times {
+        max_ns: u64::from(row.0 * 11 % 17),
+        percentiles: None,
+        ..times(row.0)
+    });
+    live.take_times(timed.collect());
     let mut list = List::default();
+    let (longest, median) = (Key::Time(TimeColumn::Max), Key::Time(TimeColumn::P50));
     for text in ["", "order", "get cache"] {
-        for key in [Key::Name, Key::Wanted, Key::State, Key::Calls, Key::Rate] {
+        for key in [Key::Name, Key::Wanted, Key::State, Key::Calls, Key::Rate, longest, median] {
             for descending in [false, true] {
                 list.set_filter(Filter { text: text.into(), ..Filter::default() });
                 list.set_sort(Sort { key, descending });

@@ -2,6 +2,7 @@
 //! sparklines. Only what the agent said is in here; what the user asked for and is not answered yet is `turns`'s.
 
 pub mod mirror;
+pub mod times;
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
@@ -15,6 +16,7 @@ use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow, Transition};
 use redial_protocol::state::State;
+use redial_protocol::times::Times;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -56,6 +58,8 @@ pub struct LiveRow {
     pub series: Option<Series>,
     /// Every compiled instance.
     pub instances: Box<[Instance]>,
+    /// How long its calls take; absent while none was timed.
+    pub times: Option<Box<Times>>,
     fold: u64,
 }
 
@@ -93,6 +97,8 @@ pub struct Live {
     ended: bool,
     /// Rows that changed, while somebody wants to know.
     changed: Option<Bits>,
+    /// Some row is or was timed.
+    timed: bool,
     rows_edition: u64,
     states_edition: u64,
 }
@@ -112,6 +118,8 @@ pub struct Sums {
     pub calls: u64,
     /// Calls a second of all.
     pub rate: f64,
+    /// Times of those that were timed, without percentiles, which do not add up.
+    pub times: Option<Times>,
 }
 
 impl Live {
@@ -243,6 +251,7 @@ impl Live {
                 rate: None,
                 series: None,
                 instances: Box::default(),
+                times: None,
                 fold: 0,
             };
             self.rows.insert(fresh);
@@ -254,6 +263,7 @@ impl Live {
         mine.times_note = row.times_note.map(Into::into);
         mine.calls = row.calls;
         mine.instances = row.instances.into();
+        self.note_timed(row.wanted);
         if known {
             self.mark(id, true);
             return;
@@ -273,6 +283,7 @@ impl Live {
         row.note = transition.note.map(Into::into);
         row.times_note = transition.times_note.map(Into::into);
         row.instances = transition.instances.into();
+        self.note_timed(transition.wanted);
         self.mark(transition.row, true);
         self.note_changed(transition.row);
         Some(before)
@@ -368,6 +379,9 @@ impl Live {
                 sums.states[row.state as usize] += 1;
                 sums.calls = sums.calls.saturating_add(row.calls);
                 sums.rate += f64::from(row.rate.unwrap_or(0.0));
+                if let Some(times) = &row.times {
+                    times::add(&mut sums.times, times);
+                }
             }
         }
         sums

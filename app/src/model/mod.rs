@@ -14,6 +14,7 @@
 //!   next, all text in arenas. Indices ([`ids`]) stay valid until modules unloaded long ago are forgotten; then all that
 //!   is kept is renumbered.
 //! - [`live::Live`]: the agent's rows by [`redial_protocol::ids::RowId`]: wanted, state, calls, rate, sparkline.
+//! - [`histograms::Histograms`]: the histogram of the one timed method that is looked at, and those that were marked.
 //! - [`list::List`]: the flat table after filter and sorting; [`tree::Tree`]: the same methods as expandable rows.
 //! - [`selection::Selection`]: survives filtering, sorting and updates, because it names methods, not positions.
 //! - [`connection::Connection::dial`] is what a knob shows of one method, [`connection::Connection::group`] of many.
@@ -26,6 +27,7 @@ pub mod connection;
 pub mod cost;
 pub mod dials;
 pub mod fleet;
+pub mod histograms;
 pub mod ids;
 pub mod iis;
 pub mod list;

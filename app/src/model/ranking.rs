@@ -91,7 +91,7 @@ pub fn numbers(key: Key, live: &Live) -> u64 {
     match key {
         Key::Name => 0,
         Key::Wanted | Key::State => live.states_edition(),
-        Key::Calls | Key::Rate => live.folds(),
+        Key::Calls | Key::Rate | Key::Time(_) => live.folds(),
     }
 }
 
@@ -103,6 +103,7 @@ pub fn number(key: Key, row: &LiveRow) -> u64 {
         Key::State => row.state as u64,
         Key::Calls => row.calls,
         Key::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
+        Key::Time(column) => row.times.as_deref().and_then(|times| column.number(times)).unwrap_or(0),
     }
 }
 
@@ -113,5 +114,6 @@ fn together(key: Key, one: u64, other: u64) -> u64 {
         Key::Wanted | Key::State => one.max(other),
         Key::Calls => one.saturating_add(other),
         Key::Rate => u64::from((f32::from_bits(one as u32) + f32::from_bits(other as u32)).to_bits()),
+        Key::Time(column) => column.together(one, other),
     }
 }

@@ -7,6 +7,7 @@ use super::ids::{MethodIx, Node};
 use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
 use super::ranking;
+use crate::output::times::TimeColumn;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ impl Standing {
                     group = catalogue.parent(node);
                 }
             }
-            sum = Some(sum.map_or(number, |sum| together(key, sum, number)));
+            sum = Some(sum.map_or(number, |sum| in_group(key, sum, number)));
         }
         self.add(key, &above, sum);
     }
@@ -111,7 +112,7 @@ impl Standing {
         let Some(number) = number else { return };
         for group in groups {
             let sum = self.groups.entry(*group).or_insert(0.0);
-            *sum = together(key, *sum, number);
+            *sum = in_group(key, *sum, number);
         }
     }
 
@@ -173,6 +174,7 @@ fn number(key: Key, row: &LiveRow) -> f64 {
         Key::State => f64::from(row.state as u8),
         Key::Calls => row.calls as f64,
         Key::Rate => f64::from(row.rate.unwrap_or(0.0).max(0.0)),
+        Key::Time(_) => ranking::number(key, row) as f64,
     }
 }
 
@@ -181,5 +183,14 @@ fn together(key: Key, one: f64, other: f64) -> f64 {
     match key {
         Key::Calls | Key::Rate => one + other,
         Key::Name | Key::Wanted | Key::State => one.max(other),
+        Key::Time(column) => column.together(one as u64, other as u64) as f64,
+    }
+}
+
+/// The same of methods in a group. They call each other, so their totals do not add up.
+fn in_group(key: Key, one: f64, other: f64) -> f64 {
+    match key {
+        Key::Time(TimeColumn::Total) => one.max(other),
+        _ => together(key, one, other),
     }
 }

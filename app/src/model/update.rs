@@ -1,11 +1,12 @@
 //! What worker threads tell the model.
 
 use super::catalogue::builder::{Batch, NameOrder};
+use super::histograms::Answer;
 use super::ids::{ConnectionId, Ticket};
 use super::processes::ProcessChanges;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
-use redial_protocol::ids::{ModuleKey, ProcessKey};
+use redial_protocol::ids::{ModuleKey, ProcessKey, RowId};
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
 use redial_protocol::order::StandingOrder;
 use redial_protocol::report::{DialReport, PlanReport};
@@ -118,6 +119,8 @@ pub enum Told {
     Progress(Ticket, u64, u64),
     /// What a turn would do, as the agent says; or why it cannot say.
     Plan(Ticket, Result<Box<PlanReport>, String>),
+    /// How the durations of a row's calls are spread, or why nobody knows.
+    Histogram(RowId, Answer),
     /// The orders that stand, and the number of changes that can be taken back.
     Orders(Vec<StandingOrder>, u32),
     /// The last change, whoever made it, was taken back, or not.

@@ -5,6 +5,7 @@
 mod console;
 pub mod json;
 pub mod table;
+pub mod times;
 pub mod turns;
 pub mod words;
 

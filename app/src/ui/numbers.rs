@@ -16,6 +16,19 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
+/// A duration beside an axis, nanoseconds, without zeros that say nothing: `1 µs`, `2.5 ms`, `100 s`.
+pub fn tick(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ..1e3 => (ns, "ns"),
+        ..1e6 => (ns / 1e3, "µs"),
+        ..1e9 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    let text = three_digits(value);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
 /// Value and SI prefix such that the value, rounded to three digits, is below 1,000.
 fn scaled(number: f64) -> (f64, &'static str) {
     let mut value = number;
@@ -36,6 +49,14 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_have_no_idle_zeros() {
+        assert_eq!(
+            [1.0, 500.0, 1e3, 2_500.0, 1e7, 1.02e6, 1e11].map(tick),
+            ["1 ns", "500 ns", "1 µs", "2.5 µs", "10 ms", "1.02 ms", "100 s"]
+        );
+    }
 
     #[test]
     fn rates_have_prefixes_and_few_digits() {

@@ -8,6 +8,7 @@ use crate::model::connection::{Connection, Shape};
 use crate::model::live::LiveRow;
 use crate::model::query::within;
 use crate::model::series::LENGTH;
+use crate::output::times::TimeColumn;
 use crate::output::words;
 use crate::ui::theme::{DIGITS, Palette};
 use crate::ui::{numbers, sparkline};
@@ -222,6 +223,17 @@ impl Paint<'_> {
         self.number(rect, self.columns.calls, &format!("{mark}{}", words::grouped(calls)));
         if let Some(rate) = rate {
             self.number(rect, self.columns.rate, &numbers::rate(rate));
+        }
+    }
+
+    /// Times, as far as they are known.
+    pub fn times(&self, rect: Rect, cell: impl Fn(TimeColumn) -> Option<String>) {
+        for (column, range) in TimeColumn::ALL.into_iter().zip(self.columns.times) {
+            if range.span() > 0.0
+                && let Some(text) = cell(column)
+            {
+                self.number(rect, range, &text);
+            }
         }
     }
 

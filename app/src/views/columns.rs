@@ -1,5 +1,6 @@
 //! The columns of the methods: how wide each is, and which go when there is little room.
 
+use crate::output::times::TimeColumn;
 use eframe::egui::{Rangef, Rect};
 
 /// Room a name keeps while other columns can go.
@@ -18,31 +19,78 @@ pub struct Columns {
     pub calls: Rangef,
     /// Calls a second.
     pub rate: Rangef,
+    /// Times, in the order of [`TimeColumn::ALL`].
+    pub times: [Rangef; TimeColumn::ALL.len()],
     /// The sparkline.
     pub spark: Rangef,
 }
 
+/// A column that can go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Going {
+    State,
+    Calls,
+    Rate,
+    Time(TimeColumn),
+    Spark,
+}
+
+impl Going {
+    /// All, in the order in which they go: first what can be seen elsewhere (the knob shows the state, too).
+    const ALL: [Going; 12] = [
+        Going::Spark,
+        Going::State,
+        Going::Time(TimeColumn::P90),
+        Going::Time(TimeColumn::Own),
+        Going::Time(TimeColumn::InFlight),
+        Going::Time(TimeColumn::Exceptions),
+        Going::Time(TimeColumn::Max),
+        Going::Rate,
+        Going::Time(TimeColumn::Total),
+        Going::Time(TimeColumn::P50),
+        Going::Time(TimeColumn::P99),
+        Going::Calls,
+    ];
+
+    fn width(self) -> f32 {
+        match self {
+            Going::Spark => 96.0,
+            Going::State => 108.0,
+            Going::Rate | Going::Time(TimeColumn::Exceptions) => 88.0,
+            Going::Calls => 104.0,
+            Going::Time(_) => 72.0,
+        }
+    }
+}
+
 impl Columns {
-    /// The columns of a table of that width. In a narrow one the name keeps its room, and others go: first the
-    /// sparkline, then the state (the knob shows it too), then the rate.
-    pub fn of(rect: Rect) -> Columns {
+    /// The columns of a table of that width; those of times where something is timed. In a narrow one the name keeps its
+    /// room, and others go.
+    pub fn of(rect: Rect, timed: bool) -> Columns {
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
-        let mut widths = [("spark", 96.0_f32), ("state", 108.0), ("rate", 88.0), ("calls", 104.0)];
-        for index in 0..widths.len() {
-            let taken: f32 = widths.iter().map(|(_, width)| width).sum();
-            if rect.width() - knob.span() - taken >= NAME {
-                break;
-            }
-            widths[index].1 = 0.0;
+        let all = Going::ALL.into_iter().filter(|column| timed || !matches!(column, Going::Time(_)));
+        let mut left: Vec<Going> = all.collect();
+        let fits = |left: &[Going]| {
+            let taken: f32 = left.iter().map(|column| column.width()).sum();
+            rect.width() - knob.span() - taken >= NAME
+        };
+        while !left.is_empty() && !fits(&left) {
+            left.remove(0);
         }
         let mut right = rect.right();
-        let mut column = |name: &str| {
-            let width = widths.iter().find(|(one, _)| *one == name).map_or(0.0, |(_, width)| *width);
+        let mut column = |one: Going| {
+            let width = if left.contains(&one) { one.width() } else { 0.0 };
             right -= width;
             Rangef::new(right, right + width)
         };
-        let (spark, rate, calls, state) = (column("spark"), column("rate"), column("calls"), column("state"));
-        Columns { knob, name: Rangef::new(knob.max, right.max(knob.max)), state, calls, rate, spark }
+        let spark = column(Going::Spark);
+        let mut times = [spark; TimeColumn::ALL.len()];
+        for (range, time) in times.iter_mut().zip(TimeColumn::ALL).rev() {
+            *range = column(Going::Time(time));
+        }
+        let (rate, calls, state) = (column(Going::Rate), column(Going::Calls), column(Going::State));
+        let name = Rangef::new(knob.max, right.max(knob.max));
+        Columns { knob, name, state, calls, rate, times, spark }
     }
 }
 
@@ -51,14 +99,42 @@ mod tests {
     use super::*;
     use eframe::egui::{pos2, vec2};
 
+    fn columns(width: f32, timed: bool) -> (Columns, Vec<Rangef>) {
+        let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), timed);
+        let mut all = vec![columns.state, columns.calls, columns.rate];
+        all.extend(columns.times);
+        all.push(columns.spark);
+        (columns, all)
+    }
+
     #[test]
     fn in_a_narrow_table_the_name_keeps_its_room() {
-        for (width, gone) in [(760.0, 0), (600.0, 1), (500.0, 2), (400.0, 3), (300.0, 4)] {
-            let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)));
-            let all = [columns.spark, columns.state, columns.rate, columns.calls];
-            assert_eq!(all.iter().filter(|column| column.span() == 0.0).count(), gone, "{width}");
+        for (width, timed, gone) in [
+            (760.0, false, 0),
+            (600.0, false, 1),
+            (500.0, false, 2),
+            (400.0, false, 3),
+            (300.0, false, 4),
+            (1_300.0, true, 0),
+            (1_100.0, true, 2),
+            (660.0, true, 7),
+            (300.0, true, 12),
+        ] {
+            let (columns, all) = columns(width, timed);
+            let there = if timed { 12 } else { 4 };
+            let shown = all.iter().filter(|column| column.span() > 0.0).count();
+            assert_eq!(there - shown, gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
             assert!(all.iter().all(|column| column.min >= columns.name.max && column.max <= 10.0 + width));
+            assert!(all.windows(2).all(|two| two[0].max <= two[1].min), "{width}: {all:?}");
         }
+    }
+
+    #[test]
+    fn the_times_that_stay_longest_are_those_one_looks_for() {
+        let (columns, _) = columns(660.0, true);
+        let left = TimeColumn::ALL.into_iter().zip(columns.times).filter(|(_, range)| range.span() > 0.0);
+        assert_eq!(left.map(|(column, _)| column.name()).collect::<Vec<_>>(), ["p50", "p99", "total"]);
+        assert!(columns.rate.span() > 0.0 && columns.calls.span() > 0.0);
     }
 }

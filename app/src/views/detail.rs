@@ -64,10 +64,12 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     if let Some(group) = group {
         figure(ui, "calls", &words::grouped(group.sums.calls));
         figure(ui, "now", &rate(group.counted_rate().filter(|_| connected)));
+        super::latency::sums(ui, group.sums.times.as_ref());
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         figure(ui, "calls", &format!("{least}{}", words::grouped(row.calls)));
         figure(ui, "now", &rate(row.counted_rate().filter(|_| connected).map(f64::from)));
+        super::latency::show(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
@@ -236,7 +238,8 @@ fn figure(ui: &mut Ui, name: &str, value: &str) {
     line(ui, name, RichText::new(value).monospace().size(18.0));
 }
 
-fn pair(ui: &mut Ui, name: &str, value: &str) {
+/// A name and what it stands for, at both ends of a line.
+pub fn pair(ui: &mut Ui, name: &str, value: &str) {
     line(ui, name, RichText::new(value).monospace());
 }
 

@@ -6,6 +6,7 @@ use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
 use crate::model::ids::Node;
 use crate::model::list::{Key, Sort};
+use crate::output::times::TimeColumn;
 use crate::output::words;
 use crate::ui::list::Scroll;
 use crate::ui::signs::{self, Way};
@@ -188,7 +189,7 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     let window = state.scroll.show(ui, "methods", count, ROW);
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
-    let columns = Columns::of(window.rect);
+    let columns = Columns::of(window.rect, connection.live.is_timed());
     state.note_pointer(ui, window.rect);
     heads(ui, head, &columns, connection, commands);
     let painter = ui.painter_at(window.rect);
@@ -226,13 +227,17 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
     let palette = Palette::of(ui);
     ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
     let sort = connection.list.sort();
+    let times = TimeColumn::ALL.into_iter().zip(columns.times);
     for (key, text, range, right) in [
         (Key::Wanted, "dial", columns.knob, false),
         (Key::Name, "method", columns.name, false),
         (Key::State, "state", columns.state, false),
         (Key::Calls, "calls", columns.calls, true),
         (Key::Rate, "per second", columns.rate, true),
-    ] {
+    ]
+    .into_iter()
+    .chain(times.map(|(column, range)| (Key::Time(column), column.name(), range, true)))
+    {
         if range.span() == 0.0 {
             continue;
         }
@@ -259,9 +264,13 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
             painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
         }
         let clicked = response.clicked();
+        let meaning = match key {
+            Key::Time(column) => format!("\n{}", column.meaning()),
+            _ => String::new(),
+        };
         response.on_hover_text(match connection.shape {
-            Shape::List => format!("sorts the methods by {text}"),
-            Shape::Tree => format!("sorts what is in each group by {text}"),
+            Shape::List => format!("sorts the methods by {text}{meaning}"),
+            Shape::Tree => format!("sorts what is in each group by {text}{meaning}"),
         });
         if clicked {
             // Numbers are looked at for the largest, names from A on.

@@ -14,6 +14,7 @@ pub mod ended;
 pub mod face;
 pub mod keys;
 pub mod last_numbers;
+pub mod latency;
 pub mod launch;
 pub mod log;
 pub mod loss;

@@ -11,6 +11,7 @@ use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::selection::Mode;
+use crate::output::times::{self, TimeColumn};
 use crate::output::words;
 use crate::ui::knob::Knob;
 use crate::ui::knob_levels;
@@ -19,6 +20,7 @@ use crate::ui::signs::{self, Way};
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Popup, Rect, Response, Sense, Ui, pos2, vec2};
 use redial_protocol::state::State;
+use redial_protocol::times::Times;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
@@ -129,7 +131,8 @@ impl Row<'_> {
             node.set_value(match dial.row {
                 Some(row) => {
                     let least = if misses_calls(row) { "at least " } else { "" };
-                    format!("{}, {least}{} calls", face.says, words::grouped(row.calls))
+                    let times = told(row.times.as_deref());
+                    format!("{}, {least}{} calls{times}", face.says, words::grouped(row.calls))
                 }
                 None if dial.bodyless.is_some() => face.says.clone(),
                 None => "never dialled".to_owned(),
@@ -150,6 +153,7 @@ impl Row<'_> {
         if let Some(row) = dial.row {
             let least = if misses_calls(row) { "≥ " } else { "" };
             paint.counted(*rect, least, row.calls, row.counted_rate().filter(|_| connected).map(f64::from));
+            paint.times(*rect, |column| column.cell(row.times.as_deref()?));
             paint.curve(*rect, row, connection.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
@@ -207,7 +211,10 @@ impl Row<'_> {
             node.set_value(match group.sums.known {
                 0 if group.is_bodyless() => face.says.clone(),
                 0 => "never dialled".to_owned(),
-                _ => format!("{}, {} calls", face.says, words::grouped(group.sums.calls)),
+                _ => {
+                    let times = told(group.sums.times.as_ref());
+                    format!("{}, {} calls{times}", face.says, words::grouped(group.sums.calls))
+                }
             });
         });
         let palette = paint.palette;
@@ -227,6 +234,7 @@ impl Row<'_> {
                 group.sums.calls,
                 group.counted_rate().filter(|_| connection.obstacle().is_none()),
             );
+            paint.times(*rect, |column| column.cell(group.sums.times.as_ref()?));
             paint.curve_of(*rect, || {
                 let rows = copies.iter().filter_map(|copy| connection.live.of_method(copy));
                 connection.live.rates_of(rows)
@@ -312,6 +320,9 @@ impl Row<'_> {
                 group.sums.calls,
                 group.counted_rate().filter(|_| connection.obstacle().is_none()),
             );
+            // Its methods call each other: their totals do not add up.
+            let adds_up = |column: &TimeColumn| *column != TimeColumn::Total;
+            paint.times(*rect, |column| Some(column).filter(adds_up)?.cell(group.sums.times.as_ref()?));
         }
         (face, said)
     }
@@ -405,6 +416,11 @@ pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
 /// Whether a row that counts has a note: then some calls are not counted.
 pub fn misses_calls(row: &LiveRow) -> bool {
     row.note.is_some() && matches!(row.state, State::Asked | State::Live)
+}
+
+/// Times in words, behind others.
+fn told(times: Option<&Times>) -> String {
+    times.map_or_else(String::new, |times| format!(", {}", times::in_words(times)))
 }
 
 /// Of a shared module, how many AppDomains see its dials.

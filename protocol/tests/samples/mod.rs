@@ -4,6 +4,7 @@
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
+use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey, ProcessKey, RowId};
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlPage, IlSource};
 use redial_protocol::level::Level;
@@ -53,6 +54,7 @@ variants!(
         LetGo,
         TakeBack,
         Il,
+        Histogram,
     }
 );
 variants!(
@@ -63,7 +65,21 @@ variants!(
 variants!(
     REPLIES,
     reply_name,
-    Reply { Done, Modules, Methods, Dialled, Plan, Undone, Orders, Status, AgentStatus, Refused, LetGo, Il }
+    Reply {
+        Done,
+        Modules,
+        Methods,
+        Dialled,
+        Plan,
+        Undone,
+        Orders,
+        Status,
+        AgentStatus,
+        Refused,
+        LetGo,
+        Il,
+        Histogram
+    }
 );
 variants!(
     REFUSALS,
@@ -238,6 +254,11 @@ fn times() -> Vec<Times> {
     vec![first, Times { row: RowId(300), percentiles: None, ..first }]
 }
 
+fn histogram() -> RowHistogram {
+    let buckets = vec![0, 31, 300, 1_535];
+    RowHistogram { times: times()[0], tick_fs: 333_333, buckets, calls: vec![1, 2, 1 << 40, u64::MAX] }
+}
+
 fn dial_report() -> DialReport {
     DialReport {
         matched: 20,
@@ -301,6 +322,7 @@ pub fn commands() -> Vec<Command> {
         Command::LetGo,
         Command::TakeBack { change: 0x0c0d, take: true },
         Command::Il { copy: copy_key(), instrumented: true },
+        Command::Histogram { row: RowId(0x0e0f) },
     ]
 }
 
@@ -367,6 +389,7 @@ pub fn replies() -> Vec<Reply> {
         },
         Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
         Reply::Il(il_body()),
+        Reply::Histogram(histogram()),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),

@@ -13,5 +13,6 @@ mod settings;
 mod several;
 mod snapshots;
 mod snapshots_several;
+mod times;
 mod together;
 mod tree;

@@ -4,7 +4,7 @@
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
-use super::{PROGRAM, describe};
+use super::{PROGRAM, describe, parts};
 use crate::link::attach::attach;
 use crate::link::backoff::Backoff;
 use crate::link::connect;
@@ -13,7 +13,7 @@ use crate::link::session::{PING_EVERY, Session};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::{Refused, Retry, Told};
-use redial_protocol::ids::ProcessKey;
+use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::message::Event;
 use redial_protocol::process;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Events told at once, and rows in them: the window takes an update in as a whole, within a frame.
 const BATCH: usize = 256;
-const ROWS: usize = 2048;
+pub(super) const ROWS: usize = 2048;
 
 /// How long each answer of a runtime that is to load the agent may take.
 const ATTACHING: Duration = Duration::from_secs(10);
@@ -41,6 +41,8 @@ pub enum Order {
     TakeBack(Ticket, Ticket),
     /// Take the last change back, whoever made it.
     UndoOfAnyone(Ticket),
+    /// Ask how the durations of a row's calls are spread.
+    Histogram(RowId),
     /// Look for new modules.
     Reload,
     /// Do not wait for the next attempt.
@@ -245,7 +247,7 @@ impl Link {
                     Ok(false) => {}
                     Err(Gone) => return false,
                 },
-                Order::Reload | Order::Cancel(_) => {}
+                Order::Reload | Order::Cancel(_) | Order::Histogram(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
                 Order::Turn(Turn { ticket, .. })
                 | Order::TakeBack(ticket, _)
@@ -336,7 +338,9 @@ impl Link {
             let heard = self.listen(session, &mut talk, &mut told);
             talk.hold_silence(&mut told);
             // What was heard before the end counts.
-            self.tell(told)?;
+            for part in parts::of(told) {
+                self.tell(part)?;
+            }
             heard?;
             self.served = true;
             talk.silent(session.pid(), Instant::now())?;
@@ -358,13 +362,16 @@ impl Link {
             talk.heard(Instant::now());
             match event {
                 Event::Reply { id, reply } => talk.reply(id, reply, session, told)?,
-                Event::Methods { .. } | Event::Rows { id: Some(_), .. } | Event::Times { .. } => {}
+                Event::Methods { .. }
+                | Event::Rows { id: Some(_), .. }
+                | Event::Times { id: Some(_), .. } => {}
                 Event::Progress { id, done, total } => told.extend(talk.turns.progress(id, done, total)),
                 Event::Catalogue { .. } => self.loader.iter().for_each(Loader::again),
                 event => {
                     rows += match &event {
                         Event::Rows { rows, .. } => rows.len(),
                         Event::Counters { delta, .. } => delta.rows.len(),
+                        Event::Times { times, .. } => times.len(),
                         _ => 0,
                     };
                     told.push(Told::Event(event));
@@ -394,6 +401,7 @@ impl Link {
             Order::Plan(ticket, orders) => talk.plan(ticket, orders, session)?,
             Order::Cancel(ticket) => talk.turns.cancel(ticket, session)?,
             Order::UndoOfAnyone(ticket) => talk.undo(ticket, session)?,
+            Order::Histogram(row) => talk.histogram(row, session)?,
         }
         Ok(())
     }

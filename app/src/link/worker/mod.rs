@@ -20,6 +20,7 @@ mod describe;
 mod launching;
 mod loading;
 mod outlet;
+mod parts;
 mod scan;
 mod tail;
 mod talk;
@@ -31,7 +32,7 @@ use crate::model::update::Update;
 pub use chunks::fit_one as fit_one_request;
 pub use launching::{LaunchSpec, Stop};
 use outlet::Outlet;
-use redial_protocol::ids::ProcessKey;
+use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,6 +72,8 @@ pub enum Command {
     TakeBack(ConnectionId, Ticket, Ticket),
     /// Take the last change back, whoever made it.
     UndoOfAnyone(ConnectionId, Ticket),
+    /// Ask how the durations of a row's calls are spread.
+    Histogram(ConnectionId, RowId),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Look at all processes again now.
@@ -123,6 +126,7 @@ impl Worker {
             Command::UndoOfAnyone(connection, ticket) => {
                 self.tell(connection, agent::Order::UndoOfAnyone(ticket))
             }
+            Command::Histogram(connection, row) => self.tell(connection, agent::Order::Histogram(row)),
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
             Command::Scan => self.scanner.scan(),
             Command::Launch(ticket, spec) => {

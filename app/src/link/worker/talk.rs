@@ -9,6 +9,7 @@ use crate::link::session::Session;
 use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::{Told, Undone};
+use redial_protocol::ids::RowId;
 use redial_protocol::message::{AgentStatus, AuditEntry, Command, Event, Reply};
 use redial_protocol::order::{Order, Stand};
 use std::time::{Duration, Instant};
@@ -36,6 +37,8 @@ pub struct Talk {
     pub turns: Turnings,
     /// Other questions that are out: the ids of requests and what their answers are.
     asked: Vec<(u32, Asked)>,
+    /// Histograms that were asked for: the ids of requests and the rows.
+    histograms: Vec<(u32, RowId)>,
     /// Whether control may be ours.
     turned: bool,
     /// Whether the counters told last were that nothing was called.
@@ -172,6 +175,12 @@ impl Talk {
         Ok(())
     }
 
+    /// Asks how the durations of a row's calls are spread. That is answered at once, or the agent is silent.
+    pub fn histogram(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
+        self.histograms.push((session.send(Command::Histogram { row })?, row));
+        Ok(())
+    }
+
     fn answered(&mut self, asked: Asked, reply: Reply, session: &Session) -> Result<Told, LinkError> {
         if matches!(asked, Asked::Undo(_)) {
             self.want_status(Instant::now());
@@ -244,6 +253,14 @@ impl Talk {
                 }
                 told.extend(news);
             }
+        } else if let Some(at) = self.histograms.iter().position(|(of, _)| *of == id) {
+            let (_, row) = self.histograms.remove(at);
+            let answer = match reply {
+                Reply::Histogram(histogram) if histogram.times.row == row => Ok(Box::new(histogram)),
+                Reply::Refused(refusal) => Err(describe::refused(&LinkError::Refused(refusal)).why),
+                _ => return Err(session.wrong_reply()),
+            };
+            told.push(Told::Histogram(row, answer));
         } else if let Some(at) = self.asked.iter().position(|(of, _)| *of == id) {
             let (_, asked) = self.asked.remove(at);
             told.push(self.answered(asked, reply, session)?);
@@ -268,7 +285,6 @@ mod tests {
     use super::*;
     use crate::model::ids::ConnectionId;
     use redial_protocol::counters::CounterDelta;
-    use redial_protocol::ids::RowId;
 
     fn counters(t_ms: u64, calls: &[u64]) -> Told {
         let rows = (0..calls.len() as u32).map(RowId).collect();

@@ -104,6 +104,7 @@ impl Connection {
             }
             Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
+            Told::Histogram(row, answer) => self.histograms.take(row, answer),
             Told::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
             Told::Undone(_, Ok(undone)) => {
                 let Undone { what, report } = *undone;
@@ -133,6 +134,7 @@ impl Connection {
         let again = self.loss.take().is_some() && self.facts.is_some();
         self.holder.clone_from(&facts.holder);
         self.live.begin_session();
+        self.histograms.begin_session();
         let what = format!(
             "connected to {} (pid {}), {} {}, agent {}",
             self.name,
@@ -245,6 +247,7 @@ impl Connection {
                 }
             }
             Event::Counters { delta, dropped } => self.live.take_counters(&delta, dropped),
+            Event::Times { times, .. } => self.live.take_times(times),
             Event::Control(holder) => {
                 let before = std::mem::replace(&mut self.holder, holder);
                 // This window takes and gives control with every turn: that is no news.
@@ -271,7 +274,6 @@ impl Connection {
             | Event::Methods { .. }
             | Event::Progress { .. }
             | Event::Catalogue { .. }
-            | Event::Times { .. }
             | Event::Il { .. } => {}
         }
     }

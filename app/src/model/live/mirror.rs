@@ -1,12 +1,13 @@
 //! Rows taken over from another process's, as they change there.
 
-use super::{Live, LiveRow};
+use super::{Live, LiveRow, times};
 use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::bits::Bits;
 use crate::model::series::{LENGTH, Series};
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
+use redial_protocol::times::Times;
 
 /// What a row taken over is here.
 #[derive(Clone, Copy, Debug)]
@@ -82,16 +83,24 @@ impl Live {
             mine.instances.clone_from(&from.instances);
         }
         (mine.calls, mine.rate) = (from.calls, rate);
+        // Of calls in a process that does not answer nobody knows whether they are under way.
+        let theirs = from
+            .times
+            .as_deref()
+            .map(|theirs| Times { in_flight: if answers { theirs.in_flight } else { 0 }, ..*theirs });
+        let other_times = times::mirror(&mut mine.times, theirs);
         if let Some(rate) = rate.filter(|_| other_numbers) {
             match &mut mine.series {
                 Some(series) => series.put(now, rate),
                 None => mine.series = Some(Series::new(now, rate)),
             }
         }
+        self.timed |= from.times.is_some();
+        self.note_timed(wanted);
         if other_state {
             self.mark(id, true);
         }
-        other_numbers
+        other_numbers || other_times
     }
 
     /// The time, milliseconds: as a fold of the counters says it. `counted`: numbers changed.

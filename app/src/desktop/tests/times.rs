@@ -1,0 +1,238 @@
+//! Times: columns once something is timed, and the histogram of the method that is looked at.
+
+use super::several::{ADD, told, value};
+use super::snapshots::both;
+use super::stage::{
+    act, look_at_shop, look_at_shops, minute, row, second, tell, window, window_of, with_shop,
+};
+use crate::commands::{Command, Form};
+use crate::desktop::App;
+use crate::model::histograms::tests::histogram;
+use crate::model::list::{Filter, Key, Sort};
+use crate::model::update::Told;
+use crate::output::times::TimeColumn;
+use eframe::egui::accesskit::Role;
+use eframe::egui::{Key as Button, Theme, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use redial_protocol::histogram::RowHistogram;
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::message::Event;
+use redial_protocol::state::State;
+use redial_protocol::times::Times;
+
+const TOTAL: &str = "Shop!Shop.Cart.get_Total()";
+const HISTOGRAM: &str = "latency histogram of Shop!Shop.Cart.Add(int)";
+
+fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+    harness.query_all_by_label_contains(part).next().is_some()
+}
+
+/// So many calls about a bucket, fewer and fewer away from it.
+fn hump(middle: f64, width: f64, calls: f64) -> impl Fn(u16) -> u64 {
+    move |bucket| (calls * (-((f64::from(bucket) - middle) / width).powi(2)).exp()).round() as u64
+}
+
+/// Calls that took some 120 µs, and a few that took 3 ms: `slow` of them for a hundred of the others.
+fn two_humps(row: u32, calls: f64, slow: f64) -> RowHistogram {
+    let (fast, late) = (hump(410.0, 30.0, calls), hump(557.0, 18.0, calls * slow / 100.0));
+    let counts = (300..620).map(|bucket| (bucket, fast(bucket) + late(bucket)));
+    histogram(row, &counts.filter(|(_, calls)| *calls > 0).collect::<Vec<_>>())
+}
+
+fn times_of(histogram: &RowHistogram) -> Times {
+    Times { self_ns: histogram.times.total_ns / 3, exceptions: 7, in_flight: 2, ..histogram.times }
+}
+
+fn times(all: &[Times]) -> Told {
+    Told::Event(Event::Times { id: None, times: all.to_vec() })
+}
+
+/// `Add`, `get_Total` and `Clear` at time, of which the last was not called; and others that only count.
+fn timed_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
+    if let Some(facts) = harness.state_mut().model.current_mut().and_then(|shop| shop.facts.as_mut()) {
+        facts.levels.push(Level::Time);
+    }
+    let rows = vec![
+        row(0, State::Live, Level::Time, 0, None),
+        row(1, State::Asked, Level::Time, 0, None),
+        row(2, State::Live, Level::Time, 0, None),
+        row(4, State::Off, Level::Off, 99, None),
+    ];
+    tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows })]);
+    tell(&mut harness, minute());
+    let add = times_of(&two_humps(0, 900.0, 12.0));
+    let total = times_of(&histogram(2, &[(210, 9_000), (215, 800), (330, 12)]));
+    tell(&mut harness, vec![times(&[add, total]), second(60, [41_000, 310])]);
+    harness
+}
+
+fn timed(theme: Theme) -> Harness<'static, App> {
+    timed_in(with_shop(theme))
+}
+
+/// `Add` is looked at, and its histogram is there.
+fn looked_at(harness: &mut Harness<'static, App>, now: &RowHistogram) {
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    answer(harness, now);
+}
+
+fn answer(harness: &mut Harness<'static, App>, now: &RowHistogram) {
+    let now = RowHistogram { times: times_of(now), ..now.clone() };
+    tell(harness, vec![times(&[now.times]), Told::Histogram(RowId(0), Ok(Box::new(now)))]);
+}
+
+#[test]
+fn columns_come_with_the_first_dial_at_time_and_sort() {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![super::stage::rows(), second(1, [5, 5])]);
+    assert!(!says(&harness, "sort by p50"), "nothing is timed");
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_900.0, 900.0])));
+    for column in TimeColumn::ALL {
+        assert!(says(&harness, &format!("sort by {}", column.name())), "{column:?}");
+    }
+    assert!(value(&harness, ADD).contains(" calls, p50 124 µs, p90 "), "{}", value(&harness, ADD));
+    assert!(value(&harness, TOTAL).ends_with(", exceptions 7, in flight 2"), "{}", value(&harness, TOTAL));
+    let top =
+        |harness: &Harness<'static, App>, label| harness.get_by_role_and_label(Role::Row, label).rect().top();
+    let numbers = |harness: &Harness<'static, App>| -> Vec<Option<u64>> {
+        let live = &harness.state().model.current().expect("Shop").live;
+        let p50 = |id| TimeColumn::P50.number(live.row(RowId(id))?.times.as_deref()?);
+        [0, 2].map(p50).to_vec()
+    };
+    let told = numbers(&harness);
+    assert!(told[0] > told[1] && told[1].is_some(), "{told:?}");
+    harness.get_by_label("sort by p50").click();
+    harness.run_steps(3);
+    assert!(top(&harness, ADD) < top(&harness, TOTAL), "the slowest first");
+    harness.get_by_label("sort by p50").click();
+    harness.run_steps(3);
+    assert!(top(&harness, ADD) > top(&harness, TOTAL), "and the other way round");
+}
+
+#[test]
+fn what_is_copied_has_the_times() {
+    let harness = timed(Theme::Dark);
+    let shop = harness.state().model.current().expect("Shop");
+    let copied = |form| crate::desktop::copy::table(shop, form).0;
+    assert!(
+        copied(Form::Csv).contains(",p50 ns,p90 ns,p99 ns,max ns,total ns,self ns,exceptions,in flight,")
+    );
+    assert!(copied(Form::Text).contains("124 µs"), "{}", copied(Form::Text));
+}
+
+#[test]
+fn all_numbers_of_the_histogram_are_told_and_the_pointer_says_those_of_a_bar() {
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_180.0, 940.0])));
+    let now = two_humps(0, 900.0, 12.0);
+    looked_at(&mut harness, &now);
+    let told = value(&harness, HISTOGRAM);
+    let calls = crate::output::words::grouped(now.times.exits);
+    assert!(told.starts_with(&format!("{calls} calls: p50 124 µs, p90 ")), "{told}");
+    assert!(told.lines().count() > 3 && told.lines().skip(1).all(|line| line.contains(" took ")), "{told}");
+    let rect = harness.get_by_label(HISTOGRAM).rect();
+    // The first hump stands left of the middle, on the axis.
+    harness.hover_at(rect.center_bottom() - vec2(rect.width() * 0.2, 24.0));
+    harness.run_steps(20);
+    assert!(says(&harness, " calls took ") && says(&harness, " %)"), "no bar speaks");
+    harness.remove_cursor();
+    harness.get_by_label(HISTOGRAM).focus();
+    harness.run_steps(3);
+    let mut heard = Vec::new();
+    for key in [Button::ArrowRight, Button::ArrowRight, Button::ArrowLeft] {
+        harness.key_press(key);
+        harness.run_steps(3);
+        heard.push(value(&harness, HISTOGRAM).lines().next().unwrap_or_default().to_owned());
+    }
+    assert!(heard.iter().all(|line| line.contains(" took ")), "{heard:?}");
+    assert!(heard[0] == heard[2] && heard[0] != heard[1], "{heard:?}");
+}
+
+#[test]
+fn a_mark_compares_what_came_since_with_what_was_before() {
+    let mut harness = timed(Theme::Dark);
+    let before = two_humps(0, 900.0, 12.0);
+    looked_at(&mut harness, &before);
+    assert!(!says(&harness, "Clear mark"));
+    harness.get_by_label("Mark").click_accesskit();
+    harness.run_steps(3);
+    assert!(value(&harness, HISTOGRAM).starts_with("0 calls since the mark\n"), "nothing came since");
+    let now = two_humps(0, 1_800.0, 40.0);
+    answer(&mut harness, &now);
+    let (since, all) = (now.times.exits - before.times.exits, before.times.exits);
+    let [since, all] = [since, all].map(crate::output::words::grouped);
+    let told = value(&harness, HISTOGRAM);
+    assert!(told.starts_with(&format!("{since} calls since the mark: p50 ")), "{told}");
+    assert!(told.contains(&format!("\n{all} calls before it: p50 124 µs")), "{told}");
+    assert!(says(&harness, &format!("outline: {all} calls before it")));
+    // Another row has no mark, and this one keeps it.
+    harness.get_by_label(TOTAL).click();
+    harness.run_steps(3);
+    assert!(!says(&harness, "Clear mark"));
+    looked_at(&mut harness, &now);
+    harness.get_by_label("Clear mark").click_accesskit();
+    harness.run_steps(3);
+    let all = crate::output::words::grouped(now.times.exits);
+    assert!(value(&harness, HISTOGRAM).starts_with(&format!("{all} calls: p50 ")));
+    assert!(!says(&harness, "Clear mark") && says(&harness, "Mark"));
+}
+
+#[test]
+fn why_there_is_no_histogram_is_said() {
+    let mut harness = timed(Theme::Dark);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    assert!(says(&harness, "The agent is asked for its histogram."));
+    tell(&mut harness, vec![Told::Histogram(RowId(0), Err("its module was unloaded".into()))]);
+    assert!(says(&harness, "There is no histogram: its module was unloaded."));
+    harness.get_by_label("Shop!Shop.Cart.Clear()").click();
+    harness.run_steps(3);
+    assert!(says(&harness, "Its next calls are timed."));
+}
+
+#[test]
+fn of_several_processes_times_add_up_without_percentiles() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    for id in 1..=3 {
+        let rows = vec![row(0, State::Live, Level::Time, 10, None)];
+        told(&mut harness, id, vec![Told::Event(Event::Rows { id: None, rows })]);
+        let one = times_of(&histogram(0, &[(410, 10 * u64::from(id)), (410 + 32 * id as u16, 1)]));
+        told(&mut harness, id, vec![times(&[one])]);
+    }
+    let said = value(&harness, ADD);
+    let (_, told) = said.split_once(" calls, ").expect("times");
+    assert!(told.starts_with("max 967 µs, total 7.55 ms"), "the longest of all, and a sum: {told}");
+    assert!(told.ends_with("exceptions 21, in flight 6"), "{told}");
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    assert!(says(&harness, "do not add up: look at one of them") && !says(&harness, "latency histogram"));
+}
+
+/// A table in which methods are timed, wide enough for all columns.
+#[test]
+fn a_table_with_times() {
+    both("times", |theme| {
+        let mut harness = timed_in(look_at_shop(window_of(theme, [1_800.0, 900.0])));
+        let filter = Filter { only_dialled: true, ..Filter::default() };
+        harness.state_mut().model.current_mut().expect("Shop").set_filter(filter);
+        let sort = Sort { key: Key::Time(TimeColumn::Max), descending: true };
+        act(&mut harness, Command::Sort(sort));
+        looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
+        harness
+    });
+}
+
+/// What came since a mark, drawn against what was before.
+#[test]
+fn a_histogram_with_a_mark() {
+    both("histogram", |theme| {
+        let mut harness = timed_in(look_at_shop(window_of(theme, [1_180.0, 940.0])));
+        looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
+        harness.get_by_label("Mark").click_accesskit();
+        harness.run_steps(3);
+        answer(&mut harness, &two_humps(0, 1_800.0, 40.0));
+        harness
+    });
+}

@@ -1,0 +1,302 @@
+//! Bars over a logarithmic axis of durations: filled ones, others drawn as an outline upon them, and lines with names.
+
+use super::numbers::tick;
+use super::theme::Palette;
+use eframe::egui::{
+    self, Align2, EventFilter, FontId, Key, Painter, Rangef, Rect, Response, Sense, Shape, Stroke, Ui,
+    WidgetInfo, pos2, vec2,
+};
+
+/// Height of everything, points.
+const HEIGHT: f32 = 158.0;
+/// Height of a name above the bars, and of the axis's words below them.
+const LINE: f32 = 14.0;
+const SMALL: f32 = 11.0;
+/// Least height of a bar that is not empty, and least width.
+const LEAST: f32 = 1.5;
+/// How near a bar the pointer must be.
+const NEAR: f32 = 4.0;
+/// Least distance between two words of the axis.
+const GAP: f32 = 8.0;
+
+/// A bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bar {
+    /// Its left edge, nanoseconds.
+    pub from: f64,
+    /// Its right edge.
+    pub to: f64,
+    /// Its height, at most 1.
+    pub height: f32,
+    /// The height of the outline, at most 1.
+    pub outline: f32,
+}
+
+/// An upright line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line<'a> {
+    /// Where, nanoseconds.
+    pub at: f64,
+    /// What stands above it; those without a name belong to the outline.
+    pub name: Option<&'a str>,
+}
+
+/// What is drawn, and what is told of it.
+#[derive(Clone, Copy)]
+pub struct Histogram<'a> {
+    /// Ascending.
+    pub bars: &'a [Bar],
+    /// Those with names from left to right.
+    pub lines: &'a [Line<'a>],
+    /// Its name for who cannot see it.
+    pub label: &'a str,
+    /// All its numbers in words, for the same; first of all those of one bar, if one is spoken of.
+    pub says: &'a dyn Fn(Option<usize>) -> String,
+}
+
+/// Bars for which there is room in that width.
+pub fn room(width: f32) -> u32 {
+    (width / NEAR).max(1.0) as u32
+}
+
+impl Histogram<'_> {
+    /// Draws it over the width there is; the bar spoken of: that under the pointer, or while it has the keyboard the one
+    /// that Left and Right went to.
+    pub fn show(self, ui: &mut Ui) -> (Response, Option<usize>) {
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, self.label));
+        let palette = Palette::of(ui);
+        let painter = ui.painter_at(rect);
+        painter.rect_filled(rect, 4.0, palette.base);
+        if response.has_focus() {
+            let stroke = Stroke::new(1.5, palette.accent);
+            painter.rect_stroke(rect, 4.0, stroke, egui::StrokeKind::Inside);
+        }
+        let axis = Axis::of(self.bars, rect.shrink2(vec2(8.0, 0.0)).x_range());
+        let pointed = response.hover_pos().zip(axis).and_then(|(at, axis)| axis.bar_at(self.bars, at.x));
+        let spoken_of = pointed.or_else(|| self.by_keys(ui, &response));
+        ui.ctx().accesskit_node_builder(response.id, |node| node.set_value((self.says)(spoken_of)));
+        let Some(axis) = axis else { return (response, None) };
+        let plot = Rangef::new(rect.top() + 4.0 + 3.0 * LINE, rect.bottom() - LINE - 4.0);
+        for (index, bar) in self.bars.iter().enumerate() {
+            axis.paint_bar(&painter, plot, bar, spoken_of == Some(index), palette);
+        }
+        axis.paint_outline(&painter, plot, self.bars, palette);
+        painter.hline(axis.x, plot.max, Stroke::new(1.0, palette.edge));
+        axis.paint_ticks(&painter, plot.max, palette);
+        self.paint_lines(&painter, &axis, plot, palette);
+        (response, spoken_of)
+    }
+
+    /// The bar that keys went to, while they are for the histogram.
+    fn by_keys(&self, ui: &Ui, response: &Response) -> Option<usize> {
+        if !response.has_focus() {
+            return None;
+        }
+        let filter = EventFilter { horizontal_arrows: true, ..EventFilter::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+        // By what it stands for: bars come and go.
+        let key = response.id.with("spoken of");
+        let before = ui.data(|data| data.get_temp::<f64>(key));
+        let at = before.map(|from| self.bars.partition_point(|bar| bar.from <= from).saturating_sub(1));
+        let pressed = |key| ui.input(|input| input.num_presses(key)) as isize;
+        let by = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
+        let last = self.bars.len().checked_sub(1)?;
+        let at = match (at, by) {
+            (at, 0) => at,
+            (Some(at), by) => Some(at.saturating_add_signed(by).min(last)),
+            (None, 1..) => Some(0),
+            (None, _) => Some(last),
+        };
+        let from = at.and_then(|at| self.bars.get(at)).map(|bar| bar.from);
+        if let Some(from) = from.filter(|_| by != 0) {
+            ui.data_mut(|data| data.insert_temp(key, from));
+        }
+        at
+    }
+
+    fn paint_lines(&self, painter: &Painter, axis: &Axis, plot: Rangef, palette: &Palette) {
+        let mut row = 0.0;
+        for line in self.lines {
+            let x = axis.place(line.at);
+            let Some(name) = line.name else {
+                let ends = [pos2(x, plot.min), pos2(x, plot.max)];
+                let dashes = Shape::dashed_line(&ends, Stroke::new(1.25, palette.asked), 4.0, 3.0);
+                painter.extend(dashes);
+                continue;
+            };
+            // Each name has a height of its own: they may stand close together.
+            let top = plot.min - 3.0 * LINE + row * LINE;
+            row += 1.0;
+            painter.vline(x, Rangef::new(top + 2.0, plot.max), Stroke::new(1.0, palette.text));
+            let font = FontId::proportional(SMALL);
+            let text = painter.layout_no_wrap(name.to_owned(), font, palette.text);
+            let fits = x + 3.0 + text.size().x <= axis.x.max;
+            let left = if fits { x + 3.0 } else { x - 3.0 - text.size().x };
+            painter.galley(pos2(left, top), text, palette.text);
+        }
+    }
+}
+
+/// Where durations stand.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    /// In points.
+    x: Rangef,
+    /// The same as powers of two of nanoseconds.
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// One that has all bars on it; None where there are none.
+    fn of(bars: &[Bar], x: Rangef) -> Option<Axis> {
+        let (first, last) = (bars.first()?, bars.last()?);
+        let (from, to) = (left(first).log2(), last.to.max(left(first)).log2());
+        // One bar alone is not to fill all of it.
+        let more = (to - from).max(0.5) * 0.04 + (0.5 - (to - from)).max(0.0) / 2.0;
+        Some(Axis { x, from: from - more, to: to + more })
+    }
+
+    fn place(&self, ns: f64) -> f32 {
+        let part = (ns.max(1e-3).log2() - self.from) / (self.to - self.from);
+        self.x.min + part.clamp(0.0, 1.0) as f32 * self.x.span()
+    }
+
+    /// The width of a bar, at least that much.
+    fn across(&self, bar: &Bar) -> Rangef {
+        let (from, to) = (self.place(left(bar)), self.place(bar.to));
+        let middle = (from + to) / 2.0;
+        let half = ((to - from) / 2.0).max(LEAST / 2.0);
+        Rangef::new(middle - half, middle + half)
+    }
+
+    fn bar_at(&self, bars: &[Bar], x: f32) -> Option<usize> {
+        let apart = |bar: &Bar| {
+            let across = self.across(bar);
+            (across.min - x).max(x - across.max).max(0.0)
+        };
+        let all = bars.iter().map(apart).enumerate();
+        let nearest = all.min_by(|(_, one), (_, other)| one.total_cmp(other));
+        nearest.filter(|(_, apart)| *apart <= NEAR).map(|(index, _)| index)
+    }
+
+    fn paint_bar(&self, painter: &Painter, plot: Rangef, bar: &Bar, hovered: bool, palette: &Palette) {
+        let across = self.across(bar);
+        if hovered {
+            let column = Rect::from_x_y_ranges(across.expand(1.0), plot);
+            painter.rect_filled(column, 0.0, palette.hover);
+        }
+        if bar.height > 0.0 {
+            let top = plot.max - (bar.height.min(1.0) * plot.span()).max(LEAST);
+            let rect = Rect::from_x_y_ranges(across, Rangef::new(top, plot.max));
+            painter.rect_filled(rect, 0.0, palette.accent);
+        }
+    }
+
+    /// The outline, from bar to bar; down to the axis where the next bar is not beside it.
+    fn paint_outline(&self, painter: &Painter, plot: Rangef, bars: &[Bar], palette: &Palette) {
+        let mut points = Vec::new();
+        let mut end = None;
+        let stroke = Stroke::new(1.5, palette.asked);
+        let finish = |points: &mut Vec<_>, end: Option<f32>| {
+            if let Some(x) = end {
+                points.push(pos2(x, plot.max));
+                painter.add(Shape::line(std::mem::take(points), stroke));
+            }
+        };
+        for bar in bars.iter().filter(|bar| bar.outline > 0.0) {
+            let across = self.across(bar);
+            let top = plot.max - (bar.outline.min(1.0) * plot.span()).max(LEAST);
+            if end.is_none_or(|end: f32| across.min - end > 0.5) {
+                finish(&mut points, end);
+                points.push(pos2(across.min, plot.max));
+            }
+            points.extend([pos2(across.min, top), pos2(across.max, top)]);
+            end = Some(across.max);
+        }
+        finish(&mut points, end);
+    }
+
+    fn paint_ticks(&self, painter: &Painter, y: f32, palette: &Palette) {
+        let mut free = f32::NEG_INFINITY;
+        for ns in ticks(2_f64.powf(self.from), 2_f64.powf(self.to)) {
+            let x = self.place(ns);
+            let font = FontId::proportional(SMALL);
+            let text = painter.layout_no_wrap(tick(ns), font, palette.weak);
+            let half = text.size().x / 2.0;
+            let middle = x.clamp(self.x.min + half, (self.x.max - half).max(self.x.min + half));
+            if middle - half < free {
+                continue;
+            }
+            free = middle + half + GAP;
+            painter.vline(x, Rangef::new(y, y + 3.0), Stroke::new(1.0, palette.edge));
+            let place = Align2::CENTER_TOP.anchor_size(pos2(middle, y + 3.0), text.size());
+            painter.galley(place.min, text, palette.weak);
+        }
+    }
+}
+
+/// Where a bar begins on an axis that has no zero.
+fn left(bar: &Bar) -> f64 {
+    if bar.from > 0.0 { bar.from } else { bar.to.max(1.0) / 2.0 }
+}
+
+/// Round durations between two: powers of ten, where there are not two of them also twice and five times as much, and
+/// where there are none at all both ends.
+fn ticks(from: f64, to: f64) -> Vec<f64> {
+    let powers = |factors: &[f64]| -> Vec<f64> {
+        let all = (0..16).flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)));
+        all.filter(|ns| (from..=to).contains(ns)).collect()
+    };
+    let tens = powers(&[1.0]);
+    if tens.len() > 1 {
+        return tens;
+    }
+    let finer = powers(&[1.0, 2.0, 5.0]);
+    if finer.len() > 1 { finer } else { vec![from, to] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bar(from: f64, to: f64) -> Bar {
+        Bar { from, to, height: 0.5, outline: 0.0 }
+    }
+
+    #[test]
+    fn each_octave_is_as_wide_as_the_next() {
+        let bars = [bar(1e3, 2e3), bar(2e3, 4e3), bar(4e3, 8e3)];
+        let axis = Axis::of(&bars, Rangef::new(10.0, 310.0)).expect("there are bars");
+        let widths = bars.map(|bar| axis.across(&bar).span());
+        assert!(widths.iter().all(|width| (width - widths[0]).abs() < 0.01 && *width > 80.0), "{widths:?}");
+        assert_eq!(axis.bar_at(&bars, axis.place(3e3)), Some(1));
+        assert!(axis.place(1e3) > 10.0 && axis.place(8e3) < 310.0, "the ends are in sight");
+        assert!(Axis::of(&[], Rangef::new(0.0, 1.0)).is_none());
+    }
+
+    #[test]
+    fn bars_from_zero_and_bars_alone_have_a_place() {
+        for bars in [[bar(0.0, 1.0)], [bar(1e6, 1.01e6)], [bar(0.0, 0.0)], [bar(9e12, 9e12)]] {
+            let axis = Axis::of(&bars, Rangef::new(0.0, 200.0)).expect("a bar");
+            let across = axis.across(&bars[0]);
+            assert!(across.min >= 0.0 && across.max <= 200.0 && across.span() >= LEAST, "{across:?}");
+            assert_eq!(axis.bar_at(&bars, across.center()), Some(0));
+        }
+    }
+
+    #[test]
+    fn what_is_far_from_every_bar_is_none() {
+        let bars = [bar(1e3, 1.1e3), bar(1e6, 1.1e6)];
+        let axis = Axis::of(&bars, Rangef::new(0.0, 300.0)).expect("there are bars");
+        assert_eq!(axis.bar_at(&bars, axis.place(3e4)), None);
+    }
+
+    #[test]
+    fn the_axis_has_round_numbers() {
+        assert_eq!(ticks(900.0, 2e6), [1e3, 1e4, 1e5, 1e6]);
+        assert_eq!(ticks(150.0, 1_500.0), [200.0, 500.0, 1_000.0]);
+        assert_eq!(ticks(1_100.0, 1_300.0), [1_100.0, 1_300.0]);
+    }
+}
