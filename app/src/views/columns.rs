@@ -4,6 +4,8 @@ use eframe::egui::{Rangef, Rect};
 
 /// Room a name keeps while other columns can go.
 const NAME: f32 = 190.0;
+/// Room for what stands before names where several processes have a row each: more than a process id.
+pub const PLACE: f32 = 90.0;
 
 /// Where the columns stand.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +25,14 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns of a table of that width. In a narrow one the name keeps its room, and others go: first the
-    /// sparkline, then the state (the knob shows it too), then the rate.
-    pub fn of(rect: Rect) -> Columns {
+    /// The columns of a table of that width. In a narrow one the name keeps its room and that of what stands before it,
+    /// and others go: first the sparkline, then the state (the knob shows it too), then the rate.
+    pub fn of(rect: Rect, before: f32) -> Columns {
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
         let mut widths = [("spark", 96.0_f32), ("state", 108.0), ("rate", 88.0), ("calls", 104.0)];
         for index in 0..widths.len() {
             let taken: f32 = widths.iter().map(|(_, width)| width).sum();
-            if rect.width() - knob.span() - taken >= NAME {
+            if rect.width() - knob.span() - taken >= NAME + before {
                 break;
             }
             widths[index].1 = 0.0;
@@ -54,10 +56,12 @@ mod tests {
     #[test]
     fn in_a_narrow_table_the_name_keeps_its_room() {
         for (width, gone) in [(760.0, 0), (600.0, 1), (500.0, 2), (400.0, 3), (300.0, 4)] {
-            let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)));
+            let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), 0.0);
             let all = [columns.spark, columns.state, columns.rate, columns.calls];
             assert_eq!(all.iter().filter(|column| column.span() == 0.0).count(), gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
+            let place = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width + PLACE, 100.0)), PLACE);
+            assert_eq!(place.name.span(), columns.name.span() + PLACE, "{width}: what stands before it has room of its own");
             assert!(all.iter().all(|column| column.min >= columns.name.max && column.max <= 10.0 + width));
         }
     }
