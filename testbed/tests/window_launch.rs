@@ -66,7 +66,10 @@ fn a_program_is_launched_dialled_and_stopped() -> Result<()> {
     })?;
     ensure!(window.calls(ADD) > Some(0), "they stay: {}", window.value(ADD));
     ensure!(window.value(ADD).starts_with("was live"), "nothing runs any more: {}", window.value(ADD));
-    ensure!(window.0.query_by_role_and_label(Role::Button, "Stop").is_none(), "there is nothing to be stopped");
+    ensure!(
+        window.0.query_by_role_and_label(Role::Button, "Stop").is_none(),
+        "there is nothing to be stopped"
+    );
     ensure!(!window.says("failed"), "that it ended is no failure");
     Ok(())
 }

@@ -303,7 +303,8 @@ impl App {
             return self.select(process);
         }
         let title = format!("{} ({})", name_of(&self.model, process), process.pid);
-        let text = format!("{title} is chosen besides the others; a click on it in the list looks at it alone");
+        let text =
+            format!("{title} is chosen besides the others; a click on it in the list looks at it alone");
         let now = self.now();
         self.model.log.add(now, Some(FLEET), Kind::Notice, text);
         self.model.choose_more([process]);

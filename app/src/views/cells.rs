@@ -175,7 +175,8 @@ impl<'a> Name<'a> {
         let shorter = (long(parameters, NAME) - long(SOME_PARAMETERS, NAME)).max(0.0);
         let remarks: f32 = self.remarks.iter().map(|(text, _)| long(text, SMALL)).sum();
         less.head = self.less(excess, shorter + remarks, |letter| long(letter, NAME));
-        let head = self.text.get(self.head.clone()).and_then(|head| head.get(..less.head)).unwrap_or_default();
+        let head =
+            self.text.get(self.head.clone()).and_then(|head| head.get(..less.head)).unwrap_or_default();
         let gone = long(head, NAME) - if less.head > 0 { sign } else { 0.0 };
         less.parameters = shorter > 0.0 && gone < excess;
         if less.parameters {

@@ -61,7 +61,11 @@ mod tests {
             assert_eq!(all.iter().filter(|column| column.span() == 0.0).count(), gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
             let place = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width + PLACE, 100.0)), PLACE);
-            assert_eq!(place.name.span(), columns.name.span() + PLACE, "{width}: what stands before it has room of its own");
+            assert_eq!(
+                place.name.span(),
+                columns.name.span() + PLACE,
+                "{width}: what stands before it has room of its own"
+            );
             assert!(all.iter().all(|column| column.min >= columns.name.max && column.max <= 10.0 + width));
         }
     }

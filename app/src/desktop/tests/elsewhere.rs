@@ -48,7 +48,8 @@ fn what_is_looked_at_again_has_nothing_selected_and_stands_at_its_top() {
     let mut harness = look_at_shops(window(Theme::Dark));
     act(&mut harness, Command::Select(SHOP));
     crowd(&mut harness, 1_500);
-    let top = |harness: &Harness<'static, App>| harness.query_by_label("Crowd!Crowd.Type0.Method0()").is_some();
+    let top =
+        |harness: &Harness<'static, App>| harness.query_by_label("Crowd!Crowd.Type0.Method0()").is_some();
     assert!(top(&harness));
     harness.key_press(Key::End);
     harness.run_steps(3);
@@ -160,5 +161,8 @@ fn a_launched_program_joins_several_and_replaces_one() {
     tick(&mut harness, 4243);
     assert_eq!(launch(&mut harness), [4242, 4243, 4244], "nobody who was chosen is dropped");
     let said = logged(&harness, Kind::Notice);
-    assert!(said.len() == 1 && said[0].starts_with("Shop.dll (4244) is chosen besides the others"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].starts_with("Shop.dll (4244) is chosen besides the others"),
+        "{said:?}"
+    );
 }

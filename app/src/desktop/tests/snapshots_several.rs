@@ -111,8 +111,6 @@ fn a_row_each() {
     both("apart", |theme| {
         let mut harness = counting(theme, WIDE);
         act(&mut harness, Command::Arrange(Arrangement::Apart));
-        act(&mut harness, Command::HideFramework);
-        act(&mut harness, Command::Filter("o".into()));
         harness.get_by_label("Shop!Shop.Cart.Add(int) in Shop.dll (4243)").click();
         harness.run_steps(3);
         harness

@@ -32,7 +32,10 @@ fn control_that_is_taken_away_is_told_whatever_the_agent_says_meanwhile() {
     control(&mut harness, mine());
     let free = AgentStatus { control: None, ..status() };
     tell(&mut harness, vec![Told::AgentStatus(Box::new(free))]);
-    assert!(says(&harness, "control: this window"), "the account is older than what was told last, or as old");
+    assert!(
+        says(&harness, "control: this window"),
+        "the account is older than what was told last, or as old"
+    );
     control(&mut harness, other());
     control(&mut harness, None);
     let notices = logged(&harness, Kind::Notice);

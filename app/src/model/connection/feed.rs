@@ -274,7 +274,9 @@ impl Connection {
             (Some(other), Some(mine)) if is_mine(mine) && !is_mine(other) => {
                 (Kind::Connection, format!("this window has control, no longer {}", named(other)))
             }
-            (_, Some(other)) if !is_mine(other) => (Kind::Connection, format!("{} has control", named(other))),
+            (_, Some(other)) if !is_mine(other) => {
+                (Kind::Connection, format!("{} has control", named(other)))
+            }
             (Some(other), None) if !is_mine(other) => {
                 (Kind::Connection, format!("control is free: {} let it go", named(other)))
             }
