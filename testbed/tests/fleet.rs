@@ -50,7 +50,7 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
     let (everyone, bare) = (all(&shops), all(&shops[FLEET - 2..]));
 
     let part = program.redial("dial", &[CART, "count", "--json"])?;
-    ensure_said(&part, 7, &["runs without the agent", "redial attach"])?;
+    ensure_said(&part, 7, &["runs without the agent", "redial attach", "or give this command --attach"])?;
     ensure!(part.stderr.lines().count() == 2, "{}", part.said());
     let with_agent: BTreeSet<u32> = everyone.difference(&bare).copied().collect();
     ensure!(pids(&part.json()?)? == with_agent, "{}", part.said());

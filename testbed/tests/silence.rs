@@ -109,7 +109,7 @@ fn generic_code_over_a_type_that_unloads_says_so() -> Result<()> {
         let row = controller.row(OVER)?;
         ensure!((row.state, row.calls) == (State::Live, 60), "{row:?}");
         let remains = controller.agent_status()?.remains;
-        ensure!(remains.iter().any(|one| one.contains("ended while a dial was on")), "{remains:?}");
+        ensure!(remains.iter().any(|one| one.contains("compiled while dials were on")), "{remains:?}");
         // Off takes the note along, and a new dial begins without it.
         controller.off(OVER)?;
         ensure!(controller.row(OVER)?.note.is_none());

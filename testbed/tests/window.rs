@@ -197,6 +197,26 @@ fn the_last_change_of_anyone_is_taken_back() -> Result<()> {
     shop.exit().map(drop)
 }
 
+/// A command line takes control for its turn: that is told, and the numbers of what is on are of both.
+#[test]
+fn control_that_is_taken_away_is_told() -> Result<()> {
+    let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
+    let mut window = Window::open();
+    window.pick(shop.pid)?;
+    window.filter("Shop.Cart");
+    window.until("the method", |window| window.dial(ADD) == "off")?;
+    window.0.get_by_label(&format!("dial of {ADD}")).set_value_accesskit(1.0);
+    window.until("control", |window| window.says("control: this window"))?;
+    shop.redial("dial", &["Shop!Shop.Cart.Peek", "count", "--take"])?.ok()?;
+    window.until("whose it is now", |window| {
+        window.says("took control from this window") && window.says("control: free")
+    })?;
+    window.until("both numbers", |window| window.says("2 on, 1 kept") && window.says("All dials off (2)"))?;
+    window.0.key_press(Key::F9);
+    window.until("all off", |window| window.says("every dial is off, 2 reverted"))?;
+    shop.exit().map(drop)
+}
+
 /// What has no body says so, turns nothing, and keeps no group mixed that somebody else has turned.
 #[test]
 fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {

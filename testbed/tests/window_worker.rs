@@ -375,7 +375,11 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
     let mut window = Window::open()?;
     let polite = "trap 'echo closing; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
     let stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
-    for (script, kills, how) in [(polite, false, "with code 3"), (stubborn, true, "by signal 9")] {
+    // What it started hears of it, too, though it passes nothing on.
+    let launcher = format!("sh -c \"{polite}\"; exit 4");
+    for (script, kills, how) in
+        [(polite, false, "with code 3"), (stubborn, true, "by signal 9"), (&launcher, false, "by signal 15")]
+    {
         let ticket = window.model.begin_launch("sh", window.now());
         window.worker.send(Command::Launch(ticket, shell(script)));
         let pid = window.until("the start", |model| model.launched.get(&ticket)?.pid)?;

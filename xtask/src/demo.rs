@@ -21,7 +21,6 @@ pub fn run_demo(count: Option<u32>) -> Result<()> {
     let shop = setup::for_demo()?;
     let built = build::native(Profile::Debug)?;
     let (dotnet, whose) = dotnet();
-    println!("==> redial run --dial 'Shop!*=count' -- dotnet Shop.dll   (on {whose}; Ctrl-C ends it)");
 
     // Its standard input stays open as long as this process lives; at its end Shop ends by itself.
     let mut run_shop = Command::new(built.program());
@@ -30,6 +29,7 @@ pub fn run_demo(count: Option<u32>) -> Result<()> {
     if whose != OURS {
         run_shop.env_remove("DOTNET_ROOT");
     }
+    println!("==> {}\n    (on {whose}; Ctrl-C ends it)", pasteable(&run_shop));
     built.tell(&mut run_shop);
     let mut shop = Host::start(run_shop)?;
     let first = shop.next_line()?;
@@ -61,8 +61,8 @@ fn show(built: &Built, pid: &str, count: Option<u32>) -> Result<()> {
 fn window(built: &Built, pid: &str) -> Result<bool> {
     let mut window = Command::new(built.program());
     window.args(["--pid", pid, "--dialled"]).current_dir(checkout());
+    println!("==> {}\n    (close the window to end the demo)", pasteable(&window));
     built.tell(&mut window);
-    println!("==> redial --pid {pid} --dialled   (close the window to end the demo)");
     let status = window.status().with_context(|| format!("`{}` cannot be started", line(&window)))?;
     // Without a code a signal ended it, Ctrl-C for one: that is no reason to go on.
     Ok(status.code().is_none_or(|code| code == 0))
@@ -76,6 +76,32 @@ fn table(built: &Built, pid: &str, count: Option<u32>) -> Result<()> {
     }
     built.tell(&mut watch);
     run(&mut watch)
+}
+
+/// What of the environment the demo's program does not start without, on a `dotnet` that is not installed or is newer than it.
+const NEEDED: [&str; 3] = ["DOTNET_ROOT", "DOTNET_ROLL_FORWARD", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT"];
+
+/// A command with what it needs of its environment, as it can be pasted into a shell.
+fn pasteable(command: &Command) -> String {
+    let needed = |name: &str| cfg!(unix) && NEEDED.contains(&name);
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        let name = name.to_str().filter(|name| needed(name))?;
+        Some(format!("{name}={}", quoted(&value?.to_string_lossy())))
+    });
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| quoted(&word.to_string_lossy()));
+    variables.chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let signs = if cfg!(windows) { r"\/:._-" } else { "/:._-" };
+    let plain = |letter: char| letter.is_alphanumeric() || signs.contains(letter);
+    match word.is_empty() || !word.chars().all(plain) {
+        true if cfg!(windows) => format!("\"{word}\""),
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => word.to_owned(),
+    }
 }
 
 /// Whether a window can be hoped for; elsewhere than on Linux there is always a display.
@@ -111,6 +137,18 @@ mod tests {
         assert_eq!(process_number(said).as_deref(), Some("4711"));
         assert_eq!(process_number("Shop is open, process of nothing"), None);
         assert_eq!(process_number("closed"), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_printed_can_be_pasted() {
+        let mut command = Command::new("printf");
+        command.args([r"%s\n", "Shop!*=count", "it's"]).env("DOTNET_ROOT", "/opt/dot net");
+        command.env("REDIAL_AGENT", "/agent").env_remove("DOTNET_ROLL_FORWARD");
+        let line = pasteable(&command);
+        assert!(line.starts_with("DOTNET_ROOT='/opt/dot net' printf "), "{line}");
+        let said = run_quietly(Command::new("sh").args(["-c", &line])).expect("a shell reads it");
+        assert_eq!(said, "Shop!*=count\nit's\n");
     }
 
     #[test]

@@ -172,9 +172,9 @@ impl Session {
         let restrained = agent.inlining.restrained();
         if restrained > 0 {
             remains.push(format!(
-                "{restrained} compilation{} ended while a dial was on: code that calls a dialled method there keeps the \
-                 call, instead of inlining it",
-                if restrained == 1 { "" } else { "s" },
+                "{restrained} method{} compiled while dials were on: calls of dialled methods there stay calls and are \
+                 not inlined, which is harmless; there is nothing to be done",
+                if restrained == 1 { " was" } else { "s were" },
             ));
         }
         AgentStatus {

@@ -152,11 +152,10 @@ impl Wanted<'_> {
                 }
                 Ok(connect::open(pid, self.program)?)
             }
-            Err(error @ LinkError::NoAgent { obstacle: None, .. }) if self.options.follow => {
-                Err(Failure::new(
-                    Exit::NoAgent,
-                    format!("{error}, or give this command --attach, which does that for all that start"),
-                ))
+            Err(error @ LinkError::NoAgent { obstacle: None, .. }) => {
+                let later = if self.options.follow { ", also into those that start later" } else { "" };
+                let advice = format!("{error}, or give this command --attach, which loads it first{later}");
+                Err(Failure::new(Exit::NoAgent, advice))
             }
             opened => Ok(opened?),
         }

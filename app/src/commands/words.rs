@@ -122,9 +122,9 @@ impl Command {
             Command::Arrange(Arrangement::Apart) => Some(
                 "one list: a method that several have is a row for each of them; a dial is for that process",
             ),
-            Command::Arrange(Arrangement::Beside) => {
-                Some("a list each; a dial is for that process, filter and order are for all of them")
-            }
+            Command::Arrange(Arrangement::Beside) => Some(
+                "a list each; a dial is for that process; filter, order and scrolling are for all of them",
+            ),
             Command::Follow => Some(
                 "processes of the same names that start while this window is open join, and what was turned in the \
                  merged list is turned there from their first call on",

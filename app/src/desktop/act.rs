@@ -289,7 +289,7 @@ impl App {
         };
         if let Some(key) = launched.agent {
             self.launching = None;
-            self.select(key);
+            self.look_at_launched(key);
         } else if launched.ended.is_some() {
             self.launching = None;
         }

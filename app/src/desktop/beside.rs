@@ -42,14 +42,19 @@ impl App {
             let rect = Rect::from_min_size(pos2(left, room.top()), vec2(width, room.height()));
             let mut pane = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("pane", id.0)));
             pane.set_clip_rect(rect.intersect(ui.clip_rect()));
+            let before = self.beside_scroll;
             self.pane(&mut pane, *id, situation, commands);
+            if before != self.beside_scroll && place > 0 {
+                // Those before it follow in the next frame.
+                ui.ctx().request_repaint();
+            }
         }
         ui.advance_cursor_after_rect(room);
     }
 
     fn pane(&mut self, ui: &mut Ui, id: ConnectionId, situation: &Situation, commands: &mut Vec<Command>) {
         let mono = self.now().mono;
-        let App { model, methods: of_current, panes, .. } = self;
+        let App { model, methods: of_current, panes, beside_scroll, .. } = self;
         let is_current = model.current == Some(id);
         let Some(connection) = model.connections.get(&id) else { return };
         let state = if is_current { of_current } else { panes.entry(id).or_default() };
@@ -62,7 +67,10 @@ impl App {
         } else if connection.row_count() == 0 {
             empty::show(ui, &why_empty(connection), situation, &mut of_pane);
         } else {
+            // They have one filter and one order: what several of them have stands in one line.
+            state.share_scroll(*beside_scroll);
             methods::table(ui, state, connection, &mut of_pane);
+            *beside_scroll = state.scrolled().unwrap_or(*beside_scroll);
         }
         // What is done in a table is meant for its process.
         if !of_pane.is_empty() && !is_current {

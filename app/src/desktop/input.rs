@@ -67,19 +67,18 @@ impl App {
             input.events.retain(|event| {
                 let Event::Key { key, pressed: true, modifiers, .. } = event else { return true };
                 let extend = *modifiers == Modifiers::SHIFT;
-                let by = match key {
-                    Key::ArrowDown => 1,
-                    Key::ArrowUp => -1,
-                    Key::PageDown => page,
-                    Key::PageUp => -page,
-                    Key::Home if !typing => isize::MIN / 2,
-                    Key::End if !typing => isize::MAX / 2,
-                    _ => return true,
-                };
                 if !(*modifiers == Modifiers::NONE || extend && !typing) {
                     return true;
                 }
-                connection.step(by, extend);
+                match key {
+                    Key::ArrowDown => connection.step(1, extend),
+                    Key::ArrowUp => connection.step(-1, extend),
+                    Key::PageDown => connection.step(page, extend),
+                    Key::PageUp => connection.step(-page, extend),
+                    Key::Home if !typing => connection.go(0, extend),
+                    Key::End if !typing => connection.go(usize::MAX, extend),
+                    _ => return true,
+                }
                 moved = true;
                 false
             });

@@ -42,8 +42,7 @@ impl App {
                 wanted: self.settings.log_height.unwrap_or((room.y * 0.22).clamp(70.0, 150.0)),
                 range: Rangef::new(60.0, (room.y * 0.5).max(60.0)),
             };
-            let dragged =
-                log.show(ui, |ui| log::show(ui, &mut self.log, &self.model.log, &self.model.output));
+            let dragged = log.show(ui, |ui| log::show(ui, &mut self.log, &self.model));
             self.settings.log_height = dragged.or(self.settings.log_height);
         }
         let processes = Sized {
@@ -112,7 +111,8 @@ impl App {
             ui.spacing_mut().item_spacing.y = 6.0;
             methods::toolbar(ui, state, connection, situation, commands);
         });
-        loss::show(ui, connection, ended.map(ended::title), mono, commands);
+        let how = (ended.map(Launched::ending), model.was_stopped(connection.process));
+        loss::show(ui, connection, how, mono, commands);
         progress::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();
@@ -224,7 +224,8 @@ impl App {
                     |ui| {
                         ui.set_max_width(680.0);
                         ui.horizontal(|ui| {
-                            ui.add(egui::Label::new(RichText::new(&entry.text).color(colours.text)).wrap());
+                            let text = RichText::new(entry.told_to(self.model.current)).color(colours.text);
+                            ui.add(egui::Label::new(text).wrap());
                             if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked()
                             {
                                 commands.push(Command::TakeControl);

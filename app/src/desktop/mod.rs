@@ -58,6 +58,8 @@ pub struct App {
     /// Of several side by side, the tables that are not looked at; and the place of the first shown.
     panes: BTreeMap<ConnectionId, views::methods::State>,
     beside_from: usize,
+    /// Where all of them are scrolled to, points.
+    beside_scroll: f64,
     log: views::log::State,
     palette: Option<views::palette::State>,
     /// A large turn that waits for a yes.
@@ -122,6 +124,7 @@ impl App {
             methods: views::methods::State::default(),
             panes: BTreeMap::new(),
             beside_from: 0,
+            beside_scroll: 0.0,
             log: views::log::State::default(),
             palette: None,
             confirm: None,

@@ -67,18 +67,27 @@ impl App {
     /// Makes what is looked at what was chosen.
     pub(super) fn look_at_chosen(&mut self) {
         let (before, now) = (self.model.current, self.now());
-        // Several that are looked at in turn, or besides, are filtered and sorted alike.
-        let several = self.model.fleet().is_some();
-        let looks = self.model.current().filter(|_| several);
+        let looked_at: Vec<ConnectionId> = match self.model.fleet() {
+            Some(fleet) => fleet.members().iter().map(|member| member.connection).collect(),
+            None => before.into_iter().collect(),
+        };
+        let looks = self.model.current();
         let looks = looks.map(|connection| (connection.list.filter().clone(), connection.list.sort()));
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
-        if let Some((filter, sort)) = looks.filter(|_| self.model.fleet().is_some()) {
+        if let Some((filter, sort)) = looks {
+            // The order is that of the window; a filter is meant for the processes it was written for, alone or with others.
+            let same = self.model.members().any(|member| looked_at.contains(&member.id));
             self.change_shown(|connection| {
-                connection.set_filter(filter.clone());
                 connection.set_sort(sort);
+                if same {
+                    connection.set_filter(filter.clone());
+                }
             });
         }
+        self.model.forget_selections();
+        let chosen: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
+        self.panes.retain(|id, _| chosen.contains(id));
         if before != self.model.current {
             self.looks_elsewhere();
         }
@@ -98,6 +107,7 @@ impl App {
     pub(super) fn looks_elsewhere(&mut self) {
         self.methods = views::methods::State::default();
         self.panes.clear();
+        self.beside_scroll = 0.0;
         if let Some(connection) = self.model.current() {
             self.methods.text.clone_from(&connection.list.filter().text);
         }
@@ -284,6 +294,20 @@ impl App {
     /// Looks at a process alone.
     pub(super) fn select(&mut self, process: ProcessKey) {
         self.model.choose(process, Mode::Replace);
+        self.look_at_chosen();
+    }
+
+    /// Looks at a program that was launched: alone, or besides several that were chosen together.
+    pub(super) fn look_at_launched(&mut self, process: ProcessKey) {
+        if self.model.fleet().is_none() {
+            return self.select(process);
+        }
+        let title = format!("{} ({})", name_of(&self.model, process), process.pid);
+        let text =
+            format!("{title} is chosen besides the others; a click on it in the list looks at it alone");
+        let now = self.now();
+        self.model.log.add(now, Some(FLEET), Kind::Notice, text);
+        self.model.choose_more([process]);
         self.look_at_chosen();
     }
 

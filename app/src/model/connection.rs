@@ -124,6 +124,9 @@ pub struct Connection {
     pub agent: Option<Box<AgentStatus>>,
     /// Who has control.
     pub holder: Option<Holder>,
+    /// Whether the agent told of this session's changes of control: its account of itself, which may be older, is not
+    /// asked then.
+    control_told: bool,
     /// The last round trip.
     pub latency: Option<Duration>,
     /// What is loaded.
@@ -182,6 +185,7 @@ impl Connection {
             facts: None,
             agent: None,
             holder: None,
+            control_told: false,
             latency: None,
             catalogue: Catalogue::default(),
             live: Live::default(),

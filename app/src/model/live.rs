@@ -64,10 +64,33 @@ pub struct LiveRow {
 }
 
 impl LiveRow {
+    /// Whether calls are counted, or will be at the next one.
+    fn counts(&self) -> bool {
+        matches!(self.state, State::Asked | State::Live | State::Reverting)
+    }
+
     /// Calls a second, while it counts: of what is off nobody knows how often it is called.
     pub fn counted_rate(&self) -> Option<f32> {
-        let counts = matches!(self.state, State::Asked | State::Live | State::Reverting);
-        self.rate.filter(|_| counts)
+        self.rate.filter(|_| self.counts())
+    }
+
+    /// Notes the rate at a tick of the sparklines.
+    fn note_rate(&mut self, tick: u64, rate: f32) {
+        match &mut self.series {
+            Some(series) => series.put(tick, rate),
+            None => self.series = Some(Series::new(tick, rate)),
+        }
+        self.note_counting(tick);
+    }
+
+    /// Notes whether it counts: while it does not, its sparkline is at no height.
+    fn note_counting(&mut self, tick: u64) {
+        let counts = self.counts();
+        match &mut self.series {
+            Some(series) if counts => series.begin(tick),
+            Some(series) => series.end(tick),
+            None => {}
+        }
     }
 }
 
@@ -257,8 +280,10 @@ impl Live {
             self.rows.insert(fresh);
             self.rows_edition += 1;
         }
+        let tick = self.tick();
         let Some(mine) = self.row_mut(id) else { return };
         (mine.wanted, mine.state, mine.version) = (row.wanted, row.state, row.version);
+        mine.note_counting(tick);
         mine.note = row.note.map(Into::into);
         mine.times_note = row.times_note.map(Into::into);
         mine.calls = row.calls;
@@ -277,9 +302,11 @@ impl Live {
     /// Takes a transition in: the row as it was before, if it is known.
     pub fn take_transition(&mut self, transition: Transition) -> Option<(Level, State)> {
         self.updates += 1;
+        let tick = self.tick();
         let row = self.row_mut(transition.row)?;
         let before = (row.wanted, row.state);
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
+        row.note_counting(tick);
         row.note = transition.note.map(Into::into);
         row.times_note = transition.times_note.map(Into::into);
         row.instances = transition.instances.into();
@@ -305,10 +332,7 @@ impl Live {
             row.fold = fold;
             row.rate = elapsed.map(|ms| (*calls as f64 * 1000.0 / ms as f64) as f32);
             if let Some(rate) = row.rate {
-                match &mut row.series {
-                    Some(series) => series.put(tick, rate),
-                    None => row.series = Some(Series::new(tick, rate)),
-                }
+                row.note_rate(tick, rate);
             }
             busy.push(*id);
             self.note_changed(*id);

@@ -62,6 +62,57 @@ fn numbers_rates_and_sparklines_follow_the_agents_clock() {
     assert_eq!(seen(&live, 0), (171, None));
 }
 
+/// Off is not a rate of zero: nobody counts.
+#[test]
+fn a_sparkline_ends_with_the_dial_and_goes_on_with_it() {
+    let catalogue = small();
+    let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, State::Live, 5)]);
+    let mut mirrored = Live::default();
+    mirrored.place(&catalogue);
+    let mut last = |live: &Live, ticks: usize| {
+        let from = live.row(RowId(0)).expect("a row");
+        let (tick, copy) = (live.tick(), from.copy);
+        mirrored.pass(tick * TICK_MS, true);
+        let to = mirror::As { id: RowId(0), copy, place: "Shop (1)", answers: true, tick };
+        mirrored.mirror(from, to, &catalogue);
+        let rates = |live: &Live| -> Vec<f32> {
+            let series = live.row(RowId(0)).and_then(|row| row.series.as_ref()).expect("rates");
+            let all = series.at(live.tick()).map(|rate| if rate.is_nan() { -1.0 } else { rate });
+            all.skip(crate::model::series::LENGTH - ticks).collect()
+        };
+        assert_eq!(rates(&mirrored), rates(live), "merged it is the same");
+        rates(live)
+    };
+    for t_ms in [1_000, 2_000] {
+        live.take_counters(&delta(t_ms, &[(0, 9)]), 0);
+    }
+    assert_eq!(last(&live, 1), [9.0]);
+    live.take_counters(&delta(3_000, &[]), 0);
+    assert_eq!(last(&live, 2), [9.0, 0.0], "it counts, and is not called");
+    let turned = |state| Transition {
+        row: RowId(0),
+        t_ms: 1,
+        wanted: Level::Off,
+        state,
+        version: None,
+        instances: Vec::new(),
+        note: None,
+    };
+    live.take_transition(turned(State::Off));
+    last(&live, 1);
+    for t_ms in [4_000, 5_000] {
+        live.take_counters(&delta(t_ms, &[]), 0);
+        last(&live, 1);
+    }
+    assert_eq!(last(&live, 4), [9.0, 0.0, -1.0, -1.0]);
+    live.take_transition(turned(State::Live));
+    last(&live, 1);
+    live.take_counters(&delta(6_000, &[]), 0);
+    assert_eq!(last(&live, 3), [-1.0, 0.0, 0.0], "counted again from the tick on in which it was turned");
+    live.take_counters(&delta(7_000, &[(0, 4)]), 0);
+    assert_eq!(last(&live, 4), [-1.0, 0.0, 0.0, 4.0]);
+}
+
 #[test]
 fn rows_wait_for_their_module() {
     let catalogue = small();

@@ -2,6 +2,7 @@
 
 use super::ids::ConnectionId;
 use super::update::Now;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// Entries kept; older ones go.
@@ -39,10 +40,52 @@ pub struct Entry {
     pub at: Now,
     /// Which connection it concerns.
     pub connection: Option<ConnectionId>,
+    /// The process that it concerns, where it is one.
+    pub process: Option<Named>,
     /// What kind.
     pub kind: Kind,
     /// One sentence, without a final period.
     pub text: String,
+}
+
+impl Entry {
+    /// What it says to somebody who looks at that connection: of any other process, which one it is about.
+    pub fn told_to(&self, looking_at: Option<ConnectionId>) -> Cow<'_, str> {
+        match self.process.as_ref().filter(|_| looking_at != self.connection) {
+            Some(process) => process.named_in(&self.text),
+            None => Cow::Borrowed(&self.text),
+        }
+    }
+}
+
+/// A process as sentences name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+}
+
+impl Named {
+    /// `Shop.dll (4242)`.
+    pub fn title(&self) -> String {
+        format!("{} ({})", self.name, self.pid)
+    }
+
+    /// A sentence about the process, with its name and pid in it.
+    pub fn named_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let (title, Named { name, pid }) = (self.title(), self);
+        if text.contains(&title) || text.contains(&format!("{name} (pid {pid})")) {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(match text.split_once(&format!("process {pid}")) {
+            Some((before, after)) if !after.starts_with(|next: char| next.is_ascii_digit()) => {
+                format!("{before}{title}{after}")
+            }
+            _ => format!("{title}: {text}"),
+        })
+    }
 }
 
 /// The log.
@@ -55,13 +98,23 @@ pub struct Log {
 }
 
 impl Log {
-    /// Adds an entry.
+    /// Adds an entry that names the processes it is about, if it is about any.
     pub fn add(&mut self, at: Now, connection: Option<ConnectionId>, kind: Kind, text: impl Into<String>) {
-        self.last += 1;
+        self.put(Entry { serial: self.last + 1, at, connection, process: None, kind, text: text.into() });
+    }
+
+    /// Adds an entry about one process.
+    pub fn add_of(&mut self, at: Now, (id, process): (ConnectionId, Named), kind: Kind, text: String) {
+        let (serial, connection, process) = (self.last + 1, Some(id), Some(process));
+        self.put(Entry { serial, at, connection, process, kind, text });
+    }
+
+    fn put(&mut self, entry: Entry) {
+        self.last = entry.serial;
         if self.entries.len() >= KEPT {
             self.entries.pop_front();
         }
-        let entry = Entry { serial: self.last, at, connection, kind, text: text.into() };
+        let kind = entry.kind;
         // Of transitions there are many, and nobody asks for the newest.
         if kind != Kind::Transition {
             self.newest.retain(|one| one.kind != kind);
@@ -95,6 +148,27 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_names_its_process_where_another_is_looked_at() {
+        let mut log = Log::default();
+        let shop = || (ConnectionId(1), Named { name: "Shop.dll".into(), pid: 42 });
+        for (text, elsewhere) in [
+            ("count on Cart.Add", "Shop.dll (42): count on Cart.Add"),
+            ("process 42 has ended", "Shop.dll (42) has ended"),
+            ("process 421 has ended", "Shop.dll (42): process 421 has ended"),
+            ("connected to Shop.dll (pid 42)", "connected to Shop.dll (pid 42)"),
+            ("Shop.dll (42): off", "Shop.dll (42): off"),
+        ] {
+            log.add_of(Now::default(), shop(), Kind::Answer, text.to_owned());
+            let entry = log.newest(Kind::Answer).expect("it was added");
+            assert_eq!(entry.told_to(Some(ConnectionId(1))), text);
+            assert_eq!(entry.told_to(Some(ConnectionId(2))), elsewhere);
+            assert_eq!(entry.told_to(None), elsewhere);
+        }
+        log.add(Now::default(), None, Kind::Answer, "copied");
+        assert_eq!(log.newest(Kind::Answer).map(|entry| entry.told_to(None)).as_deref(), Some("copied"));
+    }
 
     #[test]
     fn it_is_bounded_and_says_so() {

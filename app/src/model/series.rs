@@ -6,17 +6,19 @@ pub const LENGTH: usize = 60;
 /// Rates at the last [`LENGTH`] ticks. Ticks without a sample are zero and cost nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// By tick modulo the length.
+    /// By tick modulo the length; not a number where nobody counted.
     ring: Box<[f32; LENGTH]>,
-    /// The ticks of the first sample and of the newest.
+    /// The ticks of the first sample and of the newest that is noted.
     first: u64,
     last: u64,
+    /// Nobody counts since.
+    ended: bool,
 }
 
 impl Series {
     /// A series whose first sample is `rate` at `tick`.
     pub fn new(tick: u64, rate: f32) -> Series {
-        let mut series = Series { ring: Box::new([0.0; LENGTH]), first: tick, last: tick };
+        let mut series = Series { ring: Box::new([0.0; LENGTH]), first: tick, last: tick, ended: false };
         series.put(tick, rate);
         series
     }
@@ -26,15 +28,38 @@ impl Series {
         if tick < self.last {
             return;
         }
+        self.begin(tick);
         // What lies between had no sample: the rate was zero.
-        for skipped in (self.last + 1..tick).take(LENGTH) {
-            self.set(skipped, 0.0);
-        }
-        if tick - self.last > LENGTH as u64 {
-            self.ring.fill(0.0);
-        }
+        self.fill(tick.saturating_sub(1), 0.0);
         self.set(tick, rate);
         self.last = tick;
+    }
+
+    /// Nobody counts after this tick.
+    pub fn end(&mut self, tick: u64) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.fill(tick, 0.0);
+        }
+    }
+
+    /// From this tick on it is counted again.
+    pub fn begin(&mut self, tick: u64) {
+        if std::mem::take(&mut self.ended) {
+            self.fill(tick.saturating_sub(1), f32::NAN);
+        }
+    }
+
+    /// Whether nobody counts any more.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Notes one rate for every tick after the newest, up to this one.
+    fn fill(&mut self, to: u64, rate: f32) {
+        for tick in (self.last + 1..=to).rev().take(LENGTH) {
+            self.set(tick, rate);
+        }
+        self.last = self.last.max(to);
     }
 
     fn set(&mut self, tick: u64, rate: f32) {
@@ -43,13 +68,15 @@ impl Series {
         }
     }
 
-    /// The rates of the [`LENGTH`] ticks that end with `now`, oldest first; not a number before the first sample: nobody
-    /// counted then.
+    /// The rates of the [`LENGTH`] ticks that end with `now`, oldest first; not a number where nobody counted.
     pub fn at(&self, now: u64) -> impl ExactSizeIterator<Item = f32> + '_ {
         (0..LENGTH).map(move |index| {
             let tick = (now + 1 + index as u64).checked_sub(LENGTH as u64);
             let Some(tick) = tick.filter(|tick| *tick >= self.first) else { return f32::NAN };
-            let known = tick <= self.last && tick + LENGTH as u64 > self.last;
+            if tick > self.last {
+                return if self.ended { f32::NAN } else { 0.0 };
+            }
+            let known = tick + LENGTH as u64 > self.last;
             if known { self.ring.get((tick % LENGTH as u64) as usize).copied().unwrap_or(0.0) } else { 0.0 }
         })
     }
@@ -73,6 +100,25 @@ mod tests {
         assert_eq!(rates[LENGTH - 4..], [1.0, 0.0, 0.0, 4.0]);
         assert_eq!(shown(&series, 105)[LENGTH - 6..], [1.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
         assert!(shown(&series, 103 + LENGTH as u64).iter().all(|rate| *rate == 0.0));
+    }
+
+    #[test]
+    fn while_nobody_counts_there_is_no_rate() {
+        let mut series = Series::new(100, 5.0);
+        series.end(102);
+        series.end(104);
+        assert_eq!(shown(&series, 105)[LENGTH - 6..], [5.0, 0.0, 0.0, -1.0, -1.0, -1.0]);
+        series.begin(106);
+        assert_eq!(shown(&series, 107)[LENGTH - 6..], [0.0, -1.0, -1.0, -1.0, 0.0, 0.0]);
+        series.put(108, 7.0);
+        assert_eq!(shown(&series, 108)[LENGTH - 4..], [-1.0, 0.0, 0.0, 7.0]);
+        // A last sample after the end begins nothing for long.
+        series.end(108);
+        series.put(109, 2.0);
+        series.end(109);
+        assert_eq!(shown(&series, 110)[LENGTH - 3..], [7.0, 2.0, -1.0]);
+        series.put(110 + 2 * LENGTH as u64, 1.0);
+        assert!(shown(&series, 110 + 2 * LENGTH as u64)[..LENGTH - 1].iter().all(|rate| *rate == -1.0));
     }
 
     #[test]

@@ -177,6 +177,21 @@ impl Model {
         new
     }
 
+    /// The connections whose methods are looked at: of several merged what they are merged into, side by side all.
+    fn looked_at(&self) -> Vec<ConnectionId> {
+        match self.several.fleet {
+            Some(_) if !self.is_merged() => self.members().map(|member| member.id).collect(),
+            _ => self.current.into_iter().collect(),
+        }
+    }
+
+    /// Whoever looks at something again begins without a selection: a key would turn what was selected long ago.
+    pub fn forget_selections(&mut self) {
+        let looked_at = self.looked_at();
+        let others = self.connections.values_mut().filter(|one| !looked_at.contains(&one.id));
+        others.for_each(|one| one.selection.reset());
+    }
+
     /// Notes which of those side by side are in sight.
     pub fn show_beside(&mut self, ids: &[ConnectionId]) {
         if self.several.in_sight != ids {

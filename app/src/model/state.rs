@@ -43,6 +43,15 @@ impl Launched {
         (!left.is_zero()).then_some(left)
     }
 
+    /// How it ended, as a sentence: `dotnet Shop.dll ended with code 3`.
+    pub fn ending(&self) -> String {
+        let how = self.ended.as_deref().unwrap_or_default();
+        match self.stopping {
+            Some(_) => format!("{} was stopped from here and ended {how}", self.what),
+            None => format!("{} ended {how}", self.what),
+        }
+    }
+
     /// What it is called where it is to be stopped: `dotnet Shop.dll (pid 9)`.
     pub fn named(&self) -> String {
         format!("{} (pid {})", self.what, self.pid.unwrap_or_default())
@@ -218,6 +227,11 @@ impl Model {
         Some(kill)
     }
 
+    /// Whether a process was launched from here, and was told to stop.
+    pub fn was_stopped(&self, process: ProcessKey) -> bool {
+        self.launched.values().any(|one| one.agent == Some(process) && one.stopping.is_some())
+    }
+
     /// What a launched program is called from now on, in place of its whole command line.
     pub fn name_launch(&mut self, ticket: Ticket, name: String) {
         if let Some(launched) = self.launched.get_mut(&ticket) {
@@ -262,8 +276,8 @@ impl Model {
                 (Kind::Answer, text)
             }
             Launch::Ended { how } => {
-                launched.ended = Some(how.clone());
-                (Kind::Connection, format!("{what} ended {how}"))
+                launched.ended = Some(how);
+                (Kind::Connection, launched.ending())
             }
         };
         self.log.add(now, None, kind, text);

@@ -10,7 +10,7 @@ mod system;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use system::{Forwarding, ask_to_end, make_askable};
+pub use system::{Forwarding, ask_to_end, kill, make_askable};
 
 /// What a Ctrl-C does from `Interrupts::catch` on: nothing but what `deliver_to` says. A second one ends the
 /// program with 130, whatever it waits for.

@@ -2,6 +2,8 @@
 //! passing on must happen inside one, because the main thread waits for the child.
 
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Blocks SIGINT and SIGTERM for this thread and those it starts later, and calls `interrupted` from a thread of
@@ -63,7 +65,7 @@ impl Forwarding {
     }
 
     /// Names the child.
-    pub fn to(&self, child: &std::process::Child) {
+    pub fn to(&self, child: &Child) {
         let Ok(pid) = i32::try_from(child.id()) else { return };
         CHILD.store(pid, Ordering::SeqCst);
         let early = EARLY.swap(0, Ordering::SeqCst);
@@ -74,7 +76,7 @@ impl Forwarding {
     }
 
     /// Waits for the child to end without taking its pid away, stops passing on, and then takes its status.
-    pub fn wait(self, child: &mut std::process::Child) -> io::Result<std::process::ExitStatus> {
+    pub fn wait(self, child: &mut Child) -> io::Result<std::process::ExitStatus> {
         loop {
             // SAFETY: waitid(2) for our own child with a zeroed siginfo of our own; WNOWAIT leaves it waitable.
             let failed = unsafe {
@@ -93,17 +95,45 @@ impl Forwarding {
     }
 }
 
-/// To be called for a command whose child will be asked to end; any child can be.
-pub fn make_askable(_command: &mut std::process::Command) {}
+/// To be called for a command whose child will be asked to end: the child leads a process group of its own, so that what
+/// it starts is asked too. A launcher (`dotnet run`, a shell script) would end and leave its program behind.
+pub fn make_askable(command: &mut Command) {
+    command.process_group(0);
+}
 
-/// Asks a child that was not waited for yet to end, with SIGTERM.
+/// Asks a child that was made askable and was not waited for yet to end, with SIGTERM, and all of its group.
 ///
 /// # Errors
 /// When this user may not send the child signals.
-pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
+pub fn ask_to_end(child: &Child) -> io::Result<()> {
+    signal_group(child, libc::SIGTERM)
+}
+
+/// Ends such a child and all of its group, whatever they do.
+///
+/// # Errors
+/// When this user may not send the child signals.
+pub fn kill(child: &mut Child) -> io::Result<()> {
+    signal_group(child, libc::SIGKILL)
+}
+
+fn signal_group(child: &Child, signal: libc::c_int) -> io::Result<()> {
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-    // SAFETY: kill(2) takes two numbers; the pid is that of our own child, which was not waited for, so it is no other's.
-    if unsafe { libc::kill(pid, libc::SIGTERM) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if pid <= 1 {
+        // Minus one would be everybody.
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: kill(2) takes two numbers; the group is that of our own child, which was not waited for, so that its number
+    // is no other's.
+    if unsafe { libc::kill(-pid, signal) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    // It went into another group by itself. SAFETY: as above.
+    if error.raw_os_error() == Some(libc::ESRCH) && unsafe { libc::kill(pid, signal) } == 0 {
+        return Ok(());
+    }
+    Err(error)
 }
 
 extern "C" fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
@@ -150,8 +180,36 @@ fn is_ignored(signal: libc::c_int) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Read};
     use std::os::unix::process::ExitStatusExt;
-    use std::process::Command;
+    use std::process::Stdio;
+
+    /// A launcher that ends at once, and a program of its that must not stay behind.
+    #[test]
+    fn what_a_child_started_is_stopped_with_it() {
+        let polite = "trap 'exit 0' TERM; sh -c 'trap \"echo closed; exit 0\" TERM; echo ready; while :; do sleep 0.05; done' & wait";
+        let stubborn = "trap '' TERM; sh -c 'echo ready; while :; do sleep 0.05; done' & wait";
+        for (script, says) in [(polite, "closed\n"), (stubborn, "")] {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdout(Stdio::piped());
+            make_askable(&mut command);
+            let mut child = command.spawn().expect("sh");
+            let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+            let mut line = String::new();
+            output.read_line(&mut line).expect("readable");
+            assert_eq!(line, "ready\n");
+            match says {
+                "" => kill(&mut child).expect("it can be killed"),
+                _ => ask_to_end(&child).expect("it can be asked"),
+            }
+            // Whoever of them lives still holds the pipe.
+            let mut rest = String::new();
+            output.read_to_string(&mut rest).expect("readable");
+            assert_eq!(rest, says);
+            let status = child.wait().expect("waited for");
+            assert_eq!(status.signal(), says.is_empty().then_some(libc::SIGKILL), "{status}");
+        }
+    }
 
     fn signal_this_process(signal: libc::c_int) {
         // SAFETY: kill(2) to this very process, for which the handler of the test below is installed.

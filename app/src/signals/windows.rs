@@ -61,6 +61,14 @@ pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
     }
 }
 
+/// Ends a child, whatever it does.
+///
+/// # Errors
+/// When this user may not.
+pub fn kill(child: &mut std::process::Child) -> io::Result<()> {
+    child.kill()
+}
+
 /// Leaves Ctrl-C to the child: the console sends it to every program attached, so that it needs no passing on,
 /// and this program must only outlive it.
 pub struct Forwarding(());

@@ -33,6 +33,8 @@ pub struct Face<'a> {
     pub label: &'a str,
     /// What stands beside the number for screen readers and in the tooltip: `live v1`.
     pub says: &'a str,
+    /// Where it turns several dials: how many of them are on, and how many there are.
+    pub several: Option<(u64, u64)>,
 }
 
 /// A knob to be shown.
@@ -234,6 +236,7 @@ impl<'a> Knob<'a> {
             node.set_numeric_value_step(1.0);
             node.set_value(self.in_words(shown));
             if enabled {
+                self.click().into_iter().for_each(|click| node.set_description(click));
                 node.add_action(accesskit::Action::SetValue);
                 node.add_action(accesskit::Action::Increment);
                 node.add_action(accesskit::Action::Decrement);
@@ -251,8 +254,20 @@ impl<'a> Knob<'a> {
         }
     }
 
+    /// Where it turns several dials, what a click does to them.
+    fn click(&self) -> Option<String> {
+        let (on, all) = self.face.several?;
+        let to = self.toggled();
+        Some(match (self.face.wanted, to) {
+            (None, _) => format!("A click turns all {all} to {to}; {on} are on now."),
+            (_, Level::Off) => format!("A click turns all {all} off."),
+            _ => format!("A click turns all {all} to {to}."),
+        })
+    }
+
     fn explain(&self, ui: &mut Ui) {
         ui.strong(self.in_words(self.face.wanted));
+        self.click().into_iter().for_each(|click| drop(ui.label(click)));
         if self.size < LARGE {
             // In a list a long one would hide the rows below at every stop of the pointer.
             let wheel = if self.wheel { ", wheel" } else { "" };

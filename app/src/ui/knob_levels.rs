@@ -6,7 +6,8 @@ use super::knob_paint;
 use super::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Button, FontId, Id, Popup, Rect, Response, RichText, Sense, TextFormat, Ui, WidgetInfo, vec2,
+    self, Align, Button, FontId, Id, Layout, Popup, Rect, Response, RichText, Sense, TextFormat, Ui,
+    WidgetInfo, vec2,
 };
 use redial_protocol::level::Level;
 
@@ -112,7 +113,10 @@ pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
     if let Some(lowest) = missing.clone().next() {
         let which: Vec<&str> = missing.clone().map(Level::word).collect();
         let text = format!("{}: {}", which.join(" and "), why_not(lowest, face.not_offered));
-        ui.label(RichText::new(text).small().color(palette.weak));
+        // Entries are as wide as the menu, and text in such a layout would be stretched to both of its edges.
+        ui.with_layout(Layout::top_down(Align::Min), |ui| {
+            ui.label(RichText::new(text).small().color(palette.weak));
+        });
     }
     picked
 }

@@ -13,11 +13,18 @@ struct Bench {
     wheel: bool,
     turns: Vec<Level>,
     refused: Vec<Level>,
+    several: Option<(u64, u64)>,
 }
 
 fn bench(wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
-    let state =
-        Bench { wanted, offered: offered.to_vec(), wheel: true, turns: Vec::new(), refused: Vec::new() };
+    let state = Bench {
+        wanted,
+        offered: offered.to_vec(),
+        wheel: true,
+        turns: Vec::new(),
+        refused: Vec::new(),
+        several: None,
+    };
     let show = |ui: &mut Ui, bench: &mut Bench| {
         let face = Face {
             wanted: bench.wanted,
@@ -28,6 +35,7 @@ fn bench(wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
             not_offered: "the agent does not offer it",
             label: "dial of A.B",
             says: "off",
+            several: bench.several,
         };
         let turned = Knob::new(face, 60.0).wheel(bench.wheel).show(ui);
         bench.turns.extend(turned.to);
@@ -51,6 +59,28 @@ fn a_click_toggles() {
         harness.run();
     }
     assert_eq!(harness.state().turns, [Level::Count, Level::Off, Level::Count]);
+}
+
+#[test]
+fn of_several_dials_it_says_what_a_click_does() {
+    for (wanted, on, says) in [
+        (None, 5, "A click turns all 12 to count; 5 are on now."),
+        (Some(Level::Off), 0, "A click turns all 12 to count."),
+        (Some(Level::Count), 12, "A click turns all 12 off."),
+    ] {
+        let mut harness = bench(wanted, &TWO);
+        harness.state_mut().several = Some((on, 12));
+        harness.run();
+        let knob = harness.get_by_label("dial of A.B");
+        assert_eq!(knob.accesskit_node().description().as_deref(), Some(says));
+        knob.hover();
+        harness.run_steps(40);
+        assert!(harness.query_by_label(says).is_some(), "the hint says it too");
+        harness.get_by_label("dial of A.B").click();
+        harness.run();
+        let to = if wanted == Some(Level::Count) { Level::Off } else { Level::Count };
+        assert_eq!(harness.state().turns, [to], "and so it is");
+    }
 }
 
 #[test]

@@ -16,6 +16,10 @@ pub struct Scroll {
     offset: f64,
     /// A row to bring into view when the list is next shown.
     wanted: Option<usize>,
+    /// Where it was put to stand as the lists beside it do.
+    shared: f64,
+    /// The last place that it can be scrolled to.
+    end: f64,
     /// Height of the part shown last, points.
     height: f64,
     /// While the handle is dragged: how far below its top it was taken, points.
@@ -69,6 +73,16 @@ impl Scroll {
         ((self.height / f64::from(row_height)) as usize).max(1)
     }
 
+    /// Scrolls to where the lists beside it are; a shorter one stands at its end meanwhile.
+    pub fn share(&mut self, offset: f64) {
+        (self.offset, self.shared) = (offset, offset);
+    }
+
+    /// Where it was scrolled to since it was put where the lists beside it are; None: it is there.
+    pub fn moved(&self) -> Option<f64> {
+        (self.offset != self.shared.min(self.end)).then_some(self.offset)
+    }
+
     /// Points from the first row.
     #[cfg(test)]
     pub fn offset(&self) -> f64 {
@@ -84,6 +98,7 @@ impl Scroll {
         let mut rect = all;
         self.height = f64::from(all.height().max(0.0));
         let total = count as f64 * f64::from(row_height);
+        self.clamp(total);
         if ui.rect_contains_pointer(all) {
             self.offset -= f64::from(ui.input(|input| input.smooth_scroll_delta().y));
         }
@@ -111,7 +126,8 @@ impl Scroll {
     }
 
     fn clamp(&mut self, total: f64) {
-        self.offset = self.offset.clamp(0.0, (total - self.height).max(0.0));
+        self.end = (total - self.height).max(0.0);
+        self.offset = self.offset.clamp(0.0, self.end);
     }
 
     fn bar(&mut self, ui: &mut Ui, id: egui::Id, bar: Rect, total: f64) {

@@ -4,14 +4,15 @@ use super::theme::Palette;
 use eframe::egui::{Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2};
 
 /// Draws `values` (oldest first) into `rect`, filled to the bottom; the highest touches the top. Where a row was not
-/// measured yet (what is not a number, at the beginning) there is no line; where it stood still there is one at the
-/// bottom.
+/// measured (what is not a number) there is no line; where it stood still there is one at the bottom.
 pub fn paint(painter: &Painter, rect: Rect, values: impl Iterator<Item = f32>, palette: &Palette) {
     let values: Vec<f32> = values.collect();
-    let points = points(rect, &values);
-    if points.len() < 2 {
-        return;
+    for points in lines(rect, &values).into_iter().filter(|points| points.len() > 1) {
+        line(painter, rect, points, palette);
     }
+}
+
+fn line(painter: &Painter, rect: Rect, points: Vec<Pos2>, palette: &Palette) {
     let fill = palette.accent.gamma_multiply(0.25);
     let mut mesh = Mesh::default();
     for (index, point) in (0u32..).zip(&points) {
@@ -27,20 +28,24 @@ pub fn paint(painter: &Painter, rect: Rect, values: impl Iterator<Item = f32>, p
     painter.add(Shape::line(points, Stroke::new(1.25, palette.accent)));
 }
 
-/// The curve's points: the last value at the right edge.
-fn points(rect: Rect, values: &[f32]) -> Vec<Pos2> {
+/// The curve's points, a line for each time it was measured without a break: the last value at the right edge.
+fn lines(rect: Rect, values: &[f32]) -> Vec<Vec<Pos2>> {
     let finite = values.iter().copied().filter(|value| value.is_finite());
     let top = finite.fold(0.0_f32, f32::max);
     let step = rect.width() / (values.len().max(2) - 1) as f32;
-    values
-        .iter()
-        .enumerate()
-        .skip_while(|(_, value)| value.is_nan())
-        .map(|(index, value)| {
-            let share = if top > 0.0 && value.is_finite() { (value / top).clamp(0.0, 1.0) } else { 0.0 };
-            pos2(rect.left() + step * index as f32, rect.bottom() - share * rect.height())
-        })
-        .collect()
+    let point = |index: usize, value: f32| {
+        let share = if top > 0.0 && value.is_finite() { (value / top).clamp(0.0, 1.0) } else { 0.0 };
+        pos2(rect.left() + step * index as f32, rect.bottom() - share * rect.height())
+    };
+    let mut lines = vec![Vec::new()];
+    for (index, value) in values.iter().enumerate() {
+        match lines.last_mut() {
+            Some(line) if !value.is_nan() => line.push(point(index, *value)),
+            Some(line) if !line.is_empty() => lines.push(Vec::new()),
+            _ => {}
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -51,16 +56,25 @@ mod tests {
     #[test]
     fn the_highest_touches_the_top_and_the_last_the_right() {
         let rect = Rect::from_min_size(pos2(10.0, 20.0), vec2(100.0, 16.0));
-        let points = points(rect, &[0.0, 4.0, 2.0]);
-        assert_eq!(points, [pos2(10.0, 36.0), pos2(60.0, 20.0), pos2(110.0, 28.0)]);
-        let young = super::points(rect, &[f32::NAN, 4.0, f32::INFINITY]);
-        assert_eq!(young, [pos2(60.0, 20.0), pos2(110.0, 36.0)], "nothing before it was measured");
+        let whole = lines(rect, &[0.0, 4.0, 2.0]);
+        assert_eq!(whole, [[pos2(10.0, 36.0), pos2(60.0, 20.0), pos2(110.0, 28.0)]]);
+        let young = lines(rect, &[f32::NAN, 4.0, f32::INFINITY]);
+        assert_eq!(young, [[pos2(60.0, 20.0), pos2(110.0, 36.0)]], "nothing before it was measured");
+    }
+
+    #[test]
+    fn while_it_is_off_there_is_no_line() {
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(50.0, 10.0));
+        let nan = f32::NAN;
+        let broken = lines(rect, &[4.0, 4.0, nan, nan, 2.0, nan]);
+        let expected = vec![vec![pos2(0.0, 0.0), pos2(10.0, 0.0)], vec![pos2(40.0, 5.0)], vec![]];
+        assert_eq!(broken, expected);
     }
 
     #[test]
     fn standing_still_is_a_line_at_the_bottom() {
         let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(10.0, 10.0));
-        assert!(points(rect, &[0.0, 0.0]).iter().all(|point| point.y == 10.0));
-        assert!(points(rect, &[]).is_empty());
+        assert!(lines(rect, &[0.0, 0.0]).iter().flatten().all(|point| point.y == 10.0));
+        assert!(lines(rect, &[]).iter().all(Vec::is_empty));
     }
 }

@@ -16,8 +16,9 @@ use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Align2, Color32, FontId, Painter, Rangef, Rect, TextFormat, pos2, vec2};
 use std::ops::Range;
 
-/// Size of names, points.
+/// Size of names, and of what stands beside them, points.
 const NAME: f32 = 14.0;
+const SMALL: f32 = 12.0;
 
 /// Where and in which colours cells are painted.
 pub struct Paint<'a> {
@@ -36,18 +37,39 @@ pub struct Name<'a> {
     parts: Vec<(Range<usize>, Color32)>,
     /// What may lose its beginning where there is little room.
     head: Range<usize>,
+    /// A method's parameters: where there is little room, only that there are some.
+    parameters: Range<usize>,
     /// What stands before it, in small letters.
     front: String,
+    /// Of the compiler's methods, whose body it is.
+    body: Option<String>,
     remarks: Vec<(String, Color32)>,
     palette: &'static Palette,
 }
+
+/// What is left out of a name.
+#[derive(Clone, Copy, Debug, Default)]
+struct Less {
+    /// Bytes of its head.
+    head: usize,
+    /// Its parameters.
+    parameters: bool,
+    /// Bytes of the method's name whose body it is.
+    body: usize,
+}
+
+/// What stands before the name of the method whose body it is, and for parameters that find no room.
+const BODY_OF: &str = "body of ";
+const BODY_BEFORE: &str = "   ";
+const SOME_PARAMETERS: &str = "(…)";
 
 impl<'a> Name<'a> {
     /// Nothing of `text` yet; what the filter found in it will be marked.
     pub fn new(text: &'a str, connection: &Connection, palette: &'static Palette) -> Name<'a> {
         let highlights = connection.list.query().highlights(text);
         let (parts, remarks) = (Vec::new(), Vec::new());
-        Name { text, highlights, parts, head: 0..0, front: String::new(), remarks, palette }
+        let (head, parameters, front, body) = (0..0, 0..0, String::new(), None);
+        Name { text, highlights, parts, head, parameters, front, body, remarks, palette }
     }
 
     /// A method's name: of a list with its type, of a tree without.
@@ -62,9 +84,8 @@ impl<'a> Name<'a> {
         name.part(name.head.clone(), palette.weak);
         name.part(own..full.method.end, palette.text);
         name.part(full.signature.clone(), palette.weak);
-        if let Some(body) = words::body_of(full.part(&(full.type_name.start..full.method.end))) {
-            name.remark(&format!("   {body}"), palette.weak);
-        }
+        name.parameters = full.signature.clone();
+        name.body = words::body_of(full.part(&(full.type_name.start..full.method.end)));
         name
     }
 
@@ -83,45 +104,41 @@ impl<'a> Name<'a> {
         self.remarks.push((text.to_owned(), colour));
     }
 
-    /// All of it, without the first `less` bytes of its head.
-    fn job(&self, less: usize) -> LayoutJob {
+    /// All of it but for what is left out.
+    fn job(&self, less: Less) -> LayoutJob {
         let mut job = LayoutJob::default();
         if !self.front.is_empty() {
-            let small = TextFormat::simple(FontId::monospace(12.0), self.palette.weak);
+            let small = TextFormat::simple(FontId::monospace(SMALL), self.palette.weak);
             job.append(&self.front, 0.0, small);
         }
         for (range, colour) in &self.parts {
             let plain = TextFormat::simple(FontId::proportional(NAME), *colour);
-            let range = match *range == self.head && less > 0 {
+            if less.parameters && *range == self.parameters {
+                job.append(SOME_PARAMETERS, 0.0, plain);
+                continue;
+            }
+            let range = match *range == self.head && less.head > 0 {
                 true => {
                     job.append("…", 0.0, plain.clone());
-                    (range.start + less).min(range.end)..range.end
+                    (range.start + less.head).min(range.end)..range.end
                 }
                 false => range.clone(),
             };
             self.append(&mut job, range, plain);
         }
-        self.append_remarks(&mut job);
+        self.append_remarks(&mut job, less);
         job
     }
 
-    /// What follows the method's name: its parameters, and the remarks.
-    fn tail(&self) -> LayoutJob {
-        let mut job = LayoutJob::default();
-        if let Some((range, _)) = self.parts.last() {
-            self.append(
-                &mut job,
-                range.clone(),
-                TextFormat::simple(FontId::proportional(NAME), Color32::WHITE),
-            );
+    fn append_remarks(&self, job: &mut LayoutJob, less: Less) {
+        let small = |colour| TextFormat::simple(FontId::proportional(SMALL), colour);
+        if let Some(of) = self.body.as_deref().and_then(|body| body.strip_prefix(BODY_OF)) {
+            let sign = if less.body > 0 { "…" } else { "" };
+            let left = of.get(less.body..).unwrap_or_default();
+            job.append(&format!("{BODY_BEFORE}{BODY_OF}{sign}{left}"), 0.0, small(self.palette.weak));
         }
-        self.append_remarks(&mut job);
-        job
-    }
-
-    fn append_remarks(&self, job: &mut LayoutJob) {
         for (text, colour) in &self.remarks {
-            job.append(text, 0.0, TextFormat::simple(FontId::proportional(12.0), *colour));
+            job.append(text, 0.0, small(*colour));
         }
     }
 
@@ -138,28 +155,61 @@ impl<'a> Name<'a> {
         job.append(part.get(at..).unwrap_or_default(), 0.0, plain);
     }
 
-    /// Bytes of the head that have to go so that what matters fits, given how much too wide all of it is, how wide what
-    /// follows the method's name is, and how wide letters are. Namespaces go first, then the parameters at the other end,
-    /// and of the type only what must.
-    fn less(&self, excess: f32, tail: f32, mut width: impl FnMut(char) -> f32) -> usize {
+    /// What has to go of a name that is so much too wide for `room`, given how wide a letter of a size is. Of a name and
+    /// the method whose body it is both stay readable: the latter loses its beginning, but gets half of the room at least.
+    fn fitted(&self, mut excess: f32, room: f32, mut width: impl FnMut(f32, char) -> f32) -> Less {
+        let mut long = |text: &str, size: f32| text.chars().map(|letter| width(size, letter)).sum::<f32>();
+        let sign = long("…", NAME);
+        let mut less = Less::default();
+        if let Some(of) = self.body.as_deref().and_then(|body| body.strip_prefix(BODY_OF)) {
+            let all = long(BODY_BEFORE, SMALL) + long(BODY_OF, SMALL) + long(of, SMALL);
+            let most = (room / 2.0).max(all - excess);
+            if all > most {
+                less.body = beginning(of, all - most + sign, |letter| long(letter, SMALL));
+                excess -= long(of.get(..less.body).unwrap_or_default(), SMALL) - sign;
+            }
+        }
+        if self.head.is_empty() || excess <= 0.0 {
+            return less;
+        }
+        let parameters = self.text.get(self.parameters.clone()).unwrap_or_default();
+        let shorter = (long(parameters, NAME) - long(SOME_PARAMETERS, NAME)).max(0.0);
+        let remarks: f32 = self.remarks.iter().map(|(text, _)| long(text, SMALL)).sum();
+        less.head = self.less(excess, shorter + remarks, |letter| long(letter, NAME));
+        let head =
+            self.text.get(self.head.clone()).and_then(|head| head.get(..less.head)).unwrap_or_default();
+        let gone = long(head, NAME) - if less.head > 0 { sign } else { 0.0 };
+        less.parameters = shorter > 0.0 && gone < excess;
+        if less.parameters {
+            // Without them there may be room for the namespace.
+            let left = excess - shorter;
+            less.head = if left > 0.0 { self.less(left, remarks, |letter| long(letter, NAME)) } else { 0 };
+        }
+        less
+    }
+
+    /// Bytes of the head that have to go so that what matters fits, given how much too wide all of it is, how much of that
+    /// can go behind the method's name, and how wide letters are. Namespaces go first, then the parameters at the other
+    /// end, and of the type only what must.
+    fn less(&self, excess: f32, tail: f32, mut width: impl FnMut(&str) -> f32) -> usize {
         let head = self.text.get(self.head.clone()).unwrap_or_default();
         // The sign that something is left out takes room itself, at either end.
-        let sign = width('…');
+        let sign = width("…");
         let namespaces = match namespace_length(head.trim_end_matches('.')) {
             0 => 0,
             length => length + 1,
         };
         let (mut gone, mut at) = (0.0, 0);
-        for (dot, letter) in head.char_indices().take_while(|(at, _)| *at < namespaces) {
+        for (dot, letter) in letters(head).take_while(|(at, _)| *at < namespaces) {
             gone += width(letter);
-            if letter == '.' {
+            if letter == "." {
                 at = dot + 1;
                 if gone >= excess + sign {
                     return at;
                 }
             }
         }
-        for (at, letter) in head.char_indices().skip_while(move |(letter, _)| *letter < at) {
+        for (at, letter) in letters(head).skip_while(move |(letter, _)| *letter < at) {
             if gone >= excess + 2.0 * sign - tail {
                 return at;
             }
@@ -167,6 +217,26 @@ impl<'a> Name<'a> {
         }
         head.len()
     }
+}
+
+/// The letters of a name, and where each begins.
+fn letters(name: &str) -> impl Iterator<Item = (usize, &str)> {
+    name.char_indices().map(|(at, letter)| (at, name.get(at..at + letter.len_utf8()).unwrap_or_default()))
+}
+
+/// Bytes that have to go from the beginning of a name so that it is so much narrower: whole words, if some are left.
+fn beginning(name: &str, excess: f32, mut width: impl FnMut(&str) -> f32) -> usize {
+    let (mut gone, mut least) = (0.0, None);
+    for (at, letter) in letters(name) {
+        if gone >= excess && least.is_none() {
+            least = Some(at);
+        }
+        gone += width(letter);
+        if letter == "." && gone >= excess && at + 1 < name.len() {
+            return at + 1;
+        }
+    }
+    least.unwrap_or(name.len())
 }
 
 /// Of a method that implements an interface explicitly, how much of its name is the interface's, the dot included:
@@ -190,18 +260,16 @@ impl Paint<'_> {
     /// A name, from `left` to the end of its column, elided.
     pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>) {
         let room = Rangef::new(left, self.columns.name.max - 8.0).span().max(10.0);
-        let mut job = name.job(0);
-        if !name.head.is_empty() {
-            let whole = self.painter.layout_job(job.clone());
-            if whole.size().x > room {
-                let (excess, tail) = (whole.size().x - room, name.tail());
-                let tail = self.painter.layout_job(tail).size().x;
-                let font = FontId::proportional(NAME);
-                job = self.painter.ctx().fonts_mut(|fonts| {
-                    name.job(name.less(excess, tail, |letter| fonts.glyph_width(&font, letter)))
-                });
-            }
-        }
+        let whole = self.painter.layout_job(name.job(Less::default())).size().x;
+        let less = match whole > room {
+            true => self.painter.ctx().fonts_mut(|fonts| {
+                name.fitted(whole - room, room, |size, letter| {
+                    fonts.glyph_width(&FontId::proportional(size), letter)
+                })
+            }),
+            false => Less::default(),
+        };
+        let mut job = name.job(less);
         job.wrap = TextWrapping::truncate_at_width(room);
         let galley = self.painter.layout_job(job);
         let at = pos2(left, rect.center().y - galley.size().y / 2.0);
@@ -275,7 +343,9 @@ mod tests {
             highlights: Vec::new(),
             parts: Vec::new(),
             head: 0..head.len(),
+            parameters: 0..0,
             front: String::new(),
+            body: None,
             remarks: Vec::new(),
             palette: &DARK,
         };
@@ -304,6 +374,53 @@ mod tests {
             ">d__9.System.Collections.Generic.IEnumerator<System.String>.Dispose"
         );
         assert_eq!(less(&head, 48.0, 3.0), "eric.IEnumerator<System.String>.Dispose");
+    }
+
+    /// All that is shown of a method in a room of so many letters, which are all of one width.
+    fn shown(type_name: &str, method: &str, parameters: &str, body: Option<&str>, room: usize) -> String {
+        let text = format!("{type_name}.{method}{parameters}");
+        let own = type_name.len() + 1;
+        let end = own + method.len();
+        let name = Name {
+            text: &text,
+            highlights: Vec::new(),
+            parts: [0..own, own..end, end..text.len()].map(|range| (range, Color32::WHITE)).into(),
+            head: 0..own,
+            parameters: end..text.len(),
+            front: String::new(),
+            body: body.map(str::to_owned),
+            remarks: Vec::new(),
+            palette: &DARK,
+        };
+        let excess = name.job(Less::default()).text.chars().count().saturating_sub(room);
+        let less = match excess {
+            0 => Less::default(),
+            excess => name.fitted(excess as f32, room as f32, |_, _| 1.0),
+        };
+        let shown = name.job(less).text;
+        assert!(shown.chars().count() <= room, "{shown} is too wide for {room}");
+        shown
+    }
+
+    #[test]
+    fn a_long_name_is_cut_at_its_beginning_and_never_within_its_parameters() {
+        let shown = |room| shown("Shop.Sales.Pricing", "Discount", "(Shop.Money, int)", None, room);
+        assert_eq!(shown(99), "Shop.Sales.Pricing.Discount(Shop.Money, int)");
+        assert_eq!(shown(40), "…Sales.Pricing.Discount(Shop.Money, int)");
+        assert_eq!(shown(34), "…Pricing.Discount(Shop.Money, int)");
+        assert_eq!(shown(33), "Shop.Sales.Pricing.Discount(…)");
+        assert_eq!(shown(29), "…Sales.Pricing.Discount(…)");
+        assert_eq!(shown(18), "…cing.Discount(…)");
+    }
+
+    #[test]
+    fn whose_body_it_is_stays_readable() {
+        let body = Some("body of Shop.Sales.Catalog.Items");
+        let shown = |room| shown("Shop.Sales.Catalog+<Items>d__9", "MoveNext", "()", body, room);
+        assert_eq!(shown(99), "Shop.Sales.Catalog+<Items>d__9.MoveNext()   body of Shop.Sales.Catalog.Items");
+        assert_eq!(shown(70), "…Catalog+<Items>d__9.MoveNext()   body of Shop.Sales.Catalog.Items");
+        assert_eq!(shown(44), "…og+<Items>d__9.MoveNext()   body of …Items");
+        assert_eq!(shown(34), "…d__9.MoveNext()   body of …Items");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use eframe::egui::{Rangef, Rect};
 
 /// Room a name keeps while other columns can go.
 const NAME: f32 = 190.0;
+/// Room for what stands before names where several processes have a row each: more than a process id.
+pub const PLACE: f32 = 90.0;
 
 /// Where the columns stand.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +67,14 @@ impl Going {
 
 impl Columns {
     /// The columns of a table of that width; those of times where something is timed. In a narrow one the name keeps its
-    /// room, and others go.
-    pub fn of(rect: Rect, timed: bool) -> Columns {
+    /// room and that of what stands `before` it, and others go.
+    pub fn of(rect: Rect, before: f32, timed: bool) -> Columns {
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
         let all = Going::ALL.into_iter().filter(|column| timed || !matches!(column, Going::Time(_)));
         let mut left: Vec<Going> = all.collect();
         let fits = |left: &[Going]| {
             let taken: f32 = left.iter().map(|column| column.width()).sum();
-            rect.width() - knob.span() - taken >= NAME
+            rect.width() - knob.span() - taken >= NAME + before
         };
         while !left.is_empty() && !fits(&left) {
             left.remove(0);
@@ -100,7 +102,7 @@ mod tests {
     use eframe::egui::{pos2, vec2};
 
     fn columns(width: f32, timed: bool) -> (Columns, Vec<Rangef>) {
-        let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), timed);
+        let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), 0.0, timed);
         let mut all = vec![columns.state, columns.calls, columns.rate];
         all.extend(columns.times);
         all.push(columns.spark);
@@ -125,6 +127,12 @@ mod tests {
             let shown = all.iter().filter(|column| column.span() > 0.0).count();
             assert_eq!(there - shown, gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
+            let place = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width + PLACE, 100.0)), PLACE, timed);
+            assert_eq!(
+                place.name.span(),
+                columns.name.span() + PLACE,
+                "{width}: what stands before it has room of its own"
+            );
             assert!(all.iter().all(|column| column.min >= columns.name.max && column.max <= 10.0 + width));
             assert!(all.windows(2).all(|two| two[0].max <= two[1].min), "{width}: {all:?}");
         }

@@ -23,18 +23,13 @@ pub fn of(model: &Model) -> Option<&Launched> {
     launched.filter(|one| one.pid.is_some() && one.ended.is_some())
 }
 
-/// `dotnet Shop.dll ended with code 3`.
-pub fn title(launched: &Launched) -> String {
-    format!("{} ended {}", launched.what, launched.ended.as_deref().unwrap_or_default())
-}
-
 /// Shows it in the rest of `ui`.
 pub fn show(ui: &mut Ui, launched: &Launched, model: &Model, now: &Situation, commands: &mut Vec<Command>) {
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         ui.vertical_centered(|ui| {
             ui.set_max_width((ui.available_width() - 24.0).clamp(100.0, 760.0));
             ui.add_space(24.0);
-            ui.add(Label::new(RichText::new(title(launched)).size(19.0).strong()).wrap());
+            ui.add(Label::new(RichText::new(launched.ending()).size(19.0).strong()).wrap());
             wrote(ui, launched, model);
             match model.current() {
                 Some(connection) => numbers(ui, connection),

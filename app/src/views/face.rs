@@ -26,6 +26,8 @@ pub struct Face {
     pub unable: Option<&'static str>,
     /// Some of the processes it is for refused.
     pub refused: bool,
+    /// Where it is of several: how many of them are on, of how many that can be.
+    pub several: Option<(u64, u64)>,
 }
 
 /// What stands in the state's column of what has no body.
@@ -56,6 +58,7 @@ impl Face {
                 says,
                 unable,
                 refused: false,
+                several: None,
             };
         }
         let says = match (dial.pending, dial.state) {
@@ -72,6 +75,7 @@ impl Face {
             says,
             unable,
             refused: false,
+            several: None,
         }
     }
 
@@ -97,7 +101,10 @@ impl Face {
         };
         let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
         let unable = group.is_bodyless().then_some(NO_BODIES);
-        Face { wanted: group.wanted, state, runs, pending: group.pending, says, unable, refused: false }
+        let able = u64::from(group.methods.saturating_sub(group.bodyless));
+        let several = (able > 1).then_some((u64::from(on), able));
+        let (wanted, pending) = (group.wanted, group.pending);
+        Face { wanted, state, runs, pending, says, unable, refused: false, several }
     }
 
     /// The same where nobody is connected any more, so that nobody knows what runs: what ran last is said to be past.
@@ -140,6 +147,7 @@ impl Face {
             not_offered: NOT_OFFERED,
             label,
             says: &self.says,
+            several: self.several,
         }
     }
 

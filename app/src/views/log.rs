@@ -1,6 +1,8 @@
 //! The panel below: the log (what was asked, what became of it, every refusal in words), and what launched programs
 //! wrote.
 
+use crate::model::Model;
+use crate::model::ids::ConnectionId;
 use crate::model::log::{Kind, Log};
 use crate::model::output::Output;
 use crate::model::update::Now;
@@ -68,10 +70,11 @@ struct Line<'a> {
 }
 
 /// Shows the panel in the rest of `ui`.
-pub fn show(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
+pub fn show(ui: &mut Ui, state: &mut State, model: &Model) {
+    let Model { log, output, current, .. } = model;
     head(ui, state, log, output);
     match state.tab {
-        Tab::Log => show_log(ui, &mut state.log, log),
+        Tab::Log => show_log(ui, &mut state.log, log, *current),
         Tab::Output => show_output(ui, &mut state.output, output),
     }
 }
@@ -108,7 +111,7 @@ fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
     });
 }
 
-fn show_log(ui: &mut Ui, follow: &mut Follow, log: &Log) {
+fn show_log(ui: &mut Ui, follow: &mut Follow, log: &Log, looking_at: Option<ConnectionId>) {
     let entries = log.entries();
     let window = follow.show(ui, "log", entries.len(), entries.back().map_or(0, |entry| entry.serial));
     let palette = Palette::of(ui);
@@ -118,7 +121,7 @@ fn show_log(ui: &mut Ui, follow: &mut Follow, log: &Log) {
             time: time(entry.at),
             word: word(entry.kind),
             colour: colour(entry.kind, palette),
-            text: &entry.text,
+            text: &entry.told_to(looking_at),
             text_font: FontId::proportional(BODY - 0.5),
         };
         line.show(ui, &window, row, ui.scope_id().with(("log entry", entry.serial)));

@@ -8,21 +8,23 @@ use crate::ui::theme::Palette;
 use eframe::egui::{Frame, Margin, RichText, Ui};
 use std::time::Duration;
 
-/// Shows it while there is no session. `ended` is how the program ended, where that is known; `mono` is the time on the model's clock.
+/// Shows it while there is no session. `ended` is how the program ended, where that is known, and whether the user
+/// wanted it to; `mono` is the time on the model's clock.
 pub fn show(
     ui: &mut Ui,
     connection: &Connection,
-    ended: Option<String>,
+    (ended, is_wanted): (Option<String>, bool),
     mono: Duration,
     commands: &mut Vec<Command>,
 ) {
     let Some(loss) = connection.loss.as_deref() else { return };
     let why = ended.unwrap_or_else(|| loss.to_owned());
     let palette = Palette::of(ui);
+    let colour = if is_wanted { palette.text } else { palette.bad };
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 2.0;
-        ui.label(RichText::new(format!("{why}; these are its last numbers")).color(palette.bad));
+        ui.label(RichText::new(format!("{why}; these are its last numbers")).color(colour));
         let Some(next) = next(&connection.status, mono) else { return };
         ui.horizontal_wrapped(|ui| {
             ui.weak(

@@ -1,6 +1,6 @@
 //! The methods in the middle: filter, head of the table, and the rows of table or tree.
 
-use super::columns::Columns;
+use super::columns::{Columns, PLACE};
 use super::rows;
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
@@ -11,7 +11,9 @@ use crate::output::words;
 use crate::ui::list::Scroll;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, ROW};
-use eframe::egui::{self, Align, Align2, FontId, Id, Layout, Popup, Rect, Sense, TextEdit, Ui, pos2, vec2};
+use eframe::egui::{
+    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rect, Sense, TextEdit, TextStyle, Ui, pos2, vec2,
+};
 use std::time::Duration;
 
 /// What the view itself remembers.
@@ -61,6 +63,16 @@ impl State {
         (self.pointed_at, self.still_until) = (false, 0.0);
     }
 
+    /// Scrolls to where the tables beside it are.
+    pub fn share_scroll(&mut self, offset: f64) {
+        self.scroll.share(offset);
+    }
+
+    /// Where it was scrolled to since.
+    pub fn scrolled(&self) -> Option<f64> {
+        self.scroll.moved()
+    }
+
     /// Notes what the pointer does among the rows. While a menu is open they keep their places: it is of one of them.
     fn note_pointer(&mut self, ui: &Ui, rows: Rect) {
         let menu = Popup::is_any_open(ui.ctx());
@@ -98,10 +110,15 @@ pub fn toolbar(
 ) {
     let spans = connection.catalogue.spans_processes();
     ui.horizontal(|ui| {
+        let (text, hint) = totals(connection);
+        let font = TextStyle::Body.resolve(ui.style());
+        let galley = ui.painter().layout_no_wrap(text.clone(), font, Palette::of(ui).text);
+        // In steps, so that a digit more does not move the end of the field; and there is room for a spinner.
+        let beside = ((galley.size().x / 30.0).ceil() * 30.0).max(110.0) + 40.0;
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
             .hint_text("filter: any part of a name; of several words all must fit  ( / )")
-            .desired_width((ui.available_width() - if spans { 240.0 } else { 150.0 }).max(80.0));
+            .desired_width((ui.available_width() - beside).max(80.0));
         let field = ui.add(edit).accessible_name("filter of the methods");
         if std::mem::take(&mut state.focus_filter) {
             field.request_focus();
@@ -110,8 +127,7 @@ pub fn toolbar(
             commands.push(Command::Filter(state.text.clone()));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let (text, hint) = totals(connection);
-            ui.label(text).on_hover_text(hint);
+            ui.add(Label::new(text).truncate()).on_hover_text(hint);
             if !connection.catalogue.is_complete() && now.connected {
                 ui.spinner();
             }
@@ -189,7 +205,8 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     let window = state.scroll.show(ui, "methods", count, ROW);
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
-    let columns = Columns::of(window.rect, connection.live.is_timed());
+    let before = if connection.catalogue.interleaves() { PLACE } else { 0.0 };
+    let columns = Columns::of(window.rect, before, connection.live.is_timed());
     state.note_pointer(ui, window.rect);
     heads(ui, head, &columns, connection, commands);
     let painter = ui.painter_at(window.rect);

@@ -391,7 +391,9 @@ impl Row<'_> {
             .then(|| Face::of_group(&self.connection.group_of_set(&targets.methods)).seen(connected));
         let face = several.as_ref().unwrap_or(face);
         match face.enabled(self.connection) {
-            Err(why) => drop(ui.weak(why)),
+            Err(why) => {
+                ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| ui.weak(why));
+            }
             Ok(()) => {
                 let knob = face.knob(self.connection, title);
                 if let Some(level) = knob_levels::entries(ui, &knob) {

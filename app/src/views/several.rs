@@ -19,9 +19,10 @@ use redial_protocol::state::State;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Reasons told, and processes named with each; the rest stands in a hint.
-const REASONS: usize = 3;
+/// Processes named with a reason; the rest stands in a hint.
 const NAMED: usize = 3;
+/// Room that a reason needs in a line, points.
+const LEAST: f32 = 120.0;
 /// Width that one of several side by side needs, and how many are shown at most.
 const PANE: f32 = 400.0;
 const PANES: usize = 6;
@@ -83,8 +84,8 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mu
                     commands.push(Command::FollowAttach);
                 }
             }
+            show_troubles(ui, &troubles(model, time), palette);
         });
-        troubles(ui, model, time, palette);
     });
 }
 
@@ -131,8 +132,8 @@ fn counts(ui: &mut Ui, model: &Model, palette: &Palette) {
     }
 }
 
-/// Why some of them cannot be turned, or are not whole.
-fn troubles(ui: &mut Ui, model: &Model, now: Now, palette: &Palette) {
+/// Why some of them cannot be turned, or are not whole: reasons, and whom each concerns.
+fn troubles(model: &Model, now: Now) -> BTreeMap<String, Vec<String>> {
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for member in model.members().filter(|member| !has_ended(&member.status)) {
         let waits = matches!(member.status, Status::Connecting | Status::Attaching);
@@ -153,19 +154,29 @@ fn troubles(ui: &mut Ui, model: &Model, now: Now, palette: &Palette) {
     for (title, why) in model.left_behind(now) {
         reasons.entry(why).or_default().push(title);
     }
-    for (why, titles) in reasons.iter().take(REASONS) {
-        let text = format!("{}: {why}", shortened(titles));
-        let label = Label::new(RichText::new(&text).color(palette.weak)).truncate();
-        ui.add(label).on_hover_text(format!("{}: {why}", titles.join(", ")));
-    }
-    if let Some(more) = reasons.len().checked_sub(REASONS).filter(|more| *more > 0) {
-        let rest: Vec<String> = reasons
-            .iter()
-            .skip(REASONS)
-            .map(|(why, titles)| format!("{}: {why}", titles.join(", ")))
-            .collect();
-        ui.weak(format!("and {more} other reasons")).on_hover_text(rest.join("\n"));
-    }
+    reasons
+}
+
+/// They come and go while one is about to click a row below: they stand in what is left of a line that is there anyway,
+/// and all of them in a hint.
+fn show_troubles(ui: &mut Ui, reasons: &BTreeMap<String, Vec<String>>, palette: &Palette) {
+    let Some((why, titles)) = reasons.first_key_value() else { return };
+    let first = format!("{}: {why}", shortened(titles));
+    let text = match reasons.len() {
+        1 => first,
+        all => format!("{all} reasons: {first}"),
+    };
+    let left = ui.available_size_before_wrap().x;
+    let width = if left < LEAST { ui.available_width() } else { left - 1.0 };
+    let label = Label::new(RichText::new(&text).color(palette.asked)).truncate();
+    let height = ui.spacing().interact_size.y;
+    let shown = ui.allocate_ui(vec2(width, height), |ui| ui.add(label)).inner;
+    shown.on_hover_ui(|ui| {
+        ui.set_max_width(560.0);
+        for (why, titles) in reasons {
+            ui.label(format!("{}: {why}", titles.join(", ")));
+        }
+    });
 }
 
 fn shortened(titles: &[String]) -> String {
@@ -243,14 +254,17 @@ pub fn face(connection: &Connection, group: &GroupDial, copies: &MethodSet, refu
     let mut face = Face::of_group(group);
     let catalogue = &connection.catalogue;
     let on: u32 = group.by_level.iter().skip(1).sum();
-    if catalogue.spans_processes() && on > 0 && !group.pending {
+    if catalogue.spans_processes() {
         let reached = |method: &MethodIx| {
             let module = catalogue.module(catalogue.module_of(*method));
             module.is_some_and(|module| !module.unloaded && catalogue.beyond(module).is_none())
         };
         let live = group.sums.states.get(State::Live as usize).copied().unwrap_or(0);
         let able = copies.iter().filter(reached).count() as u64;
-        face.says = format!("{} of {} live", words::grouped(live.into()), words::grouped(able));
+        if on > 0 && !group.pending {
+            face.says = format!("{} of {} live", words::grouped(live.into()), words::grouped(able));
+        }
+        face.several = face.several.filter(|_| able > 1).map(|_| (u64::from(on), able));
     }
     if refused > 0 {
         face.refused_in(refused);

@@ -147,9 +147,16 @@ fn items(connection: &Connection) -> Vec<Item> {
         None => item("control: free".to_owned(), "turning a dial takes control"),
     }
     if let Some(agent) = connection.agent.as_ref().filter(|agent| agent.kept > 0) {
+        let kept = format!("{} kept", words::grouped(agent.kept));
+        // All that “All dials off” turns off, not those alone that outlast their window.
+        let text = match agent.held {
+            0 => kept,
+            held => format!("{} on, {kept}", words::grouped(agent.kept.saturating_add(held))),
+        };
         item(
-            format!("{} kept", words::grouped(agent.kept)),
-            "methods with dials that stay on when this window is closed; Ctrl+I shows who set them, and until when",
+            text,
+            "methods whose dials are on; those that are kept stay on when this window is closed. “All dials off” turns \
+             all of them off; Ctrl+I shows who set them, and until when",
         );
     }
     if connection.live.late() {

@@ -107,6 +107,17 @@ fn side_by_side() {
 }
 
 #[test]
+fn a_row_each() {
+    both("apart", |theme| {
+        let mut harness = counting(theme, WIDE);
+        act(&mut harness, Command::Arrange(Arrangement::Apart));
+        harness.get_by_label("Shop!Shop.Cart.Add(int) in Shop.dll (4243)").click();
+        harness.run_steps(3);
+        harness
+    });
+}
+
+#[test]
 fn little_room_for_several() {
     both("smallest_merged", |theme| {
         let mut harness = counting(theme, [600.0, 400.0]);

@@ -92,6 +92,11 @@ pub fn look_at_shop(mut harness: Harness<'static, App>) -> Harness<'static, App>
 
 /// Loads one more module, of so many methods, among them every method of `Crowd.Type0`.
 pub fn crowd(harness: &mut Harness<'static, App>, methods: u32) {
+    tell(harness, crowd_of(methods));
+}
+
+/// What is told of such a module.
+pub fn crowd_of(methods: u32) -> Vec<Told> {
     let row = module(9, "Crowd", "/opt/shop/Crowd.dll");
     let names: Vec<(String, String)> =
         (0..methods).map(|index| (format!("Crowd.Type{}", index / 100), format!("Method{index}"))).collect();
@@ -104,8 +109,7 @@ pub fn crowd(harness: &mut Harness<'static, App>, methods: u32) {
     builder.set_modules(std::slice::from_ref(&row));
     let mut batches = builder.push(&page(row.key, &columns)).expect("whole");
     batches.extend(builder.finish());
-    let told = batches.into_iter().map(|batch| Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
-    tell(harness, told.collect());
+    batches.into_iter().map(|batch| Told::Catalogue(CataloguePart::Batch(Box::new(batch)))).collect()
 }
 
 /// Gives updates to the window and lets it draw.

@@ -210,7 +210,7 @@ fn by_signal(code: i32) -> &'static str {
 fn stopped(name: &str, child: &mut Child, stop: Stop) -> Launch {
     let done = match stop {
         Stop::Ask => signals::ask_to_end(child),
-        Stop::Kill => child.kill(),
+        Stop::Kill => signals::kill(child),
     };
     match done {
         Ok(()) => Launch::Stopping { killed: stop == Stop::Kill },

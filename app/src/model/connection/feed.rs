@@ -3,8 +3,8 @@
 use super::transitions::Transitions;
 use super::{Connection, Orders, Outcome, Status};
 use crate::model::catalogue::forget::Renumbering;
-use crate::model::ids::Ticket;
-use crate::model::log::{Kind, Log};
+use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::log::{Kind, Log, Named};
 use crate::model::turns::Pending;
 use crate::model::update::{CataloguePart, Now, Refused, Retry, Told, Undone};
 use crate::output::words;
@@ -27,12 +27,11 @@ impl Connection {
         for one in told {
             self.take(one, &mut transitions, log, now);
         }
-        let id = Some(self.id);
         if self.is_one_of_many {
             transitions.keep_bad();
         }
-        let of = self.spoken_of();
-        let say = |text: String| log.add(now, id, Kind::Transition, format!("{of}{text}"));
+        let (of, about) = (self.spoken_of(), self.about());
+        let say = |text: String| log.add_of(now, about.clone(), Kind::Transition, format!("{of}{text}"));
         self.untold.tell(transitions, &self.live, now.mono, say);
         self.arrivals.push_back((now.mono, self.live.updates() - updates));
         self.forget_arrivals(now);
@@ -40,9 +39,9 @@ impl Connection {
 
     /// Sums up the transitions that were too many to be told one by one, once a second.
     pub fn sum_up(&mut self, log: &mut Log, now: Now) {
-        let id = Some(self.id);
-        let of = self.spoken_of();
-        self.untold.sum_up(now.mono, |text| log.add(now, id, Kind::Transition, format!("{of}{text}")));
+        let (of, about) = (self.spoken_of(), self.about());
+        let say = |text: String| log.add_of(now, about.clone(), Kind::Transition, format!("{of}{text}"));
+        self.untold.sum_up(now.mono, say);
     }
 
     /// When there will be something to sum up, on `Now::mono`'s clock.
@@ -120,7 +119,9 @@ impl Connection {
             Told::AllOff(ticket, result) => self.all_off_done(ticket, result, log, now),
             Told::Latency(latency) => self.latency = Some(latency),
             Told::AgentStatus(status) => {
-                self.holder.clone_from(&status.control);
+                if !self.control_told {
+                    self.holder.clone_from(&status.control);
+                }
                 self.agent = Some(status);
             }
             Told::Notice(text) => self.say(log, now, Kind::Notice, text),
@@ -133,6 +134,7 @@ impl Connection {
         // A process that had no agent until now had no connection either.
         let again = self.loss.take().is_some() && self.facts.is_some();
         self.holder.clone_from(&facts.holder);
+        self.control_told = false;
         self.live.begin_session();
         self.histograms.begin_session();
         let what = format!(
@@ -208,23 +210,14 @@ impl Connection {
 
     /// Adds a line to the log. Where several processes are looked at, it says which one it is about.
     pub(super) fn say(&self, log: &mut Log, now: Now, kind: Kind, text: impl Into<String>) {
-        let text = text.into();
-        let text = if self.is_one_of_many { self.named_in(text) } else { text };
-        log.add(now, Some(self.id), kind, text);
+        let (text, about) = (text.into(), self.about());
+        let text = if self.is_one_of_many { about.1.named_in(&text).into_owned() } else { text };
+        log.add_of(now, about, kind, text);
     }
 
-    /// A sentence with name and pid of this process in it.
-    fn named_in(&self, text: String) -> String {
-        let (title, pid) = (self.title(), self.process.pid);
-        if text.contains(&title) || text.contains(&format!("{} (pid {pid})", self.name)) {
-            return text;
-        }
-        match text.split_once(&format!("process {pid}")) {
-            Some((before, after)) if !after.starts_with(|next: char| next.is_ascii_digit()) => {
-                format!("{before}{title}{after}")
-            }
-            _ => format!("{title}: {text}"),
-        }
+    /// What lines of the log about this process are about.
+    fn about(&self) -> (ConnectionId, Named) {
+        (self.id, Named { name: self.name.clone(), pid: self.process.pid })
     }
 
     fn event(&mut self, event: Event, transitions: &mut Transitions, log: &mut Log, now: Now) {
@@ -248,23 +241,7 @@ impl Connection {
             }
             Event::Counters { delta, dropped } => self.live.take_counters(&delta, dropped),
             Event::Times { times, .. } => self.live.take_times(times),
-            Event::Control(holder) => {
-                let before = std::mem::replace(&mut self.holder, holder);
-                // This window takes and gives control with every turn: that is no news.
-                let others = |holder: &Option<Holder>| {
-                    holder.as_ref().is_some_and(|holder| holder.pid != std::process::id())
-                };
-                let text = match &self.holder {
-                    Some(holder) if !others(&self.holder) => {
-                        format!("this window has control, no longer {}", named(before.as_ref(), holder))
-                    }
-                    Some(holder) => format!("{} has control", named(Some(holder), holder)),
-                    None => "control is free".to_owned(),
-                };
-                if before != self.holder && (others(&before) || others(&self.holder)) {
-                    self.say(log, now, Kind::Connection, text);
-                }
-            }
+            Event::Control(holder) => self.control(holder, log, now),
             Event::Goodbye { .. } => {
                 self.live.end();
                 let text = "the process is ending; these are its last numbers";
@@ -276,6 +253,38 @@ impl Connection {
             | Event::Catalogue { .. }
             | Event::Il { .. } => {}
         }
+    }
+
+    /// Control went from one to another. That this window takes and gives it with every turn is no news.
+    fn control(&mut self, holder: Option<Holder>, log: &mut Log, now: Now) {
+        self.control_told = true;
+        let before = std::mem::replace(&mut self.holder, holder);
+        if before == self.holder {
+            return;
+        }
+        let is_mine = |holder: &Holder| holder.pid == std::process::id();
+        let named = |Holder { pid, program }: &Holder| format!("{program} (pid {pid})");
+        let (kind, text) = match (&before, &self.holder) {
+            (Some(mine), Some(other)) if is_mine(mine) && !is_mine(other) => {
+                let text = format!(
+                    "{} took control from this window; what was turned here stays on, and turning a dial here asks for \
+                     control again",
+                    named(other)
+                );
+                (Kind::Notice, text)
+            }
+            (Some(other), Some(mine)) if is_mine(mine) && !is_mine(other) => {
+                (Kind::Connection, format!("this window has control, no longer {}", named(other)))
+            }
+            (_, Some(other)) if !is_mine(other) => {
+                (Kind::Connection, format!("{} has control", named(other)))
+            }
+            (Some(other), None) if !is_mine(other) => {
+                (Kind::Connection, format!("control is free: {} let it go", named(other)))
+            }
+            _ => return,
+        };
+        self.say(log, now, kind, text);
     }
 
     fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
@@ -372,12 +381,6 @@ impl Connection {
             self.arrivals.pop_front();
         }
     }
-}
-
-/// A controller in words; `otherwise` where there was none.
-fn named(holder: Option<&Holder>, otherwise: &Holder) -> String {
-    let Holder { pid, program } = holder.unwrap_or(otherwise);
-    format!("{program} (pid {pid})")
 }
 
 /// Why methods of shared modules were refused: who would see their dials.

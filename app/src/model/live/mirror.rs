@@ -89,11 +89,10 @@ impl Live {
             .as_deref()
             .map(|theirs| Times { in_flight: if answers { theirs.in_flight } else { 0 }, ..*theirs });
         let other_times = times::mirror(&mut mine.times, theirs);
-        if let Some(rate) = rate.filter(|_| other_numbers) {
-            match &mut mine.series {
-                Some(series) => series.put(now, rate),
-                None => mine.series = Some(Series::new(now, rate)),
-            }
+        let counted = |rate: &f32| mine.counts() || *rate > 0.0;
+        match rate.filter(|rate| other_numbers && counted(rate)) {
+            Some(rate) => mine.note_rate(now, rate),
+            None => mine.note_counting(now),
         }
         self.timed |= from.times.is_some();
         self.note_timed(wanted);
@@ -130,6 +129,16 @@ fn shifted(from: &LiveRow, tick: u64, now: u64) -> Option<Series> {
     let mut known = places.zip(there).filter_map(|(at, rate)| at.filter(|_| !rate.is_nan()).zip(Some(rate)));
     let (first, rate) = known.next()?;
     let mut series = Series::new(first, rate);
-    known.for_each(|(at, rate)| series.put(at, rate));
+    let mut last = first;
+    for (at, rate) in known {
+        if at > last + 1 {
+            series.end(last);
+        }
+        series.put(at, rate);
+        last = at;
+    }
+    if from.series.as_ref().is_some_and(Series::has_ended) {
+        series.end(last);
+    }
     Some(series)
 }

@@ -1,0 +1,168 @@
+//! Looking at something else, alone or together: what goes along, what does not, and whom the log is about then.
+
+use super::several::{ADD, logged, merged, told};
+use super::stage::{SHOP, act, catalogue, crowd, feed, look_at_shops, shop, shops, window};
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::connection::tests::facts;
+use crate::model::ids::ConnectionId;
+use crate::model::list::{Filter, Key as By, Sort};
+use crate::model::log::Kind;
+use crate::model::selection::Mode;
+use crate::model::several::Arrangement;
+use crate::model::update::{Launch, Told, Update};
+use eframe::egui::{Key, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+
+const BY_RATE: Sort = Sort { key: By::Rate, descending: true };
+
+/// Two Shops whose methods are known, the first of them looked at alone.
+fn two() -> Harness<'static, App> {
+    let mut harness = window(Theme::Dark);
+    feed(&mut harness, vec![Update::Processes(shops())]);
+    for (id, pid) in [(1, 4243), (2, 4242)] {
+        act(&mut harness, Command::Select(shop(pid)));
+        told(&mut harness, id, vec![Told::Connected(Box::new(facts()))]);
+        told(&mut harness, id, catalogue());
+    }
+    harness
+}
+
+fn tick(harness: &mut Harness<'static, App>, pid: u32) {
+    act(harness, Command::Choose(shop(pid), Mode::Toggle));
+}
+
+fn look(harness: &Harness<'static, App>) -> (Filter, Sort) {
+    let connection = harness.state().model.current().expect("something is looked at");
+    (connection.list.filter().clone(), connection.list.sort())
+}
+
+fn selected(harness: &Harness<'static, App>) -> usize {
+    harness.state().model.current().map_or(0, |connection| connection.selection.len())
+}
+
+/// A key pressed by mistake turns nothing that was selected before.
+#[test]
+fn what_is_looked_at_again_has_nothing_selected_and_stands_at_its_top() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    act(&mut harness, Command::Select(SHOP));
+    crowd(&mut harness, 1_500);
+    let top =
+        |harness: &Harness<'static, App>| harness.query_by_label("Crowd!Crowd.Type0.Method0()").is_some();
+    assert!(top(&harness));
+    harness.key_press(Key::End);
+    harness.run_steps(3);
+    assert!(!top(&harness) && selected(&harness) == 1);
+    act(&mut harness, Command::SelectAll);
+    assert!(selected(&harness) > 1_500);
+    for elsewhere in [Command::Select(shop(4243)), Command::Choose(shop(4243), Mode::Toggle)] {
+        act(&mut harness, elsewhere);
+        assert_eq!(selected(&harness), 0);
+        act(&mut harness, Command::Select(SHOP));
+        assert_eq!(selected(&harness), 0);
+        assert!(top(&harness));
+        harness.key_press(Key::Space);
+        harness.run_steps(3);
+        assert_eq!(logged(&harness, Kind::Request), [] as [String; 0]);
+        act(&mut harness, Command::SelectAll);
+    }
+    // It is looked at still.
+    act(&mut harness, Command::Select(SHOP));
+    assert!(selected(&harness) > 1_500);
+}
+
+#[test]
+fn side_by_side_each_keeps_its_selection_while_it_is_chosen() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    act(&mut harness, Command::SelectAll);
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    assert_eq!(selected(&harness), 0, "the merged list's are not theirs");
+    act(&mut harness, Command::SelectAll);
+    act(&mut harness, Command::Focus(ConnectionId(2)));
+    assert_eq!(selected(&harness), 0);
+    act(&mut harness, Command::Focus(ConnectionId(1)));
+    assert_eq!(selected(&harness), 10);
+    act(&mut harness, Command::Focus(ConnectionId(2)));
+    tick(&mut harness, 4242);
+    tick(&mut harness, 4242);
+    act(&mut harness, Command::Focus(ConnectionId(1)));
+    assert_eq!(selected(&harness), 0, "it was taken out meanwhile");
+}
+
+#[test]
+fn the_order_goes_along_and_so_does_the_filter_with_the_same_processes() {
+    let mut harness = two();
+    act(&mut harness, Command::Sort(BY_RATE));
+    act(&mut harness, Command::Filter("cart".into()));
+    let mine = look(&harness);
+    assert_eq!((mine.1, mine.0.text.as_str()), (BY_RATE, "cart"));
+    tick(&mut harness, 4243);
+    assert!(harness.state().model.is_merged());
+    assert_eq!(look(&harness), mine, "of two as of one");
+    assert_eq!(merged(&harness).list.len(), 5);
+    for arrangement in [Arrangement::Beside, Arrangement::Merged] {
+        act(&mut harness, Command::Arrange(arrangement));
+        assert_eq!(look(&harness), mine, "{arrangement:?}");
+    }
+    tick(&mut harness, 4242);
+    assert_eq!(harness.state().model.current, Some(ConnectionId(1)), "one alone again");
+    assert_eq!(look(&harness), mine);
+    assert_eq!(harness.state().methods.text, "cart", "the field says so");
+    // Another process has a filter of its own.
+    act(&mut harness, Command::Select(SHOP));
+    act(&mut harness, Command::ClearFilter);
+    act(&mut harness, Command::Select(shop(4243)));
+    assert_eq!(look(&harness), mine);
+    act(&mut harness, Command::Sort(Sort::default()));
+    act(&mut harness, Command::Select(SHOP));
+    assert_eq!((look(&harness).0.text.as_str(), look(&harness).1), ("", Sort::default()));
+}
+
+#[test]
+fn the_log_names_the_processes_that_are_not_looked_at() {
+    let mut harness = two();
+    harness.get_by_label(&format!("dial of {ADD}")).click();
+    harness.run_steps(3);
+    let line = |harness: &Harness<'static, App>, text: &str| {
+        harness.query_all_by_label_contains(text).next().is_some()
+    };
+    let (plain, named) =
+        (format!("request: count on {ADD}"), format!("request: Shop.dll (4242): count on {ADD}"));
+    assert!(line(&harness, &plain));
+    act(&mut harness, Command::Select(shop(4243)));
+    assert!(line(&harness, &named) && !line(&harness, &plain));
+    tick(&mut harness, 4242);
+    assert!(line(&harness, &named), "nor where both are merged");
+    act(&mut harness, Command::Select(SHOP));
+    assert!(line(&harness, &plain) && !line(&harness, &named));
+    // What cannot be overlooked says it, too.
+    act(&mut harness, Command::Select(shop(4243)));
+    told(&mut harness, 2, vec![Told::NotAttached("no room".into())]);
+    let told = harness.query_all_by_label_contains("Shop.dll (4242): the agent was not loaded: no room");
+    assert_eq!(told.count(), 2, "in the log and above everything");
+}
+
+#[test]
+fn a_launched_program_joins_several_and_replaces_one() {
+    let launch = |harness: &mut Harness<'static, App>| {
+        let now = harness.state().now();
+        let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll", now);
+        harness.state_mut().launching = Some(ticket);
+        let news = [Launch::Started { pid: 4244 }, Launch::Loaded(shop(4244))];
+        feed(harness, news.map(|one| Update::Launch(ticket, one)).into());
+        let chosen = harness.state().model.chosen();
+        chosen.iter().map(|key| key.pid).collect::<Vec<_>>()
+    };
+    let mut harness = two();
+    assert_eq!(launch(&mut harness), [4244]);
+    assert_eq!(logged(&harness, Kind::Notice), [] as [String; 0]);
+    let mut harness = two();
+    tick(&mut harness, 4243);
+    assert_eq!(launch(&mut harness), [4242, 4243, 4244], "nobody who was chosen is dropped");
+    let said = logged(&harness, Kind::Notice);
+    assert!(
+        said.len() == 1 && said[0].starts_with("Shop.dll (4244) is chosen besides the others"),
+        "{said:?}"
+    );
+}

@@ -1,0 +1,158 @@
+//! What must not move under the pointer, and what must not be cut off or run into something else.
+
+use super::several::{ADD, logged, told};
+use super::stage::{act, crowd_of, feed, look_at_shops, rows, shops, tell, window, window_of, with_shop};
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::ids::{ConnectionId, Node};
+use crate::model::log::Kind;
+use crate::model::processes::AgentState;
+use crate::model::several::Arrangement;
+use crate::model::update::{Now, Retry, Told, Update};
+use crate::ui::theme::ROW;
+use eframe::egui::accesskit::Role;
+use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Rect, Theme, TouchPhase, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use std::time::Duration;
+
+fn row(harness: &Harness<'static, App>, name: &str, nth: usize) -> Option<Rect> {
+    let mut rows: Vec<Rect> =
+        harness.query_all_by_role_and_label(Role::Row, name).map(|row| row.rect()).collect();
+    rows.sort_by(|one, other| one.left().total_cmp(&other.left()));
+    rows.get(nth).copied()
+}
+
+fn scroll(harness: &mut Harness<'static, App>, at: Rect, rows: f32) {
+    harness.hover_at(at.center());
+    harness.run_steps(3);
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Point,
+        delta: vec2(0.0, -rows * ROW),
+        phase: TouchPhase::Move,
+        source: MouseWheelSource::Unknown,
+        modifiers: Modifiers::NONE,
+    });
+    harness.run_steps(20);
+}
+
+/// A note that comes while one is about to click must not put another row under the pointer.
+#[test]
+fn a_process_that_stays_behind_moves_no_row() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    act(&mut harness, Command::Follow);
+    let before = row(&harness, ADD, 0).expect("it is shown");
+    let mut later = shops();
+    later.changed.truncate(1);
+    later.changed[0].key.pid = 5000;
+    later.changed[0].agent = AgentState::Attachable;
+    feed(&mut harness, vec![Update::Processes(later)]);
+    for _ in 0..2 {
+        let now = harness.state().now();
+        let later = Now { mono: now.mono + Duration::from_secs(4), ..now };
+        harness.state_mut().clock = crate::desktop::Clock::Stands(later);
+        harness.run_steps(3);
+    }
+    let lost = Told::Lost { why: "it does not answer".into(), retry: Retry::Asked };
+    told(&mut harness, 3, vec![lost]);
+    let text = "2 reasons: Shop.dll (4244): it does not answer";
+    let note = harness.get_by_label(text).rect();
+    assert_eq!(row(&harness, ADD, 0), Some(before), "no row moves");
+    assert!(note.bottom() <= before.top() && note.right() <= before.right() + 20.0);
+    harness.hover_at(note.center());
+    harness.run_steps(20);
+    let whole = "Shop.dll (5000): started without the agent and does not join: tick “load the agent into them”, or its \
+                 own box in the list of processes";
+    assert!(harness.query_by_label(whole).is_some(), "the hint has the whole of it");
+}
+
+#[test]
+fn side_by_side_the_same_method_stands_in_one_line() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    for id in 1..=3 {
+        let all = harness.state().model.connections[&ConnectionId(id)].catalogue.len();
+        crowd_in(&mut harness, id, 1_500);
+        assert_eq!(harness.state().model.connections[&ConnectionId(id)].catalogue.len(), all + 1_500);
+    }
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    let crowd = |number: usize| format!("Crowd!Crowd.Type0.Method{number}()");
+    let both = |harness: &Harness<'static, App>, name: &str| (row(harness, name, 0), row(harness, name, 1));
+    let (left, right) = both(&harness, &crowd(0));
+    let right = right.expect("it is shown twice");
+    assert_eq!(left.expect("it is shown").top(), right.top());
+    scroll(&mut harness, right, 30.0);
+    let (left, right) = both(&harness, &crowd(30));
+    let (left, right) = (left.expect("the other goes along"), right.expect("it was scrolled to"));
+    assert_eq!(left.top(), right.top());
+    assert!(row(&harness, &crowd(0), 0).is_none());
+    // A key in one of them, too.
+    left_click(&mut harness, left);
+    harness.key_press(Key::End);
+    harness.run_steps(3);
+    harness.remove_cursor();
+    harness.run_steps(3);
+    let shop = harness.state().model.current().expect("one of them");
+    let Some(Node::Method(last)) = shop.row_at(shop.row_count() - 1) else { panic!("a table of methods") };
+    let (left, right) = both(&harness, &shop.catalogue.full_name(last).text);
+    assert_eq!(left.expect("the last").top(), right.expect("of both").top());
+}
+
+fn left_click(harness: &mut Harness<'static, App>, at: Rect) {
+    harness.hover_at(at.center());
+    harness.drag_at(at.center());
+    harness.run_steps(2);
+    harness.drop_at(at.center());
+    harness.run_steps(3);
+}
+
+/// A shorter list stands at its end meanwhile, and does not hold the longer one back.
+#[test]
+fn side_by_side_a_short_list_waits_for_a_long_one() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    crowd_in(&mut harness, 2, 1_500);
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    let crowd = |number: usize| format!("Crowd!Crowd.Type0.Method{number}()");
+    let place = row(&harness, &crowd(0), 0).expect("only the second has it");
+    scroll(&mut harness, place, 30.0);
+    assert!(row(&harness, &crowd(30), 0).is_some());
+    assert!(row(&harness, ADD, 0).is_some(), "all of the short list is to be seen");
+    let short = row(&harness, ADD, 0).expect("there");
+    scroll(&mut harness, short, -5.0);
+    assert!(row(&harness, &crowd(30), 0).is_some(), "there is nothing to scroll in it");
+}
+
+/// Loads one more module into one of the Shops.
+fn crowd_in(harness: &mut Harness<'static, App>, id: u32, methods: u32) {
+    told(harness, id, crowd_of(methods));
+}
+
+#[test]
+fn the_totals_never_run_into_the_filter() {
+    for size in [[1180.0, 720.0], [853.0, 533.0], [600.0, 400.0]] {
+        let mut harness = look_at_shops(window_of(Theme::Dark, size));
+        act(&mut harness, Command::Arrange(Arrangement::Apart));
+        act(&mut harness, Command::HideFramework);
+        act(&mut harness, Command::Filter("shop".into()));
+        let filter = harness.get_by_label("filter of the methods").rect();
+        let totals = harness.get_by_label("30 of 39 methods in 3 processes").rect();
+        assert!(filter.right() <= totals.left(), "{size:?}: {filter} {totals}");
+        assert!(totals.right() <= size[0], "{size:?}: {totals}");
+    }
+}
+
+#[test]
+fn a_mixed_knob_says_what_a_click_does() {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![rows()]);
+    act(&mut harness, Command::Tree);
+    harness.run_steps(6);
+    let knob = "dial of module Shop";
+    harness.get_by_label(knob).hover();
+    harness.run_steps(20);
+    // Of ten one has no body; another is wanted on and refused.
+    assert!(harness.query_by_label("A click turns all 9 to count; 4 are on now.").is_some());
+    harness.get_by_label(knob).click();
+    harness.run_steps(3);
+    let asked = logged(&harness, Kind::Request);
+    assert!(asked.len() == 1 && asked[0].starts_with("count on 10 methods"), "{asked:?}");
+}

@@ -1,0 +1,106 @@
+//! What the window tells: of control that goes elsewhere, of numbers of dials, of programs that end as was wanted.
+
+use super::several::logged;
+use super::stage::{CONNECTION, SHOP, act, feed, processes, rows, second, status, tell, window, with_shop};
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::connection::tests::facts;
+use crate::model::log::Kind;
+use crate::model::update::{Launch, Retry, Told, Update};
+use crate::ui::theme::DARK;
+use eframe::egui::{Color32, Shape, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use redial_protocol::message::{AgentStatus, Event, Holder};
+
+fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+    harness.query_all_by_label_contains(part).next().is_some()
+}
+
+fn control(harness: &mut Harness<'static, App>, holder: Option<Holder>) {
+    tell(harness, vec![Told::Event(Event::Control(holder))]);
+}
+
+/// A command line takes control for a moment; an account of the agent's may come between.
+#[test]
+fn control_that_is_taken_away_is_told_whatever_the_agent_says_meanwhile() {
+    let mine = || Some(Holder { pid: std::process::id(), program: "redial app".into() });
+    let other = || Some(Holder { pid: 977, program: "redial dial".into() });
+    let mut harness = with_shop(Theme::Dark);
+    control(&mut harness, mine());
+    control(&mut harness, None);
+    control(&mut harness, mine());
+    let free = AgentStatus { control: None, ..status() };
+    tell(&mut harness, vec![Told::AgentStatus(Box::new(free))]);
+    assert!(
+        says(&harness, "control: this window"),
+        "the account is older than what was told last, or as old"
+    );
+    control(&mut harness, other());
+    control(&mut harness, None);
+    let notices = logged(&harness, Kind::Notice);
+    let text = "redial dial (pid 977) took control from this window; what was turned here stays on, and turning a dial \
+                here asks for control again";
+    assert_eq!(notices, [text]);
+    let last = logged(&harness, Kind::Connection).pop();
+    assert_eq!(last.as_deref(), Some("control is free: redial dial (pid 977) let it go"));
+    assert!(says(&harness, "control: free"));
+}
+
+#[test]
+fn the_strip_counts_what_all_off_turns_off() {
+    let mut harness = with_shop(Theme::Dark);
+    let account = |held, kept| vec![Told::AgentStatus(Box::new(AgentStatus { held, kept, ..status() }))];
+    tell(&mut harness, account(1, 4));
+    assert!(says(&harness, "5 on, 4 kept"));
+    tell(&mut harness, account(0, 4));
+    harness.get_by_label("4 kept");
+    tell(&mut harness, account(2, 0));
+    assert!(!says(&harness, " kept"));
+}
+
+/// The colours of texts with this in them.
+fn colours(harness: &Harness<'static, App>, part: &str) -> Vec<Color32> {
+    let shapes = harness.output().shapes.iter();
+    let texts = shapes.filter_map(|clipped| match &clipped.shape {
+        Shape::Text(text) if text.galley.text().contains(part) => {
+            let own = text.galley.job.sections.first().map(|section| section.format.color);
+            let own = own.filter(|colour| *colour != Color32::PLACEHOLDER);
+            Some(text.override_text_color.or(own).unwrap_or(text.fallback_color))
+        }
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[test]
+fn a_program_that_was_stopped_from_here_is_no_failure() {
+    for wanted in [true, false] {
+        let mut harness = window(Theme::Dark);
+        feed(&mut harness, vec![Update::Processes(processes())]);
+        let now = harness.state().now();
+        let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll", now);
+        let launch = |one| Update::Launch(ticket, one);
+        feed(&mut harness, vec![launch(Launch::Started { pid: SHOP.pid }), launch(Launch::Loaded(SHOP))]);
+        act(&mut harness, Command::Select(SHOP));
+        assert_eq!(harness.state().model.current, Some(CONNECTION));
+        tell(&mut harness, vec![Told::Connected(Box::new(facts()))]);
+        tell(&mut harness, super::stage::catalogue());
+        tell(&mut harness, vec![rows(), second(1, [4, 3])]);
+        if wanted {
+            act(&mut harness, Command::Stop);
+        }
+        let gone = "process 4242 has ended";
+        tell(&mut harness, vec![Told::Lost { why: gone.into(), retry: Retry::Never }]);
+        let colour = if wanted { DARK.text } else { DARK.bad };
+        assert_eq!(colours(&harness, "process 4242 has ended; these are its last numbers"), [colour]);
+        feed(&mut harness, vec![launch(Launch::Ended { how: "with code 143 (SIGTERM)".into() })]);
+        let how = match wanted {
+            true => "dotnet Shop.dll was stopped from here and ended with code 143 (SIGTERM)",
+            false => "dotnet Shop.dll ended with code 143 (SIGTERM)",
+        };
+        assert_eq!(colours(&harness, &format!("{how}; these are its last numbers")), [colour]);
+        assert_eq!(logged(&harness, Kind::Connection).last().map(String::as_str), Some(how));
+        assert_eq!(logged(&harness, Kind::Failure), [] as [String; 0]);
+    }
+}

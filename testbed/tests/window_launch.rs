@@ -1,0 +1,75 @@
+//! The launch dialog and *Stop*, as a user meets them: a real program starts with the agent in it, is dialled, and is
+//! asked to end.
+
+mod window_driver;
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use eframe::egui::accesskit::Role;
+use eframe::egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable;
+use redial_testbed::programs;
+use redial_testbed::runtimes::Runtime;
+use window_driver::Window;
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+
+/// Writes into a field of the dialog.
+fn write(window: &mut Window, role: Role, field: &str, text: &str) {
+    window.0.get_by_role_and_label(role, field).focus();
+    window.0.run_steps(2);
+    window.0.get_by_role_and_label(role, field).type_text(text);
+    window.0.run_steps(2);
+}
+
+/// Fills the dialog with a command and its variables.
+fn fill(window: &mut Window, command: &Command) -> Result<()> {
+    let text = |word: &std::ffi::OsStr| word.to_str().map(str::to_owned).context("a word that is no text");
+    let mut arguments = Vec::new();
+    for argument in command.get_args() {
+        arguments.push(format!("\"{}\"", text(argument)?));
+    }
+    let mut variables = Vec::new();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            variables.push(format!("{}={}", text(name)?, text(value)?));
+        }
+    }
+    write(window, Role::TextInput, "Program", &text(command.get_program())?);
+    write(window, Role::TextInput, "Arguments", &arguments.join(" "));
+    write(window, Role::MultilineTextInput, "Environment", &variables.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn a_program_is_launched_dialled_and_stopped() -> Result<()> {
+    let command = programs::shop()?.command(Runtime::V8_0)?;
+    let mut window = Window::open();
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::N);
+    window.until("the dialog", |window| window.says("The program starts with the agent in it"))?;
+    fill(&mut window, &command)?;
+    write(&mut window, Role::MultilineTextInput, "Dials", "Shop!Shop.Cart.Add=count");
+    window.0.get_by_role_and_label(Role::Button, "Launch").click_accesskit();
+    // It is looked at by itself, and its dials stand before its first instruction.
+    window.until("its methods", |window| {
+        !window.says("The program starts with the agent in it") && window.says("hide framework")
+    })?;
+    window.filter("Shop.Cart.Add");
+    window.until("its calls", |window| window.calls(ADD) > Some(0) && window.dial(ADD) == "count, live")?;
+    ensure!(window.says("runs as pid"), "the log says so");
+    ensure!(!window.says("was stopped from here"), "nobody stopped it");
+
+    window.0.get_by_role_and_label(Role::Button, "Stop").click_accesskit();
+    window.until("its end", |window| {
+        window.says("Shop.dll was stopped from here and ended with code") && window.says("last numbers")
+    })?;
+    ensure!(window.calls(ADD) > Some(0), "they stay: {}", window.value(ADD));
+    ensure!(window.value(ADD).starts_with("was live"), "nothing runs any more: {}", window.value(ADD));
+    ensure!(
+        window.0.query_by_role_and_label(Role::Button, "Stop").is_none(),
+        "there is nothing to be stopped"
+    );
+    ensure!(!window.says("failed"), "that it ended is no failure");
+    Ok(())
+}
