@@ -24,12 +24,18 @@ fn read(agent: &Agent, row: RowId) -> Result<RowHistogram, Refusal> {
     let mut reader = TimesReader::default();
     reader.calibrate();
     let mut histogram = Histogram::default();
-    let taken = timers::taken(slot, &mut histogram);
+    let taken = timers::taken(&[slot], &mut histogram).pop().ok_or_else(unread)?;
+    // Also where memory for some buckets ran out: the calls that are in none are told by their number.
+    timers::fill(slot, &mut histogram);
     // No lock was held: its module may be gone by now, and the slot another row's.
     timed_slot(agent, row)?;
     let (buckets, calls) = histogram.buckets().unzip();
     let tick_fs = (clock::ns_per_tick() * 1e6) as u64;
     Ok(RowHistogram { times: reader.in_ns(row, &taken), tick_fs, buckets, calls })
+}
+
+fn unread() -> Refusal {
+    Refusal::Unsupported("its times could not be read".into())
 }
 
 /// The slot in which calls of a row are timed. As long as a row has one, it keeps it.
