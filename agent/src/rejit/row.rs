@@ -98,7 +98,16 @@ impl Identity {
             arity: 0,
             canonical: None,
         };
-        Identity { module, token, local_sig: 0, inlinable: false, expanded: false, untimed: None, names }
+        Identity {
+            module,
+            token,
+            local_sig: 0,
+            inlinable: false,
+            expanded: false,
+            untimed: None,
+            ends_in_itself: false,
+            names,
+        }
     }
 
     /// Bytes allocated for it, the type's name apart, which the methods of a type share.
