@@ -89,15 +89,9 @@ impl Identity {
     /// One for tests.
     #[cfg(test)]
     pub fn sample(module: Arc<Module>, token: u32) -> Identity {
-        let method = format!("Sample.Method{token:x}");
-        let names = MethodNames {
-            method: method.clone(),
-            signature: "()".to_owned(),
-            type_name: "Sample".into(),
-            name: method,
-            arity: 0,
-            canonical: None,
-        };
+        let (method, signature) = (format!("Sample.Method{token:x}"), "()".to_owned());
+        let (type_name, name) = ("Sample".into(), method.clone());
+        let names = MethodNames { method, signature, type_name, name, arity: 0, canonical: None };
         Identity {
             module,
             token,

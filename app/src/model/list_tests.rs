@@ -140,8 +140,39 @@ fn a_held_order_stays_until_it_is_let_go() {
         assert_eq!(shown(&list)[..left.len()], *left);
     }
     list.set_hold(false);
+    list.settle(&catalogue, &live);
     assert!(list.settle(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [0, 2, 1]);
+}
+
+#[test]
+fn new_numbers_are_put_in_order_in_a_frame_of_their_own() {
+    let catalogue = small();
+    let mut live = live(&catalogue, &[0, 1, 2], u64::from);
+    let mut list = List::default();
+    list.set_sort(Sort { key: Key::Calls, descending: true });
+    list.settle(&catalogue, &live);
+    assert!(!list.owes());
+    let called = |t_ms, row| CounterDelta { t_ms, rows: vec![RowId(row)], calls: vec![100 * t_ms] };
+    live.take_counters(&called(1, 0), 0);
+    assert!(!list.settle(&catalogue, &live) && list.owes());
+    assert_eq!(shown(&list)[..3], [2, 1, 0], "this frame took them in");
+    list.set_busy(true);
+    assert!(!list.settle(&catalogue, &live) && list.owes(), "this one has a letter to filter by");
+    list.set_busy(false);
+    // Numbers that come with every frame do not put it off for ever.
+    live.take_counters(&called(2, 1), 0);
+    assert!(list.settle(&catalogue, &live) && !list.owes());
+    assert_eq!(shown(&list)[..3], [1, 0, 2]);
+    // A filter that changes shows the order that there is, and the numbers follow.
+    live.take_counters(&called(3, 2), 0);
+    list.set_filter(Filter { only_dialled: true, ..Filter::default() });
+    assert!(list.settle(&catalogue, &live));
+    assert_eq!(shown(&list)[..3], [1, 0, 2]);
+    list.settle(&catalogue, &live);
+    assert!(list.settle(&catalogue, &live) && !list.owes());
+    assert_eq!(shown(&list)[..3], [2, 1, 0]);
+    assert!(!list.settle(&catalogue, &live), "nothing is new");
 }
 
 #[test]

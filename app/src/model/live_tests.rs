@@ -97,6 +97,7 @@ fn a_sparkline_ends_with_the_dial_and_goes_on_with_it() {
         version: None,
         instances: Vec::new(),
         note: None,
+        times_note: None,
     };
     live.take_transition(turned(State::Off));
     last(&live, 1);

@@ -127,7 +127,8 @@ mod tests {
             let shown = all.iter().filter(|column| column.span() > 0.0).count();
             assert_eq!(there - shown, gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
-            let place = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width + PLACE, 100.0)), PLACE, timed);
+            let place =
+                Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width + PLACE, 100.0)), PLACE, timed);
             assert_eq!(
                 place.name.span(),
                 columns.name.span() + PLACE,
