@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
-use redial_protocol::times::ABOUT_TIMES;
 use redial_testbed::controller::Stay;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{on_each_runtime, programs, under_agent};
@@ -40,7 +39,7 @@ fn share(runtime: Runtime, file: &str, module: &str) -> Result<()> {
         if row.method.starts_with("System.Runtime.Intrinsics.") {
             continue;
         }
-        if let Some(why) = row.note.as_deref().and_then(|note| note.strip_prefix(ABOUT_TIMES)) {
+        if let Some(why) = row.times_note.as_deref() {
             *only_counted.entry(why.to_owned()).or_default() += 1;
         }
     }

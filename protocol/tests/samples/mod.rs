@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test program uses a part of it
 
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
+use redial_protocol::cost::Cost;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::histogram::RowHistogram;
