@@ -339,7 +339,9 @@ impl Agent {
         token: u32,
         control: &ICorProfilerFunctionControl,
     ) -> bool {
-        let (row, slot_offset, probe) = match self.ledger.book().hand_over(module_id, token) {
+        // The ledger's lock is free again before anything else is done.
+        let handed = self.ledger.book().hand_over(module_id, token);
+        let (row, slot_offset, probe) = match handed {
             HandOver::Body(row, slot_offset, probe) => (row, slot_offset, probe),
             HandOver::Nothing => return true,
             HandOver::Stray => {

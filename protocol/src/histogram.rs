@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Buckets of an octave (from a power of two to the next), all of the same width.
 pub const BUCKETS_PER_OCTAVE: u16 = 32;
 
-/// The times of a row, and the buckets of its calls, of one moment. Buckets are numbered from the shortest durations on;
+/// The times of a row, and the buckets of its calls, of nearly one moment: the buckets may have
+/// calls that ended after the times were read. Buckets are numbered from the shortest durations on;
 /// [`RowHistogram::lower_ns`] says where each begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowHistogram {

@@ -55,7 +55,8 @@ fn last_calls_stay_jumps(runtime: Runtime) -> Result<()> {
                 goes_deep.iter().find(|(method, _)| *method == name).map(|(_, calls)| calls * (DEPTH + 1));
             let calls = (round as u64 + 1) * deep.unwrap_or(2);
             ensure!(row.calls == calls, "at {level}: not {calls} calls: {row:?}");
-            let only_counted = row.note.as_deref().is_some_and(|note| note.contains("calls itself last"));
+            let only_counted =
+                row.times_note.as_deref().is_some_and(|note| note.contains("calls itself last"));
             ensure!(only_counted == (level == Level::Time && deep.is_some()), "at {level}: {row:?}");
         }
     }

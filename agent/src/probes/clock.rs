@@ -18,6 +18,8 @@ const ATTEMPTS: usize = 16;
 const LONG: u64 = 1 << 36;
 
 static BEGUN: OnceLock<Instant> = OnceLock::new();
+/// How long the machine had been asleep by then.
+static SLEPT_BEFORE: OnceLock<Duration> = OnceLock::new();
 static COUNTER: AtomicBool = AtomicBool::new(false);
 static RATE: Mutex<Rate> = Mutex::new(Rate::UNKNOWN);
 /// Nanoseconds a tick is as last found, the bits of an `f64`; 0 while nothing is.
@@ -29,6 +31,7 @@ pub fn begin() {
         let now = Instant::now();
         // Readings without the counter are distances from this one.
         let _ = SINCE.get_or_init(|| now);
+        let _ = SLEPT_BEFORE.get_or_init(asleep);
         COUNTER.store(runs_at_one_speed() && keeps_the_kernel_s_time(clock_source()), Ordering::Relaxed);
         lock(&RATE).take(read(now));
         now
@@ -75,7 +78,8 @@ fn believable(took: u64) -> u64 {
         0 => super::rate::FASTEST,
         bits => f64::from_bits(bits),
     };
-    let passed = begun.elapsed().saturating_add(asleep());
+    let slept = asleep().saturating_sub(SLEPT_BEFORE.get().copied().unwrap_or_default());
+    let passed = begun.elapsed().saturating_add(slept);
     took.min((passed.as_nanos() as f64 / known) as u64)
 }
 

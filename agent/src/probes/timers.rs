@@ -425,6 +425,11 @@ fn fresh_octave(slot_offset: usize, octave: &AtomicU32) -> u32 {
 pub fn make_room(slots: u32) -> bool {
     let slots = slots.min(MAX_SLOTS);
     // First: a timer that is made meanwhile sees it, or is seen below.
-    ROOM.fetch_max(slots, Ordering::SeqCst);
-    all().all(|timer| timer.takes_slots(slots))
+    let before = ROOM.fetch_max(slots, Ordering::SeqCst);
+    let there = all().all(|timer| timer.takes_slots(slots));
+    if !there {
+        // Nobody else raises it. Threads to come need no more than there was before.
+        ROOM.store(before, Ordering::SeqCst);
+    }
+    there
 }

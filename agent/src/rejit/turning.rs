@@ -15,6 +15,7 @@ use crate::server::audit;
 use crate::server::control::Lease;
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::ModuleKey;
+use redial_protocol::level::Level;
 use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
@@ -214,8 +215,11 @@ impl Worker {
         let most = self.agent.max_level();
         let parse = |order: Order| {
             if order.level > most {
-                let sentence =
+                let mut sentence =
                     format!("level {} is not offered by this agent, which offers up to {most}", order.level);
+                if order.level <= Level::OFFERED {
+                    sentence.push_str("; in programs started with REDIAL_MAX_LEVEL set to it, it is");
+                }
                 return Err(Refusal::Unsupported(sentence));
             }
             let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;

@@ -237,6 +237,12 @@ impl Connection {
         self.unable.settle(&self.catalogue, &self.live);
     }
 
+    /// Whether this window holds dials in the process, as far as its agent said.
+    pub fn holds_here(&self) -> bool {
+        let ours = self.holder.as_ref().is_some_and(|holder| holder.pid == std::process::id());
+        ours && self.status == Status::Live && self.agent.as_ref().is_some_and(|agent| agent.held > 0)
+    }
+
     /// Messages a second that arrived of late.
     pub fn update_rate(&self) -> f32 {
         let all: u64 = self.arrivals.iter().map(|(_, updates)| updates).sum();

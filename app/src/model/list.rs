@@ -257,6 +257,7 @@ impl List {
         // While the order is held, it is that of earlier numbers.
         now.numbers = self.ranking.numbers().filter(|_| self.sort.key != Key::Name).unwrap_or(numbers);
         self.arranged_at = Some(now);
+        self.owes = !self.is_held() && now.numbers != numbers;
         true
     }
 

@@ -302,8 +302,21 @@ impl Model {
         fleet.settle(&mut self.connections, &mut self.log, now)
     }
 
-    /// Turns everything off in every process chosen: what to send.
+    /// Turns everything off in every process chosen, and wherever else this window holds dials: what to send.
     pub fn all_off(&mut self, now: Now) -> Vec<Errand> {
+        let mut errands = self.chosen_off(now);
+        let chosen: Vec<ConnectionId> = self.members().map(|member| member.id).chain(self.current).collect();
+        let others = |connection: &&mut Connection| {
+            connection.id != FLEET && !chosen.contains(&connection.id) && connection.holds_here()
+        };
+        for connection in self.connections.values_mut().filter(others) {
+            let ticket = connection.all_off(&mut self.log, now);
+            errands.push(Errand { connection: connection.id, step: Step::AllOff(ticket) });
+        }
+        errands
+    }
+
+    fn chosen_off(&mut self, now: Now) -> Vec<Errand> {
         if let Some(fleet) = &mut self.several.fleet {
             return fleet.all_off(&mut self.connections, &mut self.log, now);
         }

@@ -79,22 +79,21 @@ impl<'a> Knob<'a> {
         let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
         let id = ui.scope_id().with(("knob", self.face.label));
         let place = egui::Rect::from_center_size(rect.center(), vec2(self.size, self.size));
-        let enabled = self.enabled.is_ok() && ui.is_enabled();
-        let named = knob_levels::around(ui, id, place, &self.face, enabled);
-        self.turn(ui, id, place, named)
+        self.turn(ui, id, place, true)
     }
 
     /// Shows it in `rect`. `id` must stay the same for the same dial.
     pub fn show_at(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect) -> Turned {
-        self.turn(ui, id, rect, None)
+        self.turn(ui, id, rect, false)
     }
 
-    /// `named` is the level whose name was clicked.
-    fn turn(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect, named: Option<Level>) -> Turned {
+    fn turn(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect, with_names: bool) -> Turned {
         let enabled = self.enabled.is_ok() && ui.is_enabled();
         let sense = if enabled { Sense::click_and_drag() } else { Sense::hover() };
         let mut response = ui.interact(rect, id, sense);
         let face = self.face;
+        // After the knob, whose corners they reach into: what comes later is on top.
+        let named = with_names.then(|| knob_levels::around(ui, id, rect, &face, enabled)).flatten();
         let before = face.wanted.unwrap_or(Level::Off);
         let wish = match enabled {
             true => {

@@ -193,6 +193,33 @@ fn a_level_is_picked_by_its_name_on_the_face() {
 }
 
 #[test]
+fn a_name_is_clicked_wherever_it_stands() {
+    use egui::{Event, PointerButton};
+    let all = Level::ALL;
+    for level in all {
+        let mut harness = bench(Some(Level::Off), &all);
+        let name = harness.get_by_label(&format!("dial of A.B to {level}")).rect().shrink(2.0);
+        for pos in [name.left_top(), name.left_bottom(), name.right_top(), name.right_bottom(), name.center()]
+        {
+            harness.state_mut().wanted = None;
+            harness.run();
+            harness.event(Event::PointerMoved(pos));
+            for pressed in [true, false] {
+                let modifiers = egui::Modifiers::NONE;
+                harness.event(Event::PointerButton {
+                    pos,
+                    button: PointerButton::Primary,
+                    pressed,
+                    modifiers,
+                });
+            }
+            harness.run();
+            assert_eq!(harness.state().turns.last(), Some(&level), "{pos:?}");
+        }
+    }
+}
+
+#[test]
 fn a_level_is_picked_in_the_menu_and_what_is_not_offered_says_why() {
     let mut harness = bench(Some(Level::Off), &TWO);
     harness.get_by_label("dial of A.B").click_secondary();

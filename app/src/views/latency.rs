@@ -14,6 +14,7 @@ use eframe::egui::{RichText, Ui};
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
+use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
 /// The row whose histogram is looked at, and how many of its calls have ended; None: none is.
@@ -28,7 +29,8 @@ pub fn wanted(connection: &Connection) -> Option<(RowId, u64)> {
 /// Numbers and histogram of a method with a row of its own; nothing where it is not timed.
 pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, commands: &mut Vec<Command>) {
     let Some(times) = row.times.as_deref() else {
-        if row.wanted >= Level::Time && connection.obstacle().is_none() {
+        let comes = matches!(row.state, State::Asked | State::Live) && row.times_note.is_none();
+        if row.wanted >= Level::Time && comes && connection.obstacle().is_none() {
             ui.weak("Its next calls are timed.");
         }
         return;

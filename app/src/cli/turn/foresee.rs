@@ -21,7 +21,9 @@ impl Wanted<'_> {
     /// where methods of it are counted, else none.
     pub(super) fn foresee(&self, session: &mut Session) -> Result<Option<Foreseen>, Failure> {
         let [order] = self.orders.as_slice() else { return Ok(None) };
-        if order.level == Level::Off {
+        // Rows of other copies, and of other AppDomains, would be among those that match.
+        let is_limited = order.copy.is_some() || order.domain.is_some();
+        if order.level == Level::Off || is_limited {
             return Ok(None);
         }
         let pattern = Some(order.pattern.clone());

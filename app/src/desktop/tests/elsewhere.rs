@@ -1,7 +1,7 @@
 //! Looking at something else, alone or together: what goes along, what does not, and whom the log is about then.
 
 use super::several::{ADD, logged, merged, told};
-use super::stage::{SHOP, act, catalogue, crowd, feed, look_at_shops, shop, shops, window};
+use super::stage::{SHOP, act, catalogue, crowd, feed, look_at_shops, shop, shops, status, window};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::connection::tests::facts;
@@ -14,6 +14,7 @@ use crate::model::update::{Launch, Told, Update};
 use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use redial_protocol::message::{AgentStatus, Event, Holder};
 
 const BY_RATE: Sort = Sort { key: By::Rate, descending: true };
 
@@ -70,6 +71,27 @@ fn what_is_looked_at_again_has_nothing_selected_and_stands_at_its_top() {
     // It is looked at still.
     act(&mut harness, Command::Select(SHOP));
     assert!(selected(&harness) > 1_500);
+}
+
+/// Whoever turns everything off and leaves must find nothing on that this window holds.
+#[test]
+fn all_off_is_also_for_what_this_window_holds_elsewhere() {
+    let off = |harness: &mut Harness<'static, App>| {
+        let before = logged(harness, Kind::Request).len();
+        act(harness, Command::AllOff);
+        logged(harness, Kind::Request).len() - before
+    };
+    let mut harness = two();
+    assert_eq!(off(&mut harness), 1, "nothing is held in the other");
+    let mut holds = |pid| {
+        let holder = Some(Holder { pid, program: "redial".into() });
+        let account = AgentStatus { control: holder.clone(), held: 3, ..status() };
+        let control = Told::Event(Event::Control(holder));
+        told(&mut harness, 1, vec![control, Told::AgentStatus(Box::new(account))]);
+        off(&mut harness)
+    };
+    assert_eq!(holds(std::process::id()), 2);
+    assert_eq!(holds(9), 1, "what others hold there is theirs");
 }
 
 #[test]

@@ -56,12 +56,17 @@ impl Chart {
         }
         let sum = |which: usize| counts.values().fold(0_u64, |sum, both| sum.saturating_add(both[which]));
         let (calls, before) = (sum(0), mark.map(|_| sum(1)));
-        let ended = now.times.exits.saturating_sub(mark.map_or(0, |mark| mark.times.exits));
+        // Buckets are read after the number of calls, so that a few more may be in them.
+        let lack = |one: &RowHistogram| {
+            one.times
+                .exits
+                .saturating_sub(one.counts().fold(0_u64, |sum, (_, calls)| sum.saturating_add(calls)))
+        };
         Chart {
             bars: bars(now, &counts, width(&counts, most.max(1))),
             calls,
             before,
-            missing: ended.saturating_sub(calls),
+            missing: lack(now).saturating_sub(mark.map_or(0, lack)),
             lines: PER_MILLE.map(|per_mille| quantile(now, &counts, 0, per_mille)),
             lines_before: PER_MILLE.map(|per_mille| quantile(now, &counts, 1, per_mille)),
         }
@@ -213,6 +218,9 @@ mod tests {
         let mut now = histogram(0, &[(64, 5)]);
         now.times.exits = 8;
         assert_eq!(Chart::of(&now, None, 10).missing, 3);
+        let mut ahead = histogram(0, &[(64, 4)]);
+        ahead.times.exits = 1;
+        assert_eq!(Chart::of(&now, Some(&ahead), 10).missing, 3, "buckets that were ahead are no loss");
         let empty = histogram(0, &[]);
         let chart = Chart::of(&empty, None, 10);
         assert!(chart.bars.is_empty() && chart.lines == [None; 3] && chart.calls == 0);
