@@ -73,11 +73,6 @@ pub fn address() -> usize {
     redial_count as *const () as usize
 }
 
-/// Counts one call of the calling thread, whose stack `address` is on, and makes its page lead to the thread's block.
-pub(super) fn count_here(slot: Slot, address: usize) {
-    redial_count_here(slot.0 as usize * size_of::<AtomicU64>(), address);
-}
-
 /// Address of the leaf that counts and makes the stack's page lead to the thread's block.
 pub fn address_here() -> usize {
     redial_count_here as *const () as usize
