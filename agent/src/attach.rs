@@ -11,9 +11,10 @@ use crate::clr::ClrError;
 use crate::planner::Orders;
 use crate::probes::tokens;
 use crate::rejit::Job;
+use crate::server::endpoint;
 use crate::startup::{Inert, Settings};
 use redial_protocol::attach::{Attacher, Declined};
-use redial_protocol::transport::{BindError, Listener};
+use redial_protocol::transport::BindError;
 use std::sync::Arc;
 use windows_core::{HRESULT, IUnknown};
 
@@ -32,7 +33,7 @@ pub fn start(unknown: &IUnknown, data: &[u8]) -> Result<(), HRESULT> {
     })?;
     let process = redial_protocol::process::own_key().map_err(|_| code(Declined::NoIdentity))?;
     // Before anything that stays: the library is not pinned yet, and the CLR unloads it.
-    let listener = Listener::bind(process).map_err(|error| code(no_endpoint(&error)))?;
+    let listener = endpoint::make(process).map_err(|error| code(no_endpoint(&error)))?;
     let agent = install(settings, process, unknown).map_err(|error| match error {
         StartError::Clr(ClrError { hresult, .. }) => hresult,
         StartError::Another => code(Declined::Another),

@@ -17,6 +17,12 @@ pub fn pin_library() {
     }
 }
 
+/// Has `run` called when the process exits (exit(3)), or when this library is unloaded before.
+pub fn at_exit(run: extern "C" fn()) {
+    // SAFETY: `run` never unwinds and lives as long as this library; atexit(3) ties it to the library that registers it.
+    unsafe { libc::atexit(run) };
+}
+
 /// What a fault raises on the thread that made it: blocked, it would end the process without the host's crash report.
 const FAULTS: [libc::c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS];

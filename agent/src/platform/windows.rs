@@ -9,6 +9,9 @@ use windows_sys::Win32::System::LibraryLoader::{
     GetModuleHandleExW, GetModuleHandleW,
 };
 
+/// Nothing: a pipe's name goes with its process.
+pub fn at_exit(_run: extern "C" fn()) {}
+
 /// Keeps this library mapped for the life of the process.
 pub fn pin_library() {
     let mut module = std::ptr::null_mut();

@@ -5,6 +5,7 @@
 mod answer;
 pub mod audit;
 pub mod control;
+pub mod endpoint;
 mod histogram;
 mod il;
 mod outbox;
@@ -23,7 +24,7 @@ use control::Control;
 use redial_protocol::limits::MAX_SESSIONS;
 use redial_protocol::transport::{AcceptError, Listener};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Longest the host waits at its end for controllers to take the last numbers.
@@ -44,7 +45,7 @@ pub struct Server {
     pub control: Control,
     /// Who turned what.
     pub audit: Audit,
-    listener: OnceLock<Listener>,
+    listener: OnceLock<Arc<Listener>>,
     sessions: AtomicUsize,
     next_session: AtomicU64,
     places: Places,
@@ -106,7 +107,7 @@ impl Server {
     }
 
     /// Takes an endpoint on which nobody listens yet; who connects waits.
-    pub fn offer(&self, listener: Listener) {
+    pub fn offer(&self, listener: Arc<Listener>) {
         // There is one endpoint a process, and one agent.
         let _ = self.listener.set(listener);
     }
@@ -137,7 +138,7 @@ impl Server {
 /// with are carried out all the same.
 pub fn listen(agent: &'static Agent) {
     if agent.server.listener.get().is_none() {
-        let Ok(listener) = Listener::bind(agent.process) else { return };
+        let Ok(listener) = endpoint::make(agent.process) else { return };
         agent.server.offer(listener);
     }
     let Some(listener) = agent.server.listener.get() else { return };
