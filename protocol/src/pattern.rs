@@ -44,6 +44,7 @@ pub use parse::PatternError;
 pub use suggest::suggestions;
 
 use glob::Glob;
+use std::cell::LazyCell;
 
 /// A parsed pattern.
 #[derive(Clone, Debug)]
@@ -77,12 +78,25 @@ struct Split {
     params: Option<Glob>,
 }
 
+/// Which bytes a name has, or must have: a bit for each, those of ASCII apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameBytes(u128);
+
+impl NameBytes {
+    /// Those of this name.
+    pub fn of(name: &str) -> NameBytes {
+        NameBytes(name.bytes().fold(0, |all, byte| all | 1 << (byte & 0x7F)))
+    }
+}
+
 /// A pattern restricted to a type that it can match.
 #[derive(Clone, Debug)]
 pub struct TypeMatch<'p> {
     splits: &'p [Split],
     /// Of these, one bit each: those whose left half matches. A pattern has fewer (`limits::MAX_PATTERN_DOTS`).
     which: u128,
+    /// What a method's name must have to match any of them.
+    needs: u128,
 }
 
 impl Pattern {
@@ -124,25 +138,39 @@ impl Pattern {
         let bit = |(index, split): (usize, &Split)| u128::from(split.type_name.matches(type_name)) << index;
         let which =
             splits.iter().take(u128::BITS as usize).enumerate().map(bit).fold(0, |all, one| all | one);
-        (which != 0).then_some(TypeMatch { splits, which })
+        (which != 0).then(|| {
+            let matched = TypeMatch { splits, which, needs: 0 };
+            let needs = matched.of_type().fold(u128::MAX, |all, split| all & split.method.needs());
+            TypeMatch { needs, ..matched }
+        })
     }
 }
 
-impl TypeMatch<'_> {
+impl<'p> TypeMatch<'p> {
+    /// The ways to split it whose left half matches.
+    fn of_type(&self) -> impl Iterator<Item = &'p Split> {
+        let (splits, mut left) = (self.splits, self.which);
+        std::iter::from_fn(move || {
+            let split = splits.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(split)
+        })
+    }
+
+    /// Whether no method with these bytes in its name matches. It costs next to nothing, and is so for most.
+    pub fn rules_out(&self, bytes: NameBytes) -> bool {
+        self.needs & !bytes.0 != 0
+    }
+
     /// Whether a method matches: its metadata name, the number of its own type parameters, and a way to get its
     /// canonical params. `params` is called, once, only when the pattern has `(PARAMS)` and everything else
     /// matches; without it nothing is allocated.
     pub fn matches(&self, method: &str, arity: u32, params: impl FnOnce() -> String) -> bool {
-        let of_type = self.splits.iter().enumerate().filter(|(index, _)| self.which >> index & 1 == 1);
-        let mut by_name = of_type
-            .map(|(_, split)| split)
-            .filter(|split| split.arity.is_none_or(|wanted| wanted == arity) && split.method.matches(method))
-            .peekable();
-        let Some(first) = by_name.peek() else { return false };
-        if first.params.is_none() {
-            return true;
-        }
-        let actual = params::normalise_canonical(&params());
-        by_name.any(|split| split.params.as_ref().is_none_or(|glob| glob.matches(&actual)))
+        let params = LazyCell::new(|| params::normalise_canonical(&params()));
+        self.of_type().any(|split| {
+            split.arity.is_none_or(|wanted| wanted == arity)
+                && split.method.matches(method)
+                && split.params.as_ref().is_none_or(|glob| glob.matches(&params))
+        })
     }
 }

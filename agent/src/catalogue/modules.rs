@@ -52,6 +52,8 @@ pub struct Module {
     precompiled: OnceLock<Option<bool>>,
     /// Whether it was compiled for debugging, once somebody asked.
     debug_build: OnceLock<bool>,
+    /// [`Import::expanded`], once somebody asked.
+    expanded: OnceLock<Box<[u32]>>,
     /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
     pub call_sites: OnceLock<Result<CallSites, ClrError>>,
     /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
@@ -92,6 +94,13 @@ impl Module {
         }
     }
 
+    /// Whether other code may stand in the place of calls of a method of this module, which is the core library, with its
+    /// metadata at hand.
+    pub fn expands(&self, import: &Import, type_token: u32, method: u32) -> bool {
+        let tokens = self.expanded.get_or_init(|| import.expanded());
+        [method, type_token].iter().any(|token| tokens.binary_search(token).is_ok())
+    }
+
     /// Runs `body` with the module's metadata; None once unloaded or when there is none.
     pub fn with_metadata<T>(&self, info: &ProfilerInfo, body: impl FnOnce(&Import) -> T) -> Option<T> {
         self.while_loaded(|| info.import(self.id()).ok().map(|import| body(&import))).flatten()
@@ -125,6 +134,7 @@ impl Module {
             before_attach: false,
             precompiled: OnceLock::new(),
             debug_build: OnceLock::new(),
+            expanded: OnceLock::new(),
             call_sites: OnceLock::new(),
             local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),
@@ -191,6 +201,7 @@ impl Modules {
             before_attach,
             precompiled: OnceLock::new(),
             debug_build: OnceLock::new(),
+            expanded: OnceLock::new(),
             call_sites: OnceLock::new(),
             local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),

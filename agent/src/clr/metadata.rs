@@ -8,7 +8,6 @@ use super::hresult::{ClrError, check};
 use super::{text, wide};
 use crate::signature::Passing;
 use std::cell::RefCell;
-use std::ffi::c_void;
 use windows_core::{GUID, HRESULT, Interface, PCWSTR, PWSTR, w};
 
 /// Longest type or method name we read, UTF-16 units (ECMA-335 caps them at 1,023 UTF-8 bytes in practice).
@@ -58,8 +57,6 @@ pub struct Sizes {
 const TYPE_REF: u32 = 0x01;
 const METHOD_DEF: u32 = 0x06;
 const STAND_ALONE_SIG: u32 = 0x11;
-/// The one row of the Assembly table.
-const ASSEMBLY: u32 = 0x2000_0001;
 
 impl Import {
     pub(super) fn new(import: IMetaDataImport2) -> Import {
@@ -127,7 +124,7 @@ impl Import {
         })
     }
 
-    fn tokens(
+    pub(super) fn tokens(
         &self,
         next: impl Fn(*mut *mut core::ffi::c_void, *mut u32, u32, *mut u32) -> HRESULT,
     ) -> Vec<u32> {
@@ -281,38 +278,6 @@ impl Import {
         } else {
             Passing::Ref
         }
-    }
-
-    /// Whether calls of a method may not be calls: the JIT may put in code of its own (`[Intrinsic]`, also of the type), or
-    /// precompiled code of other modules holds its body and nobody tells (`[NonVersionable]`).
-    pub fn may_be_expanded(&self, type_def: u32, method: u32) -> bool {
-        const INTRINSIC: PCWSTR = w!("System.Runtime.CompilerServices.IntrinsicAttribute");
-        self.has_attribute(method, INTRINSIC)
-            || self.has_attribute(type_def, INTRINSIC)
-            || self.has_attribute(method, w!("System.Runtime.Versioning.NonVersionableAttribute"))
-    }
-
-    /// The value of the assembly's `DebuggableAttribute` (ECMA-335 II.23.3); None where it has none.
-    pub fn debuggable(&self) -> Option<Vec<u8>> {
-        let (start, size) = self.attribute(ASSEMBLY, w!("System.Diagnostics.DebuggableAttribute"))?;
-        // SAFETY: the address and the size are the CLR's, of this module.
-        Some(unsafe { super::blob(start, size) })
-    }
-
-    fn has_attribute(&self, token: u32, name: PCWSTR) -> bool {
-        self.attribute(token, name).is_some()
-    }
-
-    /// Where the value of an attribute of a type of that full name lies in the metadata, and its size; None where there is
-    /// none. The name is a literal (`w!`): it ends in a zero.
-    fn attribute(&self, token: u32, name: PCWSTR) -> Option<(*const u8, u32)> {
-        let (mut data, mut length): (*const c_void, u32) = (std::ptr::null(), 0);
-        // SAFETY: the name ends in a zero; out pointers are live locals.
-        let hresult = unsafe {
-            self.import.GetCustomAttributeByName(token, name, (&raw mut data).cast_const(), &mut length)
-        };
-        // S_FALSE: it has none.
-        (hresult == HRESULT(0)).then_some((data.cast(), length))
     }
 
     /// Names of the generic parameters of a type or method, in order.

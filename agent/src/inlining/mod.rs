@@ -205,9 +205,10 @@ impl Inlining {
         callees.map(|callee| held.holders(callee)).collect()
     }
 
-    /// Which compiled methods may hold a callee, nothing being forbidden.
-    pub fn holders(&self, callee: Method) -> Holders {
-        lock(&self.held).holders(callee)
+    /// Which compiled methods are known to hold any of these callees, sorted ones; nothing is forbidden. In no order, some
+    /// perhaps twice.
+    pub fn inliners_of(&self, callees: &[Method]) -> Vec<Method> {
+        lock(&self.held).inliners_of(callees)
     }
 
     /// Allows them again.

@@ -66,6 +66,16 @@ impl Pairs {
         Holders { inliners: entry.inliners.iter().filter_map(method).collect(), incomplete: entry.incomplete }
     }
 
+    /// Who holds any of these callees, sorted ones: of a whole framework few are known here.
+    pub fn inliners_of(&self, callees: &[Method]) -> Vec<Method> {
+        let held = |entry: &&Entry| {
+            !entry.inliners.is_empty()
+                && entry.method.is_some_and(|method| callees.binary_search(&method).is_ok())
+        };
+        let numbers = self.methods.iter().filter(held).flat_map(|entry| &entry.inliners);
+        numbers.filter_map(|number| self.methods.get(*number as usize)?.method).collect()
+    }
+
     /// Forgets the methods of an unloaded module.
     pub fn forget(&mut self, module: usize) {
         let gone: Vec<u32> =
@@ -146,6 +156,11 @@ mod tests {
         pairs.note(OTHER, Some(CALLER));
         assert_eq!(sorted(&pairs, CALLEE), [OTHER, CALLER]);
         assert_eq!(pairs.pairs, 3);
+        let mut all = pairs.inliners_of(&[CALLEE, OTHER]);
+        all.sort_unstable();
+        assert_eq!(all, [OTHER, CALLER, CALLER]);
+        assert_eq!(pairs.inliners_of(&[OTHER, CALLER]), [CALLER]);
+        assert_eq!(pairs.inliners_of(&[CALLER]), []);
         pairs.forget(2);
         assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
         assert_eq!(sorted(&pairs, OTHER), []);

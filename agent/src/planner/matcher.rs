@@ -1,7 +1,7 @@
 //! Many patterns against many names, type by type.
 #![forbid(unsafe_code)]
 
-use redial_protocol::pattern::{Pattern, TypeMatch};
+use redial_protocol::pattern::{NameBytes, Pattern, TypeMatch};
 
 /// Patterns whose assembly half matches, and what of them concerns the type at hand.
 pub struct Matcher<'p> {
@@ -48,8 +48,9 @@ impl<'p> Matcher<'p> {
         let named = self.by_token.iter().skip(first).take_while(|(wanted, _)| *wanted == token);
         self.hits.extend(named.map(|(_, index)| *index));
         let tokens = self.hits.len();
+        let bytes = NameBytes::of(method);
         for (index, matched) in &self.of_type {
-            if matched.matches(method, arity, &parameters) {
+            if !matched.rules_out(bytes) && matched.matches(method, arity, &parameters) {
                 self.hits.push(*index);
             }
         }

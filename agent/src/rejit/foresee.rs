@@ -26,13 +26,14 @@ pub struct Foreseen {
 /// Foresees the orders numbered `seqs`, which are among `orders`.
 pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
     let mut expanded = 0;
-    let (mut asked_for, mut inliners) = (HashSet::new(), HashSet::new());
+    let (mut asked_for, mut inliners): (Vec<Method>, HashSet<Method>) = Default::default();
     let mut tally = Tally::new(seqs);
     let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
     let mut shared = BTreeMap::new();
     for module in agent.modules.all() {
         let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = Target::new(agent, &module, of_module);
+        let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
         target.each(agent, &[], |(import, names), method, here, refused| {
             target.note_shared(here, refused, &mut shared);
             let known = {
@@ -55,15 +56,18 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
             if tally.add(copy, (here, refused), name) == Due::Request {
                 let itself = (module.id(), method.token);
                 expanded += u64::from(may_be_expanded(agent, &module, import, method));
-                asked_for.insert(itself);
-                inliners.extend(agent.info.precompiled_inliners(itself.0, itself.1).0);
-                inliners.extend(agent.inlining.holders(itself).inliners);
+                asked_for.push(itself);
+                if precompiled {
+                    inliners.extend(agent.info.precompiled_inliners(itself.0, itself.1).0);
+                }
             }
         });
     }
+    asked_for.sort_unstable();
+    inliners.extend(agent.inlining.inliners_of(&asked_for));
     let book = agent.ledger.book();
     let recompiled_already = |method: &Method| book.passengers.has(*method) || book.is_on(*method);
-    inliners.retain(|method| !asked_for.contains(method) && !recompiled_already(method));
+    inliners.retain(|method| asked_for.binary_search(method).is_err() && !recompiled_already(method));
     let plan = PlanReport { shared: shared.into_values().take(MAX_SHARED).collect(), ..tally.finish() };
     Foreseen { plan, expanded, passengers: inliners.len() as u64 }
 }

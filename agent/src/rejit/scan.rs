@@ -295,7 +295,7 @@ struct Body {
 /// Whether other code may stand in the place of a method's calls. Only the core library has the attributes that say so: they
 /// are its own.
 pub(super) fn may_be_expanded(agent: &Agent, module: &Module, import: &Import, method: &Found) -> bool {
-    agent.is_core_library(module) && import.may_be_expanded(method.type_token, method.token)
+    agent.is_core_library(module) && module.expands(import, method.type_token, method.token)
 }
 
 /// Why a method without a row cannot be dialled, if so. Bodies are looked at where the latest order turns it on.

@@ -1,5 +1,7 @@
 //! Matching of one piece of a name with wildcards.
 
+use super::NameBytes;
+
 /// Stands for a wildcard in parsed text. Names come from heaps of NUL-terminated strings (ECMA-335 II.24.2.3), so
 /// it cannot be part of one.
 pub(super) const STAR: char = '\0';
@@ -11,17 +13,26 @@ pub(super) enum Glob {
     Any,
     /// No star.
     Literal(String),
-    /// Text with [`STAR`]s.
+    /// Text and a star.
+    Begins(String),
+    /// Text between two stars.
+    Holds(String),
+    /// Text with [`STAR`]s in other places.
     Runs(String),
 }
 
 impl Glob {
     /// From text without spaces, wildcards as [`STAR`].
     pub(super) fn new(text: String) -> Glob {
-        if text.contains(STAR) {
-            if text.chars().all(|c| c == STAR) { Glob::Any } else { Glob::Runs(text) }
-        } else {
-            Glob::Literal(text)
+        let piece = text.trim_matches(STAR);
+        if !text.contains(STAR) {
+            return Glob::Literal(text);
+        }
+        match (text.starts_with(STAR), piece.contains(STAR), text.ends_with(STAR)) {
+            _ if piece.is_empty() => Glob::Any,
+            (false, false, true) => Glob::Begins(piece.to_owned()),
+            (true, false, true) => Glob::Holds(piece.to_owned()),
+            _ => Glob::Runs(text),
         }
     }
 
@@ -30,13 +41,51 @@ impl Glob {
         match self {
             Glob::Any => true,
             Glob::Literal(text) => text == name || (name.contains(' ') && matches_runs(text, name)),
+            Glob::Begins(text) => begins(name, text),
+            Glob::Holds(text) => holds(name, text),
             Glob::Runs(text) => matches_runs(text, name),
+        }
+    }
+
+    /// The bytes that every name it matches has, as in [`NameBytes`].
+    pub(super) fn needs(&self) -> u128 {
+        match self {
+            Glob::Any => 0,
+            Glob::Literal(text) | Glob::Begins(text) | Glob::Holds(text) => NameBytes::of(text).0,
+            Glob::Runs(text) => text.split(STAR).fold(0, |all, piece| all | NameBytes::of(piece).0),
         }
     }
 
     pub(super) fn has_wildcard(&self) -> bool {
         !matches!(self, Glob::Literal(_))
     }
+}
+
+/// Whether `name` without its spaces begins with `text`.
+fn begins(name: &str, text: &str) -> bool {
+    if name.starts_with(text) {
+        return true;
+    }
+    let mut found = name.bytes().filter(|byte| *byte != b' ');
+    text.bytes().all(|expected| found.next() == Some(expected))
+}
+
+/// Whether `name` without its spaces has `text` in it, which is not empty.
+fn holds(name: &str, text: &str) -> bool {
+    let name = name.as_bytes();
+    let Some((first, rest)) = text.as_bytes().split_first() else { return true };
+    if rest.is_empty() {
+        return name.contains(first);
+    }
+    let mut from = 0;
+    while let Some(at) = name.get(from..).and_then(|left| left.iter().position(|byte| byte == first)) {
+        from += at + 1;
+        let mut found = name.get(from..).unwrap_or_default().iter().filter(|byte| **byte != b' ');
+        if rest.iter().all(|expected| found.next() == Some(expected)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Greedy with one step back to the last star: time at most the product of the lengths, no allocation.
@@ -89,7 +138,10 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, name: &str) -> bool {
-        Glob::new(pattern.replace('*', "\0")).matches(name)
+        let glob = Glob::new(pattern.replace('*', "\0"));
+        let matches = glob.matches(name);
+        assert!(!matches || glob.needs() & !NameBytes::of(name).0 == 0, "{pattern} {name}");
+        matches
     }
 
     #[test]
@@ -102,12 +154,24 @@ mod tests {
             ("*a*", "bab"),
             ("**", "x"),
             ("ab", "a b"),
+            ("ab*", "a bc"),
+            ("*ab*", "ca a b"),
+            ("*aab*", "aaab"),
+            ("**a**", "cab"),
         ] {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in
-            [("a*", "ba"), ("a", "ab"), ("a*b", "abc"), ("", "a"), ("a*a", "a"), ("a", "A")]
-        {
+        for (pattern, name) in [
+            ("a*", "ba"),
+            ("a", "ab"),
+            ("a*b", "abc"),
+            ("", "a"),
+            ("a*a", "a"),
+            ("a", "A"),
+            ("ab*", "a"),
+            ("*ab*", "ba"),
+            ("*a", "ab"),
+        ] {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }
