@@ -9,6 +9,7 @@ mod machine;
 mod many;
 mod memory;
 mod meter;
+mod pace;
 mod peers;
 mod plan;
 mod ps;
@@ -127,6 +128,7 @@ pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Res
         eprintln!("{what} failed: {error:#}");
         failed.push(what);
     };
+    let mut pace = pace::Pace::start();
     for Subject { name, measure } in SUBJECTS {
         if !names.is_empty() && !names.iter().any(|one| one == name) {
             continue;
@@ -149,9 +151,16 @@ pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Res
                 }
             }
         }
+        let (chain, walk) = pace.look();
+        println!(
+            "    after it the machine computed at {:.0} % and read at {:.0} % of its best pace",
+            100.0 * chain,
+            100.0 * walk
+        );
     }
     println!("\n{}", machine::describe());
     println!("{pairs} alternating pairs a row; load {:.1} at the end\n", machine::load().unwrap_or_default());
+    println!("{}\n", pace.sentence());
     if let Some(sentence) = begun {
         println!("{sentence}\n");
     }

@@ -17,6 +17,9 @@ const REMEMBERED: usize = 32;
 const PLACED: usize = 2;
 const PLACES: usize = 500_000;
 
+/// Methods from which on a second processor is worth its start.
+const MANY: usize = 100_000;
+
 /// Searches, and remembers what words found: a letter taken back, or a further word, costs next to nothing.
 #[derive(Debug, Default)]
 pub struct Searcher {
@@ -61,27 +64,42 @@ impl Searcher {
             known.exact_case == term.exact_case && term.text.starts_with(&known.text)
         };
         let earlier = self.placed.iter().filter(shorter).max_by_key(|(known, _)| known.text.len());
-        let arenas = [&catalogue.type_text, &catalogue.names, &catalogue.signatures];
-        let mut places = Places::default();
-        let mut parts = [(); 3].map(|()| Bits::default());
-        let mut whole = true;
-        for (part, arena) in arenas.into_iter().enumerate() {
-            if let Some(strings) = arena.short(term) {
-                parts[part] = strings;
-                whole = false;
-                continue;
+        let earlier = earlier.map(|(known, places)| (known.text.len(), places));
+        let look = |part: usize, arena: &Arena| {
+            Part::of(arena, term, earlier.map(|(known, all)| (known, &all[part])))
+        };
+        let own = || {
+            let (types, names) = (look(0, &catalogue.type_text), look(1, &catalogue.names));
+            let mut found = Bits::none(catalogue.len());
+            for owner in types.strings.iter_in(0..u32::MAX) {
+                if let Some(one) = catalogue.types.get(owner as usize) {
+                    found.set_range(one.methods.clone(), true);
+                }
             }
-            places[part] = match earlier {
-                Some((known, places)) => arena.still_at(&places[part], known.text.len(), term),
-                None => arena.places(term),
-            };
-            parts[part] = arena.strings_at(&places[part]);
+            found.set_by(&catalogue.name_of, &names.strings);
+            (types, names, found)
+        };
+        let of_parameters = || {
+            let parameters = look(2, &catalogue.signatures);
+            let mut found = Bits::none(catalogue.len());
+            found.set_by(&catalogue.signature_of, &parameters.strings);
+            (parameters, found)
+        };
+        let ((types, names, mut found), (parameters, others)) = match catalogue.len() < MANY {
+            true => (own(), of_parameters()),
+            false => beside(own, of_parameters),
+        };
+        found.unite(&others);
+        across_borders(catalogue, term, &mut found);
+        if let (Some(types), Some(names), Some(parameters)) = (types.places, names.places, parameters.places)
+        {
+            let places = [types, names, parameters];
+            if places.iter().map(Vec::len).sum::<usize>() <= PLACES {
+                self.placed.truncate(PLACED - 1);
+                self.placed.push_front((term.clone(), places));
+            }
         }
-        if whole && places.iter().map(Vec::len).sum::<usize>() <= PLACES {
-            self.placed.truncate(PLACED - 1);
-            self.placed.push_front((term.clone(), places));
-        }
-        term_matches(catalogue, term, &parts)
+        found
     }
 
     /// Bytes it occupies, about.
@@ -91,19 +109,45 @@ impl Searcher {
     }
 }
 
-/// The methods of a word; `holding` has the types, names and parameters that hold it as a whole.
-fn term_matches(catalogue: &Catalogue, term: &Term, holding: &[Bits; 3]) -> Bits {
+/// What a word is in of one part of the names.
+struct Part {
+    /// Where it stands; not known where the strings were.
+    places: Option<Vec<u32>>,
+    /// The strings that hold it as a whole.
+    strings: Bits,
+}
+
+impl Part {
+    /// `earlier`: how long a word is with which this one begins, and where that stands.
+    fn of(arena: &Arena, term: &Term, earlier: Option<(usize, &Vec<u32>)>) -> Part {
+        if let Some(strings) = arena.short(term) {
+            return Part { places: None, strings };
+        }
+        let places = match earlier {
+            Some((known, places)) => arena.still_at(places, known, term),
+            None => arena.places(term),
+        };
+        Part { strings: arena.strings_at(&places), places: Some(places) }
+    }
+}
+
+/// Runs both, the second on another processor if there is one to be had.
+fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().name("redial-search".into()).spawn_scoped(scope, &there);
+        let here = here();
+        let there = match started {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => there(),
+        };
+        (here, there)
+    })
+}
+
+/// Adds the methods in whose name a word stands across the borders of the parts.
+fn across_borders(catalogue: &Catalogue, term: &Term, found: &mut Bits) {
     let (text, exact) = (term.text.as_str(), term.exact_case);
     let Catalogue { type_text, names, signatures, .. } = catalogue;
-    let [types, in_names, in_signatures] = holding;
-    let mut found = Bits::none(catalogue.len());
-    for owner in types.iter_in(0..u32::MAX) {
-        if let Some(one) = catalogue.types.get(owner as usize) {
-            found.set_range(one.methods.clone(), true);
-        }
-    }
-    found.set_by(&catalogue.name_of, in_names);
-    found.set_by(&catalogue.signature_of, in_signatures);
     for (name, parameters) in splits(text, '(', 0) {
         let names = names.ending(name, exact);
         found.set_by_both(
@@ -113,14 +157,13 @@ fn term_matches(catalogue: &Catalogue, term: &Term, holding: &[Bits; 3]) -> Bits
     }
     for (owner, own) in splits(text, '.', 1) {
         let types = type_text.ending(owner, exact);
-        in_types(catalogue, &types, (&names.beginning(own, exact), None), &mut found);
+        in_types(catalogue, &types, (&names.beginning(own, exact), None), found);
         let whole = splits(own, '(', 0).chain(own.starts_with('(').then_some(("", own)));
         for (name, parameters) in whole {
             let parameters = signatures.beginning(parameters, exact);
-            in_types(catalogue, &types, (&names.equal(name, exact), Some(&parameters)), &mut found);
+            in_types(catalogue, &types, (&names.equal(name, exact), Some(&parameters)), found);
         }
     }
-    found
 }
 
 /// The ways to cut a text before (0) or behind (1) a letter so that something is left on both sides.
