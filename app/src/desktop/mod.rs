@@ -237,6 +237,7 @@ impl eframe::App for App {
         self.workers.set_focused(context.input(|input| input.focused));
         let numbering = |app: &App| app.model.current().map(|connection| connection.numbering);
         let before = numbering(self);
+        self.model.processes.set_still(self.processes.is_still());
         let more = self.drain();
         if before != numbering(self) {
             // What they name by numbers are other methods now.

@@ -81,7 +81,8 @@ impl Model {
                 None => processes.push(process),
             },
             Mode::Extend => {
-                let shown: Vec<ProcessKey> = self.processes.shown().map(|row| row.key).collect();
+                let there = self.processes.standing().filter(|one| !one.has_ended);
+                let shown: Vec<ProcessKey> = there.map(|one| one.row.key).collect();
                 let place = |key: ProcessKey| shown.iter().position(|one| *one == key);
                 let from = anchor.and_then(place).or(place(process)).unwrap_or(0);
                 let to = place(process).unwrap_or(from);
