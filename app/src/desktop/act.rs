@@ -5,7 +5,7 @@ use super::turning::Move;
 use super::{App, copy};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Shape, Status};
-use crate::model::ids::Node;
+use crate::model::ids::{Node, Ticket};
 use crate::model::list::{Key, Sort};
 use crate::model::log::Kind;
 use crate::model::update::Retry;
@@ -104,7 +104,9 @@ impl App {
                 }
             }
             Command::Stop => {
-                self.model.launched_to_stop().into_iter().for_each(|one| self.stop_launched(one))
+                let meant = self.model.launched_to_stop().into_iter().map(|(ticket, _)| ticket);
+                let meant: Vec<Ticket> = meant.collect();
+                meant.into_iter().for_each(|ticket| self.stop_launched(ticket));
             }
             Command::StopLaunched(ticket) => self.stop_launched(ticket),
             Command::FocusFilter => self.methods.focus_filter = true,
@@ -179,7 +181,7 @@ impl App {
         }
     }
 
-    fn stop_launched(&mut self, ticket: crate::model::ids::Ticket) {
+    fn stop_launched(&mut self, ticket: Ticket) {
         let now = self.now();
         if let Some(kill) = self.model.begin_stop(ticket, now) {
             self.workers.stop_launched(ticket, kill);

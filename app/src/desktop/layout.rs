@@ -6,6 +6,7 @@ use crate::commands::Command;
 use crate::model::connection::Connection;
 use crate::model::log::Kind;
 use crate::model::state::Launched;
+use crate::output::words;
 use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty::Why;
@@ -164,8 +165,9 @@ impl App {
         {
             self.set_up = None;
         }
-        let stopped = self.model.launched_to_stop().and_then(|ticket| self.model.launched.get(&ticket));
-        let stopped = stopped.map(Launched::named);
+        let stopped = self.model.launched_to_stop().into_iter().map(|(_, launched)| launched.named());
+        let stopped = words::all(&stopped.collect::<Vec<_>>());
+        let stopped = Some(stopped).filter(|names| !names.is_empty());
         if let Some(state) = &mut self.palette
             && palette::show(&context, state, (situation, stopped.as_deref()), commands)
         {

@@ -188,8 +188,8 @@ impl App {
                 .and_then(|connection| connection.orders.as_ref())
                 .is_some_and(|orders| orders.undoable > 0),
             demo: self.demo.is_some(),
-            stoppable: self.model.launched_to_stop().is_some(),
-            order_behind: connection.is_some_and(Connection::is_order_behind),
+            stoppable: !self.model.launched_to_stop().is_empty(),
+            order_behind: list.is_some_and(Connection::is_order_behind),
             switches: Switches {
                 only_dialled: connection.is_some_and(|connection| connection.list.filter().only_dialled),
                 hide_framework: self.settings.hide_framework,
