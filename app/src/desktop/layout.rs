@@ -112,8 +112,13 @@ impl App {
             ui.spacing_mut().item_spacing.y = 6.0;
             methods::toolbar(ui, state, connection, situation, commands);
         });
-        let how = (ended.map(Launched::ending), model.was_stopped(connection.process));
-        loss::show(ui, connection, how, mono, commands);
+        if connection.loss.is_some() {
+            let how = (ended.map(Launched::ending), model.was_stopped(connection.process));
+            // Above the rows it would put another one under the pointer.
+            Panel::bottom("loss").frame(Frame::NONE).show_separator_line(false).show(ui, |ui| {
+                loss::show(ui, connection, how, mono, commands);
+            });
+        }
         progress::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();

@@ -13,7 +13,7 @@ use crate::model::update::{Now, Retry};
 use crate::output::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{
-    Button, Color32, Frame, Label, Margin, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2,
+    Align, Button, Color32, Frame, Label, Layout, Margin, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2,
 };
 use redial_protocol::state::State;
 use std::collections::BTreeMap;
@@ -26,6 +26,10 @@ const LEAST: f32 = 120.0;
 /// Width that one of several side by side needs, and how many are shown at most.
 const PANE: f32 = 400.0;
 const PANES: usize = 6;
+/// Width in which two are shown all the same: one beside nothing compares with nothing.
+pub const TWO: f32 = 640.0;
+/// Below this width what the processes are stands in a line of its own.
+const ONE_LINE: f32 = 580.0;
 /// Below this height only the first line is shown: the rest stands in menus.
 const LOW: f32 = 330.0;
 
@@ -37,7 +41,17 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mu
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
-        ui.horizontal_wrapped(|ui| {
+        let status = |ui: &mut Ui, commands: &mut Vec<Command>| {
+            // What comes and goes has a place of its own at the end of the line: nothing below moves for it.
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if now.several_ended > 0 {
+                    ended(ui, now.several_ended, commands);
+                }
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| counts(ui, model, palette));
+            });
+        };
+        let is_narrow = ui.available_width() < ONE_LINE;
+        ui.horizontal(|ui| {
             ui.strong(words::count(now.running() as u64, "process", "processes"));
             for (arrangement, text) in [
                 (Arrangement::Merged, "merged"),
@@ -54,15 +68,14 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mu
                     commands.push(command);
                 }
             }
-            ui.separator();
-            counts(ui, model, palette);
-            if now.attachable && ui.button("Load the agent into the others").clicked() {
-                commands.push(Command::Attach);
-            }
-            if now.several_ended > 0 {
-                ended(ui, now.several_ended, commands);
+            if !is_narrow {
+                ui.separator();
+                status(ui, commands);
             }
         });
+        if is_narrow {
+            ui.horizontal(|ui| status(ui, commands));
+        }
         if is_low {
             return;
         }
@@ -84,23 +97,26 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mu
                     commands.push(Command::FollowAttach);
                 }
             }
+            if now.attachable && ui.button("Load the agent into the others").clicked() {
+                commands.push(Command::Attach);
+            }
             show_troubles(ui, &troubles(model, time), palette);
         });
     });
 }
 
-/// Those that have ended: one number for all of them, behind which each is told of.
+/// Those that have ended, from right to left: one number for all of them, behind which each is told of.
 fn ended(ui: &mut Ui, number: usize, commands: &mut Vec<Command>) {
-    let hint = Command::LastNumbers.explained().unwrap_or_default();
-    if ui.button(format!("{} ended", words::grouped(number as u64))).on_hover_text(hint).clicked() {
-        commands.push(Command::LastNumbers);
-    }
     let clear = ui.button("clear");
     let name = Command::DropEnded.name();
     clear.widget_info(|| WidgetInfo::labeled(Role::Button, true, name));
     let hint = Command::DropEnded.explained().unwrap_or_default();
     if clear.on_hover_text(format!("{name}: {hint}")).clicked() {
         commands.push(Command::DropEnded);
+    }
+    let hint = Command::LastNumbers.explained().unwrap_or_default();
+    if ui.button(format!("{} ended", words::grouped(number as u64))).on_hover_text(hint).clicked() {
+        commands.push(Command::LastNumbers);
     }
 }
 
@@ -128,7 +144,8 @@ fn counts(ui: &mut Ui, model: &Model, palette: &Palette) {
         counts.entry(rank).or_insert((0, word, colour)).0 += 1;
     }
     for (number, word, colour) in counts.into_values() {
-        ui.label(RichText::new(format!("{} {word}", words::grouped(number))).color(colour));
+        let text = RichText::new(format!("{} {word}", words::grouped(number))).color(colour);
+        ui.add(Label::new(text).truncate());
     }
 }
 
