@@ -4,6 +4,7 @@ use super::panels::Sized;
 use super::{App, TOAST, unread};
 use crate::commands::Command;
 use crate::model::connection::Connection;
+use crate::model::lines::Lines;
 use crate::model::log::Kind;
 use crate::model::state::Launched;
 use crate::output::words;
@@ -86,7 +87,7 @@ impl App {
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
         ui.spacing_mut().item_spacing.y = 0.0;
         several::bar(ui, &self.model, self.now(), situation, commands);
-        if self.is_beside() {
+        if self.model.is_beside() {
             return self.beside(ui, situation, commands);
         }
         let mono = self.now().mono;
@@ -138,7 +139,7 @@ impl App {
             empty::show(ui, &why, situation, commands);
             return;
         }
-        methods::table(ui, state, connection, commands);
+        methods::table(ui, state, Lines::of(connection), commands);
     }
 
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {

@@ -60,6 +60,8 @@ pub struct App {
     beside_from: usize,
     /// Where all of them are scrolled to, points.
     beside_scroll: f64,
+    /// How rows are shown; absent: nothing was looked at yet.
+    looks: Option<several::Looks>,
     log: views::log::State,
     palette: Option<views::palette::State>,
     /// A large turn that waits for a yes.
@@ -170,6 +172,7 @@ impl App {
         let live = connection.is_some_and(|connection| connection.status == Status::Live);
         let refused = connection.and_then(|connection| connection.last_refused());
         let mine = self.last_turn.as_ref().map(|(ticket, ..)| *ticket);
+        let list = self.model.list();
         let all_ended = self.meant(|one| one.status.retry() != Some(Retry::Never)).is_empty();
         let mut situation = Situation {
             process: connection.is_some(),
@@ -178,8 +181,8 @@ impl App {
             ended: connection.is_some() && all_ended,
             lost: !self.meant(|one| one.status.retry().is_some_and(|retry| retry != Retry::Never)).is_empty(),
             selected: connection.map_or(0, |connection| connection.selection.len()),
-            shown: connection.map_or(0, |connection| connection.row_count()),
-            filtered: connection.is_some_and(|connection| !connection.list.filter().text.is_empty()),
+            shown: list.map_or(0, Connection::row_count),
+            filtered: list.is_some_and(|connection| !connection.list.filter().text.is_empty()),
             control_elsewhere: refused
                 .is_some_and(|(ticket, refused)| refused.holder.is_some() && Some(*ticket) == mine),
             undo: connection.is_some_and(|connection| connection.turns.undoable().is_some()),
@@ -191,11 +194,11 @@ impl App {
             stoppable: !self.model.launched_to_stop().is_empty(),
             order_behind: list.is_some_and(Connection::is_order_behind),
             switches: Switches {
-                only_dialled: connection.is_some_and(|connection| connection.list.filter().only_dialled),
+                only_dialled: list.is_some_and(|connection| connection.list.filter().only_dialled),
                 hide_framework: self.settings.hide_framework,
                 tree: self.settings.tree,
                 merge_copies: self.settings.merge_copies,
-                hold_order: connection.is_some_and(|connection| connection.list.hold()),
+                hold_order: list.is_some_and(|connection| connection.list.hold()),
                 log: self.settings.log_open,
                 theme: self.settings.theme,
                 ..Switches::default()
@@ -248,23 +251,17 @@ impl eframe::App for App {
         let more = self.unfold() || more;
         let still = self.methods.is_still(context);
         let busy = context.input(|input| input.events.iter().any(may_command));
-        if let Some(connection) = self.model.current_mut() {
+        self.model.change_list(|connection| {
             connection.list.set_still(still);
             connection.list.set_busy(busy);
-        }
-        for (id, pane) in &self.panes {
-            if let Some(connection) = self.model.connections.get_mut(id) {
-                connection.list.set_still(pane.is_still(context));
-                connection.list.set_busy(busy);
-            }
-        }
+        });
         let now = self.now();
         let more = self.settle(context, now) || more;
         if more {
             context.request_repaint();
         }
         let waiting = self.model.current().is_some_and(|connection| !connection.turns.pending().is_empty());
-        let due = self.model.current().filter(|connection| connection.shape == Shape::Tree);
+        let due = self.model.list().filter(|connection| connection.shape == Shape::Tree);
         if let Some(due) = due.and_then(|connection| connection.tree.due()) {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }

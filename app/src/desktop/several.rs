@@ -280,7 +280,7 @@ impl App {
         situation.several = self.model.chosen().len();
         situation.several_ended = self.model.ended().len();
         situation.merged = self.model.is_merged();
-        if situation.merged {
+        if self.model.fleet().is_some() {
             situation.switches.merge_copies = self.model.arrangement() == Arrangement::Merged;
         }
         situation.namesakes =
@@ -311,9 +311,9 @@ impl App {
         self.look_at_chosen();
     }
 
-    /// Switches between rows a method and rows a process, where several are merged.
+    /// Switches between rows a method and rows a process, where there are several.
     pub(super) fn split_or_merge(&mut self) {
-        if !self.model.is_merged() {
+        if self.model.fleet().is_none() {
             self.settings.merge_copies = !self.settings.merge_copies;
             return self.follow_settings();
         }

@@ -180,9 +180,9 @@ impl Model {
 
     /// The connections whose methods are looked at: of several merged what they are merged into, side by side all.
     fn looked_at(&self) -> Vec<ConnectionId> {
-        match self.several.fleet {
-            Some(_) if !self.is_merged() => self.members().map(|member| member.id).collect(),
-            _ => self.current.into_iter().collect(),
+        match self.is_beside() {
+            true => self.members().map(|member| member.id).chain([FLEET]).collect(),
+            false => self.current.into_iter().collect(),
         }
     }
 
@@ -197,6 +197,7 @@ impl Model {
     pub fn show_beside(&mut self, ids: &[ConnectionId]) {
         if self.several.in_sight != ids {
             self.several.in_sight = ids.to_vec();
+            self.line_up();
         }
     }
 

@@ -114,17 +114,10 @@ impl Model {
         for connection in self.connections.values_mut() {
             connection.sum_up(&mut self.log, now);
         }
-        let beside = !self.is_merged() && self.several.fleet.is_some();
-        let shown = |connection: &&mut Connection| match &self.several.fleet {
-            Some(_) if beside => {
-                self.several.in_sight.contains(&connection.id) || Some(connection.id) == self.current
-            }
-            _ => Some(connection.id) == self.current,
-        };
-        for connection in self.connections.values_mut().filter(shown) {
+        self.change_list(|connection| {
             connection.settle(now);
             settled.more |= connection.shape == Shape::List && connection.list.owes();
-        }
+        });
         settled
     }
 

@@ -6,6 +6,7 @@ use crate::model::Model;
 use crate::model::connection::{Connection, GroupDial, Status};
 use crate::model::fleet::{has_ended, out_of_reach};
 use crate::model::ids::MethodIx;
+use crate::model::lines::Lines;
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::several::Arrangement;

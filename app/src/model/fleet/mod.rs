@@ -2,6 +2,7 @@
 //! takes over what the others have loaded (each process is a domain of it, so that the same method of several is one row
 //! like any other that has copies), its rows are theirs, and what is turned in it is turned in each of them.
 
+mod column;
 mod follow;
 mod hear;
 pub mod plan;
@@ -79,6 +80,8 @@ pub struct Member {
     owed: Vec<Ticket>,
     /// Why not all its methods are in the merged list.
     pub left_out: Option<String>,
+    /// What rows of the merged list are in it.
+    column: column::Column,
 }
 
 /// What a frame leaves to be done.
@@ -260,6 +263,7 @@ impl Member {
             is_new: false,
             owed: Vec::new(),
             left_out: None,
+            column: column::Column::default(),
         }
     }
 
