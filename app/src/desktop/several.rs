@@ -43,6 +43,9 @@ impl App {
             Command::Arrange(arrangement) => {
                 self.model.arrange(arrangement);
                 self.look_at_chosen();
+                let running = self.model.running();
+                let place = running.iter().position(|one| Some(one.id) == self.model.current);
+                self.beside_from = place.unwrap_or(0);
             }
             Command::Focus(id) => self.focus(id),
             Command::BesideFrom(place) => self.beside_from = place,

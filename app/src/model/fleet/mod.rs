@@ -5,6 +5,7 @@
 mod column;
 mod follow;
 mod hear;
+mod picked;
 pub mod plan;
 mod take;
 mod turning;
