@@ -320,6 +320,7 @@ impl App {
     }
 
     fn disconnect(&mut self) {
+        self.note_looks();
         for id in self.meant(|_| true) {
             self.workers.disconnect(id);
             self.model.close(id);

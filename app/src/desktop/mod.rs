@@ -127,6 +127,7 @@ impl App {
             panes: BTreeMap::new(),
             beside_from: 0,
             beside_scroll: 0.0,
+            looks: None,
             log: views::log::State::default(),
             palette: None,
             confirm: None,
@@ -249,7 +250,7 @@ impl eframe::App for App {
         self.await_processes();
         self.await_newcomers();
         let more = self.unfold() || more;
-        let still = self.methods.is_still(context);
+        let still = self.methods.is_still(context) || self.panes.values().any(|pane| pane.is_still(context));
         let busy = context.input(|input| input.events.iter().any(may_command));
         self.model.change_list(|connection| {
             connection.list.set_still(still);

@@ -6,6 +6,7 @@ use crate::model::Model;
 use crate::model::connection::{Connection, Status, Step};
 use crate::model::fleet::{Errand, Join, MOST_PROCESSES, Settled};
 use crate::model::ids::{ConnectionId, FLEET};
+use crate::model::list::{Filter, Sort};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::model::selection::Mode;
@@ -21,6 +22,15 @@ use redial_protocol::state::State;
 const ENDED: usize = 8;
 /// What a process is called until it is known.
 pub(super) const UNNAMED: &str = "process";
+
+/// How rows are shown. That is the window's: what stands in the filter stands whatever is looked at, and no other filter comes
+/// back with a process.
+#[derive(Clone, Debug)]
+pub(super) struct Looks {
+    filter: Filter,
+    sort: Sort,
+    hold: bool,
+}
 
 impl App {
     /// Chooses processes, or shows those that are chosen in another way.
@@ -70,22 +80,14 @@ impl App {
     /// Makes what is looked at what was chosen.
     pub(super) fn look_at_chosen(&mut self) {
         let (before, now) = (self.model.current, self.now());
-        let looked_at: Vec<ConnectionId> = match self.model.fleet() {
-            Some(fleet) => fleet.members().iter().map(|member| member.connection).collect(),
-            None => before.into_iter().collect(),
-        };
-        let looks = self.model.current();
-        let looks = looks.map(|connection| (connection.list.filter().clone(), connection.list.sort()));
+        self.note_looks();
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
-        if let Some((filter, sort)) = looks {
-            // The order is that of the window; a filter is meant for the processes it was written for, alone or with others.
-            let same = self.model.members().any(|member| looked_at.contains(&member.id));
-            self.change_shown(|connection| {
+        if let Some(Looks { filter, sort, hold }) = self.looks.clone() {
+            self.model.change_list(|connection| {
                 connection.set_sort(sort);
-                if same {
-                    connection.set_filter(filter.clone());
-                }
+                connection.list.set_hold(hold);
+                connection.set_filter(filter);
             });
         }
         self.model.forget_selections();
@@ -93,6 +95,14 @@ impl App {
         self.panes.retain(|id, _| chosen.contains(id));
         if before != self.model.current {
             self.looks_elsewhere();
+        }
+    }
+
+    /// Keeps how rows are shown, for whatever is looked at next: to be called before a connection is closed.
+    pub(super) fn note_looks(&mut self) {
+        if let Some(list) = self.model.list().map(|connection| &connection.list) {
+            let filter = list.filter().clone();
+            self.looks = Some(Looks { filter, sort: list.sort(), hold: list.hold() });
         }
     }
 
@@ -141,24 +151,6 @@ impl App {
         self.act_on_several(Command::Arrange(other));
     }
 
-    /// Whether several are shown side by side.
-    pub(super) fn is_beside(&self) -> bool {
-        self.model.fleet().is_some() && !self.model.is_merged()
-    }
-
-    /// Changes what is looked at: of several side by side, all of them.
-    pub(super) fn change_shown(&mut self, change: impl Fn(&mut Connection)) {
-        if !self.is_beside() {
-            return self.change(change);
-        }
-        let members: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
-        for id in members {
-            if let Some(connection) = self.model.connections.get_mut(&id) {
-                change(connection);
-            }
-        }
-    }
-
     fn follow(&mut self) {
         let now = self.now();
         let names: Vec<String> = self.model.members().map(|member| member.name.clone()).collect();
@@ -198,6 +190,7 @@ impl App {
     }
 
     fn drop_ended(&mut self, keep: usize) {
+        self.note_looks();
         let ended = self.model.drop_ended(keep);
         for id in ended {
             self.workers.disconnect(id);

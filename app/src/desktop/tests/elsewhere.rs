@@ -160,14 +160,24 @@ fn order_and_filter_are_the_windows_whatever_is_looked_at() {
     assert_eq!(harness.state().model.current, Some(ConnectionId(1)), "one alone again");
     assert_eq!(look(&harness), mine);
     assert_eq!(harness.state().methods.text, "cart", "the field says so");
-    // Another process has a filter of its own.
+    // Another process has no filter of its own, and brings none back.
     act(&mut harness, Command::Select(SHOP));
+    assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine, "cart"));
     act(&mut harness, Command::ClearFilter);
-    act(&mut harness, Command::Select(shop(4243)));
-    assert_eq!(look(&harness), mine);
+    act(&mut harness, Command::OnlyDialled);
+    act(&mut harness, Command::HoldOrder);
     act(&mut harness, Command::Sort(Sort::default()));
+    let mine = look(&harness);
+    act(&mut harness, Command::Select(shop(4243)));
+    assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine.clone(), ""));
+    assert!(mine.0.only_dialled && harness.state().situation().switches.hold_order);
+    // Nor is it gone with a connection.
+    act(&mut harness, Command::OnlyDialled);
+    act(&mut harness, Command::Filter("cart".into()));
+    act(&mut harness, Command::Disconnect);
+    assert_eq!(harness.state().model.current, None);
     act(&mut harness, Command::Select(SHOP));
-    assert_eq!((look(&harness).0.text.as_str(), look(&harness).1), ("", Sort::default()));
+    assert_eq!((look(&harness).0.text.as_str(), harness.state().methods.text.as_str()), ("cart", "cart"));
 }
 
 #[test]
