@@ -58,20 +58,26 @@ impl App {
             processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
         self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
-        let wide = ui.available_width() > 700.0;
-        let wide = wide && !self.is_beside();
+        let wanted = self.settings.detail_width.unwrap_or(DETAIL);
+        let wide = match self.model.is_beside() {
+            true => ui.available_width() - wanted >= several::TWO,
+            false => ui.available_width() > 700.0,
+        };
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
             let detail = Sized {
                 panel: Panel::right("detail").frame(frame(colours.panel)),
                 name: "detail",
                 flat: false,
-                wanted: self.settings.detail_width.unwrap_or(DETAIL),
+                wanted,
                 range: Rangef::new(200.0, 500.0),
             };
             let dragged = detail.show(ui, |ui| {
                 egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-                    if let Some(connection) = self.model.current() {
-                        detail::show(ui, connection, commands);
+                    let lines = self.model.current.and_then(|id| self.model.lines(id));
+                    let Some(lines) = lines else { return };
+                    several::whose(ui, lines);
+                    if !lines.lacks_picked() {
+                        detail::show(ui, lines.own, commands);
                     }
                 });
             });

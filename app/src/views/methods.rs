@@ -44,6 +44,8 @@ pub struct State {
     still_until: f64,
 }
 
+/// Room that names leave to numbers where others beside them say the same names, points.
+const LESS: f32 = 60.0;
 /// How long rows keep their places after the pointer has left them, or a key did something to one of them, seconds: the
 /// next click or key must not meet another method.
 const STILL: f64 = 2.0;
@@ -212,7 +214,11 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
     let window = state.scroll.show(ui, "methods", count, ROW);
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
-    let before = if connection.catalogue.interleaves() { PLACE } else { 0.0 };
+    let before = match (connection.catalogue.interleaves(), lines.is_beside()) {
+        (true, _) => PLACE,
+        (false, true) => -LESS,
+        (false, false) => 0.0,
+    };
     let columns = Columns::of(window.rect, before, connection.live.is_timed());
     state.note_pointer(ui, window.rect);
     heads(ui, head, &columns, list, commands);

@@ -207,9 +207,23 @@ fn shortened(titles: &[String]) -> String {
 
 /// Those shown side by side, of so many, from a place on, in that width.
 pub fn shown_beside(all: usize, from: usize, width: f32) -> Range<usize> {
-    let fit = ((width / PANE) as usize).clamp(1, PANES).min(all);
+    let least = if width < TWO { 1 } else { 2 };
+    let fit = ((width / PANE) as usize).clamp(least, PANES).min(all);
     let from = from.min(all - fit);
     from..from + fit
+}
+
+/// Side by side, whose details follow; and that it lacks what is picked, where it does.
+pub fn whose(ui: &mut Ui, lines: Lines<'_>) {
+    if !lines.is_beside() {
+        return;
+    }
+    let palette = Palette::of(ui);
+    ui.add(Label::new(RichText::new(lines.own.title()).color(palette.weak)).truncate());
+    if lines.lacks_picked() {
+        ui.add_space(10.0);
+        ui.label("This process has not loaded what is picked.");
+    }
 }
 
 /// Which of several are shown side by side, where not all are.
@@ -331,6 +345,7 @@ mod tests {
         assert_eq!(shown_beside(20, 19, 1_210.0), 17..20, "the last ones");
         assert_eq!(shown_beside(2, 0, 5_000.0), 0..2);
         assert_eq!(shown_beside(20, 4, 50.0), 4..5, "one at least");
+        assert_eq!(shown_beside(20, 4, TWO), 4..6, "two where they find room");
         assert_eq!(shown_beside(20, 0, 50_000.0), 0..PANES);
     }
 
