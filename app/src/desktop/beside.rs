@@ -22,11 +22,7 @@ impl App {
                 methods::toolbar(ui, &mut self.methods, list, situation, commands);
             });
         }
-        // Those that have ended are told of above.
-        let mut ids: Vec<ConnectionId> = self.model.running().iter().map(|member| member.id).collect();
-        if ids.is_empty() {
-            ids.extend(self.model.ended().iter().map(|member| member.id));
-        }
+        let ids = self.in_order();
         let shown = several::shown_beside(ids.len(), self.beside_from, ui.available_width());
         several::paging(ui, ids.len(), &shown, commands);
         let ids = ids.get(shown).unwrap_or_default();
@@ -51,6 +47,21 @@ impl App {
             }
         }
         ui.advance_cursor_after_rect(room);
+    }
+
+    /// All of them, as they stand in the list of processes when they are chosen. While one looks at them none moves: whoever
+    /// ends stays with its last numbers, and whoever joins stands at the end.
+    fn in_order(&mut self) -> Vec<ConnectionId> {
+        let (running, ended) = (self.model.running(), self.model.ended());
+        let order = &mut self.beside_order;
+        order.retain(|id| running.iter().chain(&ended).any(|member| member.id == *id));
+        let new: Vec<ConnectionId> =
+            running.iter().map(|member| member.id).filter(|id| !order.contains(id)).collect();
+        order.extend(new);
+        if order.is_empty() {
+            order.extend(ended.iter().map(|member| member.id));
+        }
+        order.clone()
     }
 
     fn pane(&mut self, ui: &mut Ui, id: ConnectionId, situation: &Situation, commands: &mut Vec<Command>) {

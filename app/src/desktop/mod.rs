@@ -58,6 +58,8 @@ pub struct App {
     /// Of several side by side, the tables that are not looked at; and the place of the first shown.
     panes: BTreeMap<ConnectionId, views::methods::State>,
     beside_from: usize,
+    /// All that are shown side by side, in their order.
+    beside_order: Vec<ConnectionId>,
     /// Where all of them are scrolled to, points.
     beside_scroll: f64,
     /// How rows are shown; absent: nothing was looked at yet.
@@ -126,6 +128,7 @@ impl App {
             methods: views::methods::State::default(),
             panes: BTreeMap::new(),
             beside_from: 0,
+            beside_order: Vec::new(),
             beside_scroll: 0.0,
             looks: None,
             log: views::log::State::default(),

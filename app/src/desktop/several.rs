@@ -38,10 +38,12 @@ impl App {
         match command {
             Command::Choose(process, mode) => {
                 self.model.choose(process, mode);
+                self.beside_order.clear();
                 self.look_at_chosen();
             }
             Command::ChooseNamed(name) => {
                 self.model.choose_named(&name);
+                self.beside_order.clear();
                 self.look_at_chosen();
             }
             Command::ChooseNamesakes => {
@@ -52,6 +54,7 @@ impl App {
             }
             Command::Arrange(arrangement) => {
                 self.model.arrange(arrangement);
+                self.beside_order.clear();
                 self.look_at_chosen();
                 let running = self.model.running();
                 let place = running.iter().position(|one| Some(one.id) == self.model.current);

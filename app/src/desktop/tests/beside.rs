@@ -6,7 +6,7 @@ use super::stage::{SHOP, act, feed, look_at_shops, processes, shop, window, wind
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::ids::{ConnectionId, Ticket};
-use crate::model::processes::AgentState;
+use crate::model::processes::{AgentState, ProcessChanges};
 use crate::model::selection::Mode;
 use crate::model::several::Arrangement;
 use crate::model::update::{Launch, Retry, Told, Update};
@@ -169,6 +169,20 @@ fn no_row_moves_when_a_process_ends() {
         let ended = place(&harness, "1 ended");
         assert!(ended.right() <= size[0] && ended.bottom() <= before.top(), "{size:?}: {ended}");
     }
+    // Side by side its pane stays where it is, until it is taken out.
+    let mut harness = look_at_shops(window(Theme::Dark));
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    let second = |harness: &Harness<'static, App>| {
+        let adds = harness.query_all_by_label(ADD).map(|row| row.rect());
+        adds.max_by(|one, other| one.left().total_cmp(&other.left()))
+    };
+    let before = second(&harness);
+    ends(&mut harness, 1, 4242);
+    feed(&mut harness, vec![Update::Processes(ProcessChanges { gone: vec![SHOP], ..Default::default() })]);
+    assert_eq!(second(&harness), before);
+    assert!(says(&harness, "look at Shop.dll (4242)"));
+    act(&mut harness, Command::DropEnded);
+    assert!(!says(&harness, "look at Shop.dll (4242)") && says(&harness, "look at Shop.dll (4244)"));
     let mut harness = with_shop(Theme::Dark);
     let before = place(&harness, ADD);
     ends(&mut harness, 1, 4242);
