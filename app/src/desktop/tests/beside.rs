@@ -2,10 +2,11 @@
 //! and what ends while one reads.
 
 use super::several::{ADD, merged, rows, told};
-use super::stage::{SHOP, act, feed, look_at_shops, processes, shop, window, window_of, with_shop};
+use super::stage::{SHOP, act, feed, look_at_shops, processes, row, shop, window, window_of, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::list::{Key, Sort};
 use crate::model::processes::{AgentState, ProcessChanges};
 use crate::model::selection::Mode;
 use crate::model::several::Arrangement;
@@ -14,6 +15,8 @@ use eframe::egui::accesskit::Role;
 use eframe::egui::{Rect, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
+use redial_protocol::level::Level;
+use redial_protocol::message::Event;
 use redial_protocol::state::State;
 
 fn says(harness: &Harness<'static, App>, part: &str) -> bool {
@@ -68,6 +71,36 @@ fn side_by_side_the_details_say_that_a_process_lacks_what_is_picked() {
     assert!(!says(&harness, lacks));
     act(&mut harness, Command::Focus(ConnectionId(1)));
     assert!(says(&harness, lacks));
+}
+
+/// One order is for all panes, and the pointer in any of them holds it.
+#[test]
+fn side_by_side_no_row_moves_under_the_pointer_and_all_are_sorted_alike() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    act(&mut harness, Command::Sort(Sort { key: Key::Calls, descending: true }));
+    let clear = "Shop!Shop.Cart.Clear()";
+    let calls = |harness: &mut Harness<'static, App>, id, of_add, of_clear| {
+        let live = |index, calls| row(index, State::Live, Level::Count, calls, None);
+        let rows = vec![live(0, of_add), live(1, of_clear)];
+        told(harness, id, vec![Told::Event(Event::Rows { id: None, rows })]);
+        harness.run_steps(3);
+    };
+    let tops = |harness: &Harness<'static, App>, label: &str| {
+        harness.query_all_by_role_and_label(Role::Row, label).map(|row| row.rect().top()).collect::<Vec<_>>()
+    };
+    calls(&mut harness, 1, 10, 5);
+    calls(&mut harness, 2, 10, 5);
+    let (first, second) = (tops(&harness, ADD), tops(&harness, clear));
+    assert!(first[0] == first[1] && first[0] < second[0] && second[0] == second[1], "{first:?} {second:?}");
+    let pane = harness.query_all_by_role_and_label(Role::Row, ADD).last().expect("a row").rect();
+    harness.hover_at(pane.center());
+    harness.run_steps(3);
+    calls(&mut harness, 1, 10, 500);
+    assert_eq!((tops(&harness, ADD), tops(&harness, clear)), (first.clone(), second.clone()), "it is held");
+    assert!(says(&harness, "sort again"));
+    act(&mut harness, Command::SortAgain);
+    assert_eq!((tops(&harness, ADD), tops(&harness, clear)), (second, first), "by what both have together");
 }
 
 #[test]
