@@ -123,7 +123,8 @@ impl Command {
                 "one list: a method that several have is a row for each of them; a dial is for that process",
             ),
             Command::Arrange(Arrangement::Beside) => Some(
-                "a list each; a dial is for that process; filter, order and scrolling are for all of them",
+                "a list each, with the same method at the same height; a dial is for that process; filter, order (of the \
+                 sums) and what is picked are for all of them",
             ),
             Command::Follow => Some(
                 "processes of the same names that start while this window is open join, and what was turned in the \

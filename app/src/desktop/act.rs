@@ -5,7 +5,7 @@ use super::turning::Move;
 use super::{App, copy};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Shape, Status};
-use crate::model::ids::Node;
+use crate::model::ids::{Node, Ticket};
 use crate::model::list::{Key, Sort};
 use crate::model::log::Kind;
 use crate::model::update::Retry;
@@ -104,26 +104,27 @@ impl App {
                 }
             }
             Command::Stop => {
-                self.model.launched_to_stop().into_iter().for_each(|one| self.stop_launched(one))
+                let meant = self.model.launched_to_stop().into_iter().map(|(ticket, _)| ticket);
+                let meant: Vec<Ticket> = meant.collect();
+                meant.into_iter().for_each(|ticket| self.stop_launched(ticket));
             }
             Command::StopLaunched(ticket) => self.stop_launched(ticket),
             Command::FocusFilter => self.methods.focus_filter = true,
-            Command::Filter(text) => self.change_shown(|connection| {
+            Command::Filter(text) => self.model.change_list(|connection| {
                 let text = text.clone();
                 let filter = crate::model::list::Filter { text, ..connection.list.filter().clone() };
                 connection.set_filter(filter);
             }),
             Command::ClearFilter => self.clear_filter(),
-            Command::Pick(node, mode) => self.change(|connection| connection.click(node, mode)),
-            Command::Expand(node) => self.change(|connection| connection.tree.toggle(node)),
+            Command::Pick(node, mode) => self.model.change_list(|list| list.click(node, mode)),
+            Command::Expand(node) => self.model.change_list(|list| list.tree.toggle(node)),
             Command::Sort(sort) => {
-                self.change_shown(|connection| connection.set_sort(sort));
+                self.model.change_list(|connection| connection.set_sort(sort));
                 self.methods.let_go();
                 // Who sorts looks at what comes first, save for one row that is looked at already.
-                self.methods.to_top =
-                    self.model.current().is_some_and(|connection| connection.selection.len() != 1);
+                self.methods.to_top = self.model.list().is_some_and(|list| list.selection.len() != 1);
             }
-            Command::OnlyDialled => self.change_shown(|connection| {
+            Command::OnlyDialled => self.model.change_list(|connection| {
                 let mut filter = connection.list.filter().clone();
                 filter.only_dialled = !filter.only_dialled;
                 connection.set_filter(filter);
@@ -136,18 +137,18 @@ impl App {
                 self.settings.tree = !self.settings.tree;
                 self.follow_settings();
             }
-            Command::HoldOrder => self.change_shown(|connection| {
+            Command::HoldOrder => self.model.change_list(|connection| {
                 let hold = connection.list.hold();
                 connection.list.set_hold(!hold);
             }),
             Command::SortAgain => {
-                self.change_shown(Connection::sort_again);
+                self.model.change_list(Connection::sort_again);
                 self.methods.let_go();
             }
             Command::MarkHistogram(row) => self.change(|connection| connection.histograms.mark(row)),
             Command::ClearMark(row) => self.change(|connection| connection.histograms.clear_mark(row)),
             Command::SelectAll => {
-                self.change(Connection::select_all);
+                self.model.change_list(Connection::select_all);
                 // Space is to turn what is selected now, not to write into the filter.
                 context.memory_mut(|memory| memory.surrender_focus(views::methods::filter_id()));
             }
@@ -179,7 +180,7 @@ impl App {
         }
     }
 
-    fn stop_launched(&mut self, ticket: crate::model::ids::Ticket) {
+    fn stop_launched(&mut self, ticket: Ticket) {
         let now = self.now();
         if let Some(kill) = self.model.begin_stop(ticket, now) {
             self.workers.stop_launched(ticket, kill);
@@ -218,7 +219,7 @@ impl App {
         let (hide_framework, tree) = (self.settings.hide_framework, self.settings.tree);
         let merged = self.settings.merge_copies;
         self.methods.find_again = true;
-        self.change_shown(|connection| {
+        self.model.change_list(|connection| {
             let filter = crate::model::list::Filter { hide_framework, ..connection.list.filter().clone() };
             connection.set_filter(filter);
             connection.shape = if tree { Shape::Tree } else { Shape::List };
@@ -229,7 +230,7 @@ impl App {
     }
 
     fn dialled_first(&mut self) {
-        self.change(|connection| {
+        self.model.change_list(|connection| {
             let filter = connection.list.filter().clone();
             connection.set_filter(crate::model::list::Filter { only_dialled: true, ..filter });
             connection.set_sort(Sort { key: Key::Calls, descending: true });
@@ -239,17 +240,14 @@ impl App {
     /// Opens the groups of a tree that stand alone, once: of one AppDomain nothing but its name is to be seen else.
     /// Whether there may be more to open once these are shown.
     pub(super) fn unfold(&mut self) -> bool {
-        let Some(connection) = self.model.current_mut().filter(|connection| connection.shape == Shape::Tree)
-        else {
-            return false;
-        };
-        if self.methods.unfolded || !connection.catalogue.is_complete() {
+        let Some(list) = self.model.list().filter(|list| list.shape == Shape::Tree) else { return false };
+        if self.methods.unfolded || !list.catalogue.is_complete() {
             return false;
         }
-        let rows = connection.tree.rows();
+        let rows = list.tree.rows();
         let alone = rows.last().filter(|last| rows.iter().filter(|row| row.depth == last.depth).count() == 1);
         match alone.filter(|row| !row.expanded && !matches!(row.node, Node::Method(_))).map(|row| row.node) {
-            Some(node) => connection.tree.set_expanded(node, true),
+            Some(node) => self.model.change_list(|list| list.tree.set_expanded(node, true)),
             None => self.methods.unfolded = !rows.is_empty(),
         }
         !self.methods.unfolded
@@ -322,6 +320,7 @@ impl App {
     }
 
     fn disconnect(&mut self) {
+        self.note_looks();
         for id in self.meant(|_| true) {
             self.workers.disconnect(id);
             self.model.close(id);
@@ -342,15 +341,15 @@ impl App {
     fn clear_filter(&mut self) {
         self.methods.text.clear();
         self.methods.find_again = true;
-        self.change_shown(|connection| {
+        self.model.change_list(|connection| {
             let filter = connection.list.filter().clone();
             connection.set_filter(crate::model::list::Filter { text: String::new(), ..filter });
         });
     }
 
     fn copy(&mut self, context: &egui::Context, form: crate::commands::Form) {
-        let Some(connection) = self.model.current() else { return };
-        let (text, rows) = copy::table(connection, form);
+        let Some(lines) = self.model.current.and_then(|id| self.model.lines(id)) else { return };
+        let (text, rows) = copy::table(lines, form);
         context.copy_text(text);
         let rows = words::methods(rows as u64);
         let now = self.now();

@@ -1,12 +1,13 @@
-//! Several processes side by side: a table of methods each.
+//! Several processes side by side: a table each, with the same rows in all of them.
 
 use super::{App, unread};
 use crate::commands::{Command, Situation};
 use crate::model::connection::Connection;
 use crate::model::ids::ConnectionId;
+use crate::model::lines::Lines;
 use crate::ui::theme::Palette;
 use crate::views::{empty, methods, progress, several};
-use eframe::egui::{Frame, Margin, Rect, Ui, UiBuilder, pos2, vec2};
+use eframe::egui::{Frame, Margin, Panel, Rect, Ui, UiBuilder, pos2, vec2};
 
 /// Between two tables, points.
 const GAP: f32 = 4.0;
@@ -15,17 +16,13 @@ impl App {
     /// Draws them in the rest of `ui`.
     pub(super) fn beside(&mut self, ui: &mut Ui, situation: &Situation, commands: &mut Vec<Command>) {
         let colours = Palette::of(ui);
-        if let Some(connection) = self.model.current() {
+        if let Some(list) = self.model.list() {
             Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 6.0;
-                methods::toolbar(ui, &mut self.methods, connection, situation, commands);
+                methods::toolbar(ui, &mut self.methods, list, situation, commands);
             });
         }
-        // Those that have ended are told of above.
-        let mut ids: Vec<ConnectionId> = self.model.running().iter().map(|member| member.id).collect();
-        if ids.is_empty() {
-            ids.extend(self.model.ended().iter().map(|member| member.id));
-        }
+        let ids = self.in_order();
         let shown = several::shown_beside(ids.len(), self.beside_from, ui.available_width());
         several::paging(ui, ids.len(), &shown, commands);
         let ids = ids.get(shown).unwrap_or_default();
@@ -52,24 +49,47 @@ impl App {
         ui.advance_cursor_after_rect(room);
     }
 
+    /// All of them, as they stand in the list of processes when they are chosen. While one looks at them none moves: whoever
+    /// ends stays with its last numbers, and whoever joins stands at the end.
+    fn in_order(&mut self) -> Vec<ConnectionId> {
+        let (running, ended) = (self.model.running(), self.model.ended());
+        let order = &mut self.beside_order;
+        order.retain(|id| running.iter().chain(&ended).any(|member| member.id == *id));
+        let new: Vec<ConnectionId> =
+            running.iter().map(|member| member.id).filter(|id| !order.contains(id)).collect();
+        order.extend(new);
+        if order.is_empty() {
+            order.extend(ended.iter().map(|member| member.id));
+        }
+        order.clone()
+    }
+
     fn pane(&mut self, ui: &mut Ui, id: ConnectionId, situation: &Situation, commands: &mut Vec<Command>) {
         let mono = self.now().mono;
         let App { model, methods: of_current, panes, beside_scroll, .. } = self;
         let is_current = model.current == Some(id);
-        let Some(connection) = model.connections.get(&id) else { return };
+        let Some(lines) = model.lines(id) else { return };
+        let Lines { own: connection, list, .. } = lines;
         let state = if is_current { of_current } else { panes.entry(id).or_default() };
         ui.spacing_mut().item_spacing.y = 0.0;
         several::head(ui, connection, is_current, commands);
         let mut of_pane = Vec::new();
-        progress::show(ui, connection, mono, &mut of_pane);
+        if progress::is_any(connection, mono) {
+            // Above the rows it would put them out of line with those beside them.
+            Panel::bottom("progress").frame(Frame::NONE).show_separator_line(false).show(ui, |ui| {
+                progress::show(ui, connection, mono, &mut of_pane);
+            });
+        }
         if connection.catalogue.is_empty() {
             unread::show(ui, model, connection, situation, &mut of_pane);
-        } else if connection.row_count() == 0 {
-            empty::show(ui, &why_empty(connection), situation, &mut of_pane);
+        } else if lines.is_empty() {
+            empty::show(ui, &why_empty(list), situation, &mut of_pane);
         } else {
-            // They have one filter and one order: what several of them have stands in one line.
             state.share_scroll(*beside_scroll);
-            methods::table(ui, state, connection, &mut of_pane);
+            if !is_current {
+                state.leave_focus();
+            }
+            methods::table(ui, state, lines, &mut of_pane);
             *beside_scroll = state.scrolled().unwrap_or(*beside_scroll);
         }
         // What is done in a table is meant for its process.
@@ -80,8 +100,11 @@ impl App {
     }
 }
 
-fn why_empty(connection: &Connection) -> empty::Why<'_> {
-    let filter = connection.list.filter();
+fn why_empty(list: &Connection) -> empty::Why<'_> {
+    let filter = list.list.filter();
+    if !filter.is_active() {
+        return empty::Why::Waiting("Reading the methods…");
+    }
     match filter.only_dialled && filter.text.trim().is_empty() {
         true => empty::Why::NoDials,
         false => empty::Why::NoMatch { filter: filter.text.trim(), hidden: 0 },

@@ -3,6 +3,7 @@
 use crate::commands::Form;
 use crate::model::connection::Connection;
 use crate::model::ids::{MethodIx, Node};
+use crate::model::lines::Lines;
 use crate::output::times::TimeColumn;
 use crate::output::words;
 
@@ -19,15 +20,17 @@ fn is_number(column: usize, columns: usize) -> bool {
 }
 
 /// The selected rows, or all that are shown when fewer than two are selected; and how many there are.
-pub fn table(connection: &Connection, form: Form) -> (String, usize) {
+pub fn table(lines: Lines<'_>, form: Form) -> (String, usize) {
+    let connection = lines.own;
     let timed = connection.live.is_timed();
     let rows: Vec<Vec<String>> =
-        methods(connection).into_iter().map(|method| row(connection, method, timed, form)).collect();
+        methods(lines).into_iter().map(|method| row(connection, method, timed, form)).collect();
     (write(&heads(timed, form), &rows, form), rows.len())
 }
 
-fn methods(connection: &Connection) -> Vec<MethodIx> {
-    let all = (0..connection.row_count()).filter_map(|place| connection.row_at(place));
+fn methods(lines: Lines<'_>) -> Vec<MethodIx> {
+    let connection = lines.own;
+    let all = (0..lines.len()).filter_map(|place| lines.at(place)?.node);
     let several = connection.selection.len() > 1;
     let wanted = all.filter(|node| !several || connection.selection.contains(*node));
     wanted

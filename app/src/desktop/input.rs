@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::commands::{Command, Form, listed};
+use crate::model::connection::Connection;
 use crate::views::methods::filter_id;
 use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, Popup};
 
@@ -60,29 +61,31 @@ impl App {
 
     fn walk(&mut self, context: &egui::Context, typing: bool) {
         let page = self.methods.page.max(2) as isize - 1;
-        let Some(connection) = self.model.current_mut() else { return };
         let mut moved = false;
         // The modifiers of each key, not those of the frame: Shift may be up again by then.
-        context.input_mut(|input| {
-            input.events.retain(|event| {
-                let Event::Key { key, pressed: true, modifiers, .. } = event else { return true };
-                let extend = *modifiers == Modifiers::SHIFT;
-                if !(*modifiers == Modifiers::NONE || extend && !typing) {
-                    return true;
-                }
-                match key {
-                    Key::ArrowDown => connection.step(1, extend),
-                    Key::ArrowUp => connection.step(-1, extend),
-                    Key::PageDown => connection.step(page, extend),
-                    Key::PageUp => connection.step(-page, extend),
-                    Key::Home if !typing => connection.go(0, extend),
-                    Key::End if !typing => connection.go(usize::MAX, extend),
-                    _ => return true,
-                }
-                moved = true;
-                false
-            });
-        });
+        let walk = |connection: &mut Connection| {
+            context.input_mut(|input| {
+                input.events.retain(|event| {
+                    let Event::Key { key, pressed: true, modifiers, .. } = event else { return true };
+                    let extend = *modifiers == Modifiers::SHIFT;
+                    if !(*modifiers == Modifiers::NONE || extend && !typing) {
+                        return true;
+                    }
+                    match key {
+                        Key::ArrowDown => connection.step(1, extend),
+                        Key::ArrowUp => connection.step(-1, extend),
+                        Key::PageDown => connection.step(page, extend),
+                        Key::PageUp => connection.step(-page, extend),
+                        Key::Home if !typing => connection.go(0, extend),
+                        Key::End if !typing => connection.go(usize::MAX, extend),
+                        _ => return true,
+                    }
+                    moved = true;
+                    false
+                });
+            })
+        };
+        self.model.change_list(walk);
         if moved {
             self.methods.follow = true;
             self.methods.keep_still(context);

@@ -4,8 +4,10 @@ use super::panels::Sized;
 use super::{App, TOAST, unread};
 use crate::commands::Command;
 use crate::model::connection::Connection;
+use crate::model::lines::Lines;
 use crate::model::log::Kind;
 use crate::model::state::Launched;
+use crate::output::words;
 use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty::Why;
@@ -56,20 +58,26 @@ impl App {
             processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
         self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
-        let wide = ui.available_width() > 700.0;
-        let wide = wide && !self.is_beside();
+        let wanted = self.settings.detail_width.unwrap_or(DETAIL);
+        let wide = match self.model.is_beside() {
+            true => ui.available_width() - wanted >= several::TWO,
+            false => ui.available_width() > 700.0,
+        };
         if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
             let detail = Sized {
                 panel: Panel::right("detail").frame(frame(colours.panel)),
                 name: "detail",
                 flat: false,
-                wanted: self.settings.detail_width.unwrap_or(DETAIL),
+                wanted,
                 range: Rangef::new(200.0, 500.0),
             };
             let dragged = detail.show(ui, |ui| {
                 egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-                    if let Some(connection) = self.model.current() {
-                        detail::show(ui, connection, commands);
+                    let lines = self.model.current.and_then(|id| self.model.lines(id));
+                    let Some(lines) = lines else { return };
+                    several::whose(ui, lines);
+                    if !lines.lacks_picked() {
+                        detail::show(ui, lines.own, commands);
                     }
                 });
             });
@@ -85,7 +93,7 @@ impl App {
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
         ui.spacing_mut().item_spacing.y = 0.0;
         several::bar(ui, &self.model, self.now(), situation, commands);
-        if self.is_beside() {
+        if self.model.is_beside() {
             return self.beside(ui, situation, commands);
         }
         let mono = self.now().mono;
@@ -111,8 +119,13 @@ impl App {
             ui.spacing_mut().item_spacing.y = 6.0;
             methods::toolbar(ui, state, connection, situation, commands);
         });
-        let how = (ended.map(Launched::ending), model.was_stopped(connection.process));
-        loss::show(ui, connection, how, mono, commands);
+        if connection.loss.is_some() {
+            let how = (ended.map(Launched::ending), model.was_stopped(connection.process));
+            // Above the rows it would put another one under the pointer.
+            Panel::bottom("loss").frame(Frame::NONE).show_separator_line(false).show(ui, |ui| {
+                loss::show(ui, connection, how, mono, commands);
+            });
+        }
         progress::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
             let filter = connection.list.filter();
@@ -132,7 +145,7 @@ impl App {
             empty::show(ui, &why, situation, commands);
             return;
         }
-        methods::table(ui, state, connection, commands);
+        methods::table(ui, state, Lines::of(connection), commands);
     }
 
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
@@ -164,8 +177,9 @@ impl App {
         {
             self.set_up = None;
         }
-        let stopped = self.model.launched_to_stop().and_then(|ticket| self.model.launched.get(&ticket));
-        let stopped = stopped.map(Launched::named);
+        let stopped = self.model.launched_to_stop().into_iter().map(|(_, launched)| launched.named());
+        let stopped = words::all(&stopped.collect::<Vec<_>>());
+        let stopped = Some(stopped).filter(|names| !names.is_empty());
         if let Some(state) = &mut self.palette
             && palette::show(&context, state, (situation, stopped.as_deref()), commands)
         {

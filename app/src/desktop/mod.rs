@@ -58,8 +58,12 @@ pub struct App {
     /// Of several side by side, the tables that are not looked at; and the place of the first shown.
     panes: BTreeMap<ConnectionId, views::methods::State>,
     beside_from: usize,
+    /// All that are shown side by side, in their order.
+    beside_order: Vec<ConnectionId>,
     /// Where all of them are scrolled to, points.
     beside_scroll: f64,
+    /// How rows are shown; absent: nothing was looked at yet.
+    looks: Option<several::Looks>,
     log: views::log::State,
     palette: Option<views::palette::State>,
     /// A large turn that waits for a yes.
@@ -124,7 +128,9 @@ impl App {
             methods: views::methods::State::default(),
             panes: BTreeMap::new(),
             beside_from: 0,
+            beside_order: Vec::new(),
             beside_scroll: 0.0,
+            looks: None,
             log: views::log::State::default(),
             palette: None,
             confirm: None,
@@ -170,6 +176,7 @@ impl App {
         let live = connection.is_some_and(|connection| connection.status == Status::Live);
         let refused = connection.and_then(|connection| connection.last_refused());
         let mine = self.last_turn.as_ref().map(|(ticket, ..)| *ticket);
+        let list = self.model.list();
         let all_ended = self.meant(|one| one.status.retry() != Some(Retry::Never)).is_empty();
         let mut situation = Situation {
             process: connection.is_some(),
@@ -178,8 +185,8 @@ impl App {
             ended: connection.is_some() && all_ended,
             lost: !self.meant(|one| one.status.retry().is_some_and(|retry| retry != Retry::Never)).is_empty(),
             selected: connection.map_or(0, |connection| connection.selection.len()),
-            shown: connection.map_or(0, |connection| connection.row_count()),
-            filtered: connection.is_some_and(|connection| !connection.list.filter().text.is_empty()),
+            shown: list.map_or(0, Connection::row_count),
+            filtered: list.is_some_and(|connection| !connection.list.filter().text.is_empty()),
             control_elsewhere: refused
                 .is_some_and(|(ticket, refused)| refused.holder.is_some() && Some(*ticket) == mine),
             undo: connection.is_some_and(|connection| connection.turns.undoable().is_some()),
@@ -188,14 +195,14 @@ impl App {
                 .and_then(|connection| connection.orders.as_ref())
                 .is_some_and(|orders| orders.undoable > 0),
             demo: self.demo.is_some(),
-            stoppable: self.model.launched_to_stop().is_some(),
-            order_behind: connection.is_some_and(Connection::is_order_behind),
+            stoppable: !self.model.launched_to_stop().is_empty(),
+            order_behind: list.is_some_and(Connection::is_order_behind),
             switches: Switches {
-                only_dialled: connection.is_some_and(|connection| connection.list.filter().only_dialled),
+                only_dialled: list.is_some_and(|connection| connection.list.filter().only_dialled),
                 hide_framework: self.settings.hide_framework,
                 tree: self.settings.tree,
                 merge_copies: self.settings.merge_copies,
-                hold_order: connection.is_some_and(|connection| connection.list.hold()),
+                hold_order: list.is_some_and(|connection| connection.list.hold()),
                 log: self.settings.log_open,
                 theme: self.settings.theme,
                 ..Switches::default()
@@ -237,6 +244,7 @@ impl eframe::App for App {
         self.workers.set_focused(context.input(|input| input.focused));
         let numbering = |app: &App| app.model.current().map(|connection| connection.numbering);
         let before = numbering(self);
+        self.model.processes.set_still(self.processes.is_still());
         let more = self.drain();
         if before != numbering(self) {
             // What they name by numbers are other methods now.
@@ -245,25 +253,19 @@ impl eframe::App for App {
         self.await_processes();
         self.await_newcomers();
         let more = self.unfold() || more;
-        let still = self.methods.is_still(context);
+        let still = self.methods.is_still(context) || self.panes.values().any(|pane| pane.is_still(context));
         let busy = context.input(|input| input.events.iter().any(may_command));
-        if let Some(connection) = self.model.current_mut() {
+        self.model.change_list(|connection| {
             connection.list.set_still(still);
             connection.list.set_busy(busy);
-        }
-        for (id, pane) in &self.panes {
-            if let Some(connection) = self.model.connections.get_mut(id) {
-                connection.list.set_still(pane.is_still(context));
-                connection.list.set_busy(busy);
-            }
-        }
+        });
         let now = self.now();
         let more = self.settle(context, now) || more;
         if more {
             context.request_repaint();
         }
         let waiting = self.model.current().is_some_and(|connection| !connection.turns.pending().is_empty());
-        let due = self.model.current().filter(|connection| connection.shape == Shape::Tree);
+        let due = self.model.list().filter(|connection| connection.shape == Shape::Tree);
         if let Some(due) = due.and_then(|connection| connection.tree.due()) {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }

@@ -6,6 +6,7 @@ use crate::model::Model;
 use crate::model::connection::{Connection, Status, Step};
 use crate::model::fleet::{Errand, Join, MOST_PROCESSES, Settled};
 use crate::model::ids::{ConnectionId, FLEET};
+use crate::model::list::{Filter, Sort};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::model::selection::Mode;
@@ -22,16 +23,27 @@ const ENDED: usize = 8;
 /// What a process is called until it is known.
 pub(super) const UNNAMED: &str = "process";
 
+/// How rows are shown. That is the window's: what stands in the filter stands whatever is looked at, and no other filter comes
+/// back with a process.
+#[derive(Clone, Debug)]
+pub(super) struct Looks {
+    filter: Filter,
+    sort: Sort,
+    hold: bool,
+}
+
 impl App {
     /// Chooses processes, or shows those that are chosen in another way.
     pub(super) fn act_on_several(&mut self, command: Command) {
         match command {
             Command::Choose(process, mode) => {
                 self.model.choose(process, mode);
+                self.beside_order.clear();
                 self.look_at_chosen();
             }
             Command::ChooseNamed(name) => {
                 self.model.choose_named(&name);
+                self.beside_order.clear();
                 self.look_at_chosen();
             }
             Command::ChooseNamesakes => {
@@ -42,7 +54,11 @@ impl App {
             }
             Command::Arrange(arrangement) => {
                 self.model.arrange(arrangement);
+                self.beside_order.clear();
                 self.look_at_chosen();
+                let running = self.model.running();
+                let place = running.iter().position(|one| Some(one.id) == self.model.current);
+                self.beside_from = place.unwrap_or(0);
             }
             Command::Focus(id) => self.focus(id),
             Command::BesideFrom(place) => self.beside_from = place,
@@ -67,22 +83,14 @@ impl App {
     /// Makes what is looked at what was chosen.
     pub(super) fn look_at_chosen(&mut self) {
         let (before, now) = (self.model.current, self.now());
-        let looked_at: Vec<ConnectionId> = match self.model.fleet() {
-            Some(fleet) => fleet.members().iter().map(|member| member.connection).collect(),
-            None => before.into_iter().collect(),
-        };
-        let looks = self.model.current();
-        let looks = looks.map(|connection| (connection.list.filter().clone(), connection.list.sort()));
+        self.note_looks();
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
-        if let Some((filter, sort)) = looks {
-            // The order is that of the window; a filter is meant for the processes it was written for, alone or with others.
-            let same = self.model.members().any(|member| looked_at.contains(&member.id));
-            self.change_shown(|connection| {
+        if let Some(Looks { filter, sort, hold }) = self.looks.clone() {
+            self.model.change_list(|connection| {
                 connection.set_sort(sort);
-                if same {
-                    connection.set_filter(filter.clone());
-                }
+                connection.list.set_hold(hold);
+                connection.set_filter(filter);
             });
         }
         self.model.forget_selections();
@@ -90,6 +98,14 @@ impl App {
         self.panes.retain(|id, _| chosen.contains(id));
         if before != self.model.current {
             self.looks_elsewhere();
+        }
+    }
+
+    /// Keeps how rows are shown, for whatever is looked at next: to be called before a connection is closed.
+    pub(super) fn note_looks(&mut self) {
+        if let Some(list) = self.model.list().map(|connection| &connection.list) {
+            let filter = list.filter().clone();
+            self.looks = Some(Looks { filter, sort: list.sort(), hold: list.hold() });
         }
     }
 
@@ -138,24 +154,6 @@ impl App {
         self.act_on_several(Command::Arrange(other));
     }
 
-    /// Whether several are shown side by side.
-    pub(super) fn is_beside(&self) -> bool {
-        self.model.fleet().is_some() && !self.model.is_merged()
-    }
-
-    /// Changes what is looked at: of several side by side, all of them.
-    pub(super) fn change_shown(&mut self, change: impl Fn(&mut Connection)) {
-        if !self.is_beside() {
-            return self.change(change);
-        }
-        let members: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
-        for id in members {
-            if let Some(connection) = self.model.connections.get_mut(&id) {
-                change(connection);
-            }
-        }
-    }
-
     fn follow(&mut self) {
         let now = self.now();
         let names: Vec<String> = self.model.members().map(|member| member.name.clone()).collect();
@@ -195,6 +193,7 @@ impl App {
     }
 
     fn drop_ended(&mut self, keep: usize) {
+        self.note_looks();
         let ended = self.model.drop_ended(keep);
         for id in ended {
             self.workers.disconnect(id);
@@ -280,7 +279,7 @@ impl App {
         situation.several = self.model.chosen().len();
         situation.several_ended = self.model.ended().len();
         situation.merged = self.model.is_merged();
-        if situation.merged {
+        if self.model.fleet().is_some() {
             situation.switches.merge_copies = self.model.arrangement() == Arrangement::Merged;
         }
         situation.namesakes =
@@ -311,9 +310,9 @@ impl App {
         self.look_at_chosen();
     }
 
-    /// Switches between rows a method and rows a process, where several are merged.
+    /// Switches between rows a method and rows a process, where there are several.
     pub(super) fn split_or_merge(&mut self) {
-        if !self.model.is_merged() {
+        if self.model.fleet().is_none() {
             self.settings.merge_copies = !self.settings.merge_copies;
             return self.follow_settings();
         }

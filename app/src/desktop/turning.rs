@@ -23,15 +23,16 @@ pub enum Move {
 
 impl App {
     pub(super) fn turn_selected(&mut self, how: Move) {
-        let Some(connection) = self.model.current() else { return };
         // Left and right open and close groups in the tree, as everywhere.
-        if let (Shape::Tree, Some(node), Move::Up | Move::Down) =
-            (connection.shape, connection.selection.focus(), how)
+        let focus = self.model.list().filter(|list| list.shape == Shape::Tree);
+        let focus = focus.and_then(|list| list.selection.focus());
+        if let (Some(node), Move::Up | Move::Down) = (focus, how)
             && !matches!(node, Node::Method(_))
         {
             self.open_or_close(node, how == Move::Up);
             return;
         }
+        let Some(connection) = self.model.current() else { return };
         let targets = connection.turned_by_selection();
         // Methods that cannot be on do not make a selection mixed, unless there are no others.
         let wanted = |able: bool| {
@@ -63,7 +64,7 @@ impl App {
     /// Opens a group of the tree, or goes into it if it is open; closes it, or goes to the one above it if it is closed.
     fn open_or_close(&mut self, node: Node, open: bool) {
         self.methods.follow = true;
-        self.change(|connection| {
+        self.model.change_list(|connection| {
             let above = connection.catalogue.parent(node);
             match (open, connection.tree.is_expanded(node), above) {
                 (true, true, _) => connection.step(1, false),

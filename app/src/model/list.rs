@@ -174,6 +174,18 @@ impl List {
         self.still = still;
     }
 
+    /// Shows what another list leaves of the same methods, `visible` in this one's numbers. It has no rows of its own then:
+    /// they stand where the other's do.
+    pub fn follow(&mut self, other: &List, visible: Bits) {
+        self.set_filter(other.filter.clone());
+        self.count = visible.count();
+        self.visible = visible;
+        self.ranked.clear();
+        self.rest = ByName::default();
+        (self.filtered_at, self.arranged_at) = (None, None);
+        self.edition += 1;
+    }
+
     /// Brings it up to date; whether anything it shows changed its place.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         self.settle_filter(catalogue, live);

@@ -30,6 +30,7 @@ pub mod fleet;
 pub mod histograms;
 pub mod ids;
 pub mod iis;
+pub mod lines;
 pub mod list;
 pub mod live;
 mod live_index;

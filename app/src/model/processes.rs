@@ -3,7 +3,7 @@
 use super::query::Query;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// One process. Rows are told apart by pid and start time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,23 +126,82 @@ pub struct Processes {
     filter: String,
     show_all: bool,
     shown: Vec<ProcessKey>,
+    /// The rows as they stand on screen, where each keeps its place while they are still; and how many stood there before
+    /// those that came meanwhile.
+    standing: Vec<ProcessKey>,
+    settled: usize,
+    still: bool,
+    /// What ended meanwhile.
+    ended: BTreeMap<ProcessKey, ProcessRow>,
     edition: u64,
     scanned: bool,
     trouble: Option<String>,
+}
+
+/// A row on screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing<'a> {
+    /// The process.
+    pub row: &'a ProcessRow,
+    /// It came while rows kept their places, and has no place of its own yet.
+    pub is_new: bool,
+    /// It has ended meanwhile.
+    pub has_ended: bool,
 }
 
 impl Processes {
     /// Takes changes in.
     pub fn apply(&mut self, changes: ProcessChanges) {
         for row in changes.changed {
+            self.ended.remove(&row.key);
             self.rows.insert(row.key, row);
         }
         for key in &changes.gone {
-            self.rows.remove(key);
+            self.ended.extend(self.rows.remove(key).filter(|_| self.still).map(|row| (*key, row)));
         }
         self.trouble = changes.trouble;
         self.scanned = true;
         self.arrange();
+    }
+
+    /// While they are still, rows on screen keep their places, whatever comes, ends or changes: what is new stands at the
+    /// end. It is meant for as long as the pointer is among them.
+    pub fn set_still(&mut self, still: bool) {
+        if self.still != still {
+            self.still = still;
+            self.settle();
+        }
+    }
+
+    /// The rows as they stand on screen: those of [`Processes::shown`] in their order, or in that of earlier ones.
+    pub fn standing(&self) -> impl Iterator<Item = Standing<'_>> {
+        self.standing.iter().enumerate().filter_map(|(place, key)| {
+            let there = self.rows.get(key);
+            let has_ended = there.is_none();
+            let row = there.or_else(|| self.ended.get(key))?;
+            Some(Standing { row, is_new: place >= self.settled && !has_ended, has_ended })
+        })
+    }
+
+    /// Lets each row take its place, unless they are still.
+    fn settle(&mut self) {
+        if self.still {
+            let known: HashSet<ProcessKey> = self.standing.iter().copied().collect();
+            self.standing.extend(self.shown.iter().filter(|key| !known.contains(*key)));
+            // What ended before it was ever shown has no row.
+            self.ended.retain(|key, _| known.contains(key));
+            return;
+        }
+        self.standing.clone_from(&self.shown);
+        self.settled = self.standing.len();
+        self.ended.clear();
+    }
+
+    /// As [`Processes::settle`]; what was asked for here is shown at once.
+    fn settle_anew(&mut self) {
+        let still = std::mem::take(&mut self.still);
+        self.arrange();
+        self.still = still;
     }
 
     /// The agent of a process answered: it is in there, whatever was found when the process was looked at last.
@@ -165,7 +224,7 @@ impl Processes {
     pub fn set_filter(&mut self, text: &str) {
         if self.filter != text {
             text.clone_into(&mut self.filter);
-            self.arrange();
+            self.settle_anew();
         }
     }
 
@@ -178,7 +237,7 @@ impl Processes {
     pub fn set_show_all(&mut self, all: bool) {
         if self.show_all != all {
             self.show_all = all;
-            self.arrange();
+            self.settle_anew();
         }
     }
 
@@ -253,6 +312,7 @@ impl Processes {
             .collect();
         shown.sort_by_cached_key(|row| order(row));
         self.shown = shown.into_iter().map(|row| row.key).collect();
+        self.settle();
     }
 }
 
@@ -327,85 +387,5 @@ fn searched(row: &ProcessRow) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(pid: u32, name: &str, agent: AgentState) -> ProcessRow {
-        ProcessRow {
-            key: ProcessKey { pid, start: 5 },
-            name: name.into(),
-            user: Some("www".into()),
-            group: None,
-            command: Some(format!("/usr/bin/{name} --port 80")),
-            runtime: Some(RuntimeRow {
-                kind: "coreclr".into(),
-                version: Some("8.0.31".into()),
-                tested: true,
-            }),
-            agent,
-        }
-    }
-
-    fn changes(changed: Vec<ProcessRow>, gone: Vec<ProcessKey>) -> ProcessChanges {
-        ProcessChanges { changed, gone, trouble: None }
-    }
-
-    fn pids(processes: &Processes) -> Vec<u32> {
-        processes.shown().map(|row| row.key.pid).collect()
-    }
-
-    fn plain(pid: u32, name: &str) -> ProcessRow {
-        ProcessRow { runtime: None, ..row(pid, name, AgentState::None("it is not a .NET process".into())) }
-    }
-
-    #[test]
-    fn rows_come_change_and_go() {
-        let mut processes = Processes::default();
-        assert!(!processes.is_scanned());
-        let launch = AgentState::LaunchOnly("start it with the agent".into());
-        processes.apply(changes(
-            vec![row(2, "shop", launch.clone()), row(1, "zoo", launch), plain(3, "bash")],
-            vec![],
-        ));
-        assert_eq!(pids(&processes), [2, 1], "by name; what is not .NET is left out");
-        assert!(processes.is_scanned());
-        assert_eq!((processes.len(), processes.dotnet()), (3, 2));
-        let facts = crate::model::connection::tests::facts();
-        processes.apply(changes(vec![row(1, "zoo", AgentState::Loaded(Box::new(facts)))], vec![]));
-        assert_eq!(pids(&processes), [1, 2], "what can be connected to comes first");
-        processes.apply(changes(vec![], vec![ProcessKey { pid: 1, start: 5 }]));
-        assert_eq!(pids(&processes), [2]);
-        processes.apply(changes(vec![], vec![ProcessKey { pid: 2, start: 4 }]));
-        assert_eq!(pids(&processes), [2], "another process of the same pid");
-        processes.set_show_all(true);
-        assert_eq!(pids(&processes), [2, 3]);
-    }
-
-    #[test]
-    fn every_word_must_be_somewhere() {
-        let mut processes = Processes::default();
-        let launch = AgentState::LaunchOnly(String::new());
-        processes.apply(changes(vec![row(21, "shop", launch.clone()), row(22, "zoo", launch)], vec![]));
-        for (filter, expected) in
-            [("SHOP", &[][..]), ("shop", &[21]), ("port 22", &[22]), ("8.0 www", &[21, 22]), ("mono", &[])]
-        {
-            processes.set_filter(filter);
-            assert_eq!(pids(&processes), expected, "{filter}");
-        }
-        processes.set_filter("");
-        assert_eq!(pids(&processes).len(), 2);
-    }
-
-    #[test]
-    fn what_dotnet_runs_is_called_by_its_own_name() {
-        for (file, command, name) in [
-            ("dotnet", Some("/usr/bin/dotnet /opt/shop/Shop.dll --live"), "Shop.dll"),
-            ("dotnet.exe", Some(r"dotnet.exe C:\shop\Shop.DLL"), "Shop.DLL"),
-            ("dotnet", Some("dotnet build"), "dotnet"),
-            ("dotnet", None, "dotnet"),
-            ("shop", Some("/opt/shop x.dll"), "shop"),
-        ] {
-            assert_eq!(program_name(file, command), name);
-        }
-    }
-}
+#[path = "processes_tests.rs"]
+mod tests;

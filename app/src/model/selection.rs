@@ -38,17 +38,19 @@ pub enum Mode {
 }
 
 /// What is selected.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Selection {
     methods: Bits,
     groups: BTreeSet<Node>,
     focus: Option<Node>,
     anchor: Option<Node>,
+    edition: u64,
 }
 
 impl Selection {
     /// A click on a row, or the like.
     pub fn click(&mut self, rows: &impl Rows, node: Node, mode: Mode) {
+        self.edition += 1;
         match mode {
             Mode::Replace => {
                 self.clear_marks();
@@ -121,6 +123,7 @@ impl Selection {
 
     /// Follows methods that were renumbered.
     pub fn renumber(&mut self, to: &Renumbering) {
+        self.edition += 1;
         let methods = to.methods(&MethodSet::from_bits(&self.methods));
         self.methods = Bits::default();
         methods.ranges().for_each(|range| {
@@ -132,9 +135,24 @@ impl Selection {
         self.anchor = self.anchor.and_then(|node| to.node(node));
     }
 
+    /// Selects what another does besides; where nothing was looked at, its focus is taken over.
+    pub fn unite(&mut self, other: &Selection) {
+        self.edition += 1;
+        self.methods.grow(other.methods.len());
+        self.methods.unite(&other.methods);
+        self.groups.extend(&other.groups);
+        self.focus = self.focus.or(other.focus);
+        self.anchor = self.anchor.or(other.anchor);
+    }
+
     /// Forgets everything, the focus too.
     pub fn reset(&mut self) {
-        *self = Selection::default();
+        *self = Selection { edition: self.edition + 1, ..Selection::default() };
+    }
+
+    /// Grows with every change.
+    pub fn edition(&self) -> u64 {
+        self.edition
     }
 
     /// Whether a row is selected.
@@ -199,6 +217,7 @@ impl Selection {
 
     /// Selects the methods themselves in place of the groups that stand for them.
     pub fn dissolve_groups(&mut self, catalogue: &Catalogue) {
+        self.edition += 1;
         for range in self.below_groups(catalogue).ranges() {
             self.methods.grow(range.end as usize);
             self.methods.set_range(range, true);
@@ -218,6 +237,7 @@ impl Selection {
     }
 
     fn clear_marks(&mut self) {
+        self.edition += 1;
         self.methods.set_range(0..u32::MAX, false);
         self.groups.clear();
     }

@@ -81,7 +81,8 @@ impl Model {
                 None => processes.push(process),
             },
             Mode::Extend => {
-                let shown: Vec<ProcessKey> = self.processes.shown().map(|row| row.key).collect();
+                let there = self.processes.standing().filter(|one| !one.has_ended);
+                let shown: Vec<ProcessKey> = there.map(|one| one.row.key).collect();
                 let place = |key: ProcessKey| shown.iter().position(|one| *one == key);
                 let from = anchor.and_then(place).or(place(process)).unwrap_or(0);
                 let to = place(process).unwrap_or(from);
@@ -167,21 +168,36 @@ impl Model {
         self.connections.entry(FLEET).or_insert_with(Fleet::merged);
         let fleet = self.several.fleet.get_or_insert_default();
         fleet.set_members(&members, &mut self.connections);
-        if let Some(all) = self.connections.get_mut(&FLEET) {
-            all.catalogue.set_merged(self.several.arrangement != Arrangement::Apart);
-        }
-        self.current = match self.several.arrangement {
-            Arrangement::Merged | Arrangement::Apart => Some(FLEET),
-            Arrangement::Beside => before.filter(|id| members.contains(id)).or(members.first().copied()),
-        };
+        let looked_at = before.filter(|id| members.contains(id));
+        self.current = self.rearranged(looked_at).or(members.first().copied());
         new
+    }
+
+    /// Gives several the rows of their arrangement, in which what was picked is picked still. What is looked at then: of those
+    /// side by side the same one, or one that has what is picked; None: any.
+    fn rearranged(&mut self, looked_at: Option<ConnectionId>) -> Option<ConnectionId> {
+        let running: Vec<ConnectionId> = self.running().into_iter().map(|member| member.id).collect();
+        let Several { arrangement, fleet, .. } = &self.several;
+        let (fleet, all) = (fleet.as_ref()?, self.connections.get_mut(&FLEET)?);
+        if *arrangement == Arrangement::Apart {
+            fleet.part(all, looked_at, &running);
+            return Some(FLEET);
+        }
+        let owners = fleet.join(all);
+        match arrangement {
+            Arrangement::Beside => {
+                let owner = running.iter().find(|id| owners.contains(id));
+                looked_at.or(owner.or(running.first()).copied())
+            }
+            Arrangement::Merged | Arrangement::Apart => Some(FLEET),
+        }
     }
 
     /// The connections whose methods are looked at: of several merged what they are merged into, side by side all.
     fn looked_at(&self) -> Vec<ConnectionId> {
-        match self.several.fleet {
-            Some(_) if !self.is_merged() => self.members().map(|member| member.id).collect(),
-            _ => self.current.into_iter().collect(),
+        match self.is_beside() {
+            true => self.members().map(|member| member.id).chain([FLEET]).collect(),
+            false => self.current.into_iter().collect(),
         }
     }
 
@@ -196,6 +212,7 @@ impl Model {
     pub fn show_beside(&mut self, ids: &[ConnectionId]) {
         if self.several.in_sight != ids {
             self.several.in_sight = ids.to_vec();
+            self.line_up();
         }
     }
 

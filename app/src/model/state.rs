@@ -114,17 +114,10 @@ impl Model {
         for connection in self.connections.values_mut() {
             connection.sum_up(&mut self.log, now);
         }
-        let beside = !self.is_merged() && self.several.fleet.is_some();
-        let shown = |connection: &&mut Connection| match &self.several.fleet {
-            Some(_) if beside => {
-                self.several.in_sight.contains(&connection.id) || Some(connection.id) == self.current
-            }
-            _ => Some(connection.id) == self.current,
-        };
-        for connection in self.connections.values_mut().filter(shown) {
+        self.change_list(|connection| {
             connection.settle(now);
             settled.more |= connection.shape == Shape::List && connection.list.owes();
-        }
+        });
         settled
     }
 
@@ -197,8 +190,7 @@ impl Model {
 
     /// The launched program that is looked at, while it runs.
     pub fn launched_in_sight(&self) -> Option<(Ticket, &Launched)> {
-        let process = self.current()?.process;
-        self.launched_as(process.pid).filter(|(_, one)| one.agent.is_none_or(|agent| agent == process))
+        self.launched_into(self.current()?.process)
     }
 
     /// The launched program with that process id, while it runs.
@@ -207,10 +199,30 @@ impl Model {
         found.map(|(ticket, one)| (*ticket, one))
     }
 
-    /// The launched program that is meant where none is named: the one looked at, else the newest that runs.
-    pub fn launched_to_stop(&self) -> Option<Ticket> {
-        let newest = || self.launched.iter().rev().find(|(_, one)| one.runs()).map(|(ticket, _)| *ticket);
-        self.launched_in_sight().map(|(ticket, _)| ticket).or_else(newest)
+    /// The launched programs that are looked at and run. Of several, those that were not told to stop yet, where there are
+    /// some: nobody is killed by what stops the others.
+    pub fn launched_looked_at(&self) -> Vec<(Ticket, &Launched)> {
+        let merged = self.members().filter(|_| self.is_merged());
+        let looked_at = merged.map(|member| member.process).chain(self.current().map(|one| one.process));
+        let mut running: Vec<_> = looked_at.filter_map(|process| self.launched_into(process)).collect();
+        if running.iter().any(|(_, one)| one.stopping.is_none()) {
+            running.retain(|(_, one)| one.stopping.is_none());
+        }
+        running
+    }
+
+    /// The launched programs that are meant where none is named: those looked at, else the newest that runs.
+    pub fn launched_to_stop(&self) -> Vec<(Ticket, &Launched)> {
+        let looked_at = self.launched_looked_at();
+        if !looked_at.is_empty() {
+            return looked_at;
+        }
+        let newest = self.launched.iter().rev().find(|(_, one)| one.runs());
+        newest.map(|(ticket, one)| (*ticket, one)).into_iter().collect()
+    }
+
+    fn launched_into(&self, process: ProcessKey) -> Option<(Ticket, &Launched)> {
+        self.launched_as(process.pid).filter(|(_, one)| one.agent.is_none_or(|agent| agent == process))
     }
 
     /// Notes that a launched program is to be stopped: whether it is to be killed, for it was told before; None when it

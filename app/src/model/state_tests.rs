@@ -96,7 +96,8 @@ fn a_launched_program_is_killed_only_when_it_was_asked_before() {
     let key = ProcessKey { pid: 9, start: 3 };
     model.apply(Update::Launch(ticket, Launch::Started { pid: 9 }), at(1));
     model.apply(Update::Launch(ticket, Launch::Loaded(key)), at(1));
-    assert_eq!(model.launched_to_stop(), Some(ticket), "though another, or none, is looked at");
+    let meant = |model: &Model| model.launched_to_stop().iter().map(|(one, _)| *one).collect::<Vec<_>>();
+    assert_eq!(meant(&model), [ticket], "though another, or none, is looked at");
     assert!(model.launched_in_sight().is_none());
     model.open(key, "shop");
     assert_eq!(model.launched_in_sight().map(|(one, _)| one), Some(ticket));
@@ -113,5 +114,33 @@ fn a_launched_program_is_killed_only_when_it_was_asked_before() {
     let told = model.log.newest(Kind::Answer).map(|entry| entry.text.as_str());
     assert_eq!(told, Some("shop was asked to end; “Kill” ends it at once"));
     model.apply(Update::Launch(ticket, Launch::Ended { how: "by signal 9".into() }), at(3));
-    assert_eq!((model.begin_stop(ticket, at(9)), model.launched_to_stop()), (None, None));
+    assert_eq!((model.begin_stop(ticket, at(9)), meant(&model)), (None, vec![]));
+}
+
+#[test]
+fn of_several_looked_at_those_launched_are_stopped_and_none_is_killed_with_them() {
+    let mut model = Model::default();
+    let at = |seconds| Now { mono: Duration::from_secs(seconds), unix_ms: 0 };
+    let key = |pid| ProcessKey { pid, start: 3 };
+    let tickets = [9, 8, 7].map(|pid| {
+        let ticket = model.begin_launch("shop", at(0));
+        model.apply(Update::Launch(ticket, Launch::Started { pid }), at(1));
+        model.apply(Update::Launch(ticket, Launch::Loaded(key(pid))), at(1));
+        ticket
+    });
+    // Besides two that were launched, one that was not.
+    model.choose_more([key(9), key(8), key(5)]);
+    drop(model.look_at_chosen(|_, _| "shop".to_owned(), at(1)));
+    assert!(model.is_merged());
+    let meant = |model: &Model| model.launched_to_stop().iter().map(|(one, _)| *one).collect::<Vec<_>>();
+    assert_eq!(meant(&model), tickets[..2]);
+    assert_eq!(model.begin_stop(tickets[0], at(2)), Some(false));
+    assert_eq!(meant(&model), tickets[1..2], "the other was told already");
+    assert_eq!(model.begin_stop(tickets[1], at(2)), Some(false));
+    assert_eq!(meant(&model), tickets[..2], "now both can be killed");
+    for ticket in &tickets[..2] {
+        model.apply(Update::Launch(*ticket, Launch::Ended { how: "with code 0".into() }), at(3));
+    }
+    assert!(model.launched_looked_at().is_empty());
+    assert_eq!(meant(&model), tickets[2..], "the newest that runs, where none is looked at");
 }

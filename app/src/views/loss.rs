@@ -1,4 +1,4 @@
-//! What is said above the last numbers of a process whose agent is out of reach: what happened, what it means for the
+//! What is said below the last numbers of a process whose agent is out of reach: what happened, what it means for the
 //! dials, and what happens next.
 
 use crate::commands::Command;

@@ -5,6 +5,7 @@ use super::rows;
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
 use crate::model::ids::Node;
+use crate::model::lines::Lines;
 use crate::model::list::{Key, Sort};
 use crate::output::times::TimeColumn;
 use crate::output::words;
@@ -43,6 +44,8 @@ pub struct State {
     still_until: f64,
 }
 
+/// Room that names leave to numbers where others beside them say the same names, points.
+const LESS: f32 = 60.0;
 /// How long rows keep their places after the pointer has left them, or a key did something to one of them, seconds: the
 /// next click or key must not meet another method.
 const STILL: f64 = 2.0;
@@ -66,6 +69,11 @@ impl State {
     /// Scrolls to where the tables beside it are.
     pub fn share_scroll(&mut self, offset: f64) {
         self.scroll.share(offset);
+    }
+
+    /// Beside others one of them keeps what is picked in view, for all.
+    pub fn leave_focus(&mut self) {
+        self.focus = None;
     }
 
     /// Where it was scrolled to since.
@@ -183,12 +191,13 @@ fn totals(connection: &Connection) -> (String, &'static str) {
 }
 
 /// Head and rows, in the rest of `ui`.
-pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: &mut Vec<Command>) {
+pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Vec<Command>) {
+    let Lines { own: connection, list, .. } = lines;
     ui.spacing_mut().item_spacing.y = 0.0;
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), ROW));
     ui.advance_cursor_after_rect(head);
-    let count = connection.row_count();
-    keep_focus(state, connection);
+    let count = lines.len();
+    keep_focus(state, list);
     if std::mem::take(&mut state.to_top) {
         state.scroll.bring_into_view(0);
     }
@@ -205,12 +214,16 @@ pub fn table(ui: &mut Ui, state: &mut State, connection: &Connection, commands: 
     let window = state.scroll.show(ui, "methods", count, ROW);
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
-    let before = if connection.catalogue.interleaves() { PLACE } else { 0.0 };
+    let before = match (connection.catalogue.interleaves(), lines.is_beside()) {
+        (true, _) => PLACE,
+        (false, true) => -LESS,
+        (false, false) => 0.0,
+    };
     let columns = Columns::of(window.rect, before, connection.live.is_timed());
     state.note_pointer(ui, window.rect);
-    heads(ui, head, &columns, connection, commands);
+    heads(ui, head, &columns, list, commands);
     let painter = ui.painter_at(window.rect);
-    rows::show(ui, &painter, &window, &columns, connection, commands);
+    rows::show(ui, &painter, &window, &columns, lines, commands);
 }
 
 /// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod bar;
+pub mod blank;
 pub mod cells;
 pub mod columns;
 pub mod confirm;

@@ -6,7 +6,7 @@ use super::strip::stop_word;
 use crate::commands::Command;
 use crate::model::Model;
 use crate::model::ids::Ticket;
-use crate::model::processes::{AgentState, ProcessRow, Processes};
+use crate::model::processes::{AgentState, ProcessRow, Processes, Standing};
 use crate::model::selection::Mode;
 use crate::model::state::Launched;
 use crate::output::words;
@@ -14,8 +14,8 @@ use crate::ui::list::Scroll;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align, Align2, Color32, CornerRadius, FontId, Layout, Rect, Sense, TextEdit, TextFormat, Ui, pos2,
-    vec2,
+    self, Align, Align2, Color32, CornerRadius, FontId, Layout, Popup, Rect, Sense, TextEdit, TextFormat, Ui,
+    pos2, vec2,
 };
 use std::time::Duration;
 
@@ -26,9 +26,16 @@ const ROW: f32 = 46.0;
 pub struct State {
     text: String,
     scroll: Scroll,
+    /// The pointer is over the rows, or a menu of one of them is open.
+    over: bool,
 }
 
 impl State {
+    /// Whether rows are to keep their places.
+    pub fn is_still(&self) -> bool {
+        self.over
+    }
+
     /// Puts a text into the field.
     pub fn set_text(&mut self, text: &str) {
         text.clone_into(&mut self.text);
@@ -39,17 +46,24 @@ impl State {
 pub fn show(ui: &mut Ui, state: &mut State, model: &Model, mono: Duration, commands: &mut Vec<Command>) {
     let processes = &model.processes;
     head(ui, state, model, commands);
-    let rows: Vec<&ProcessRow> = processes.shown().collect();
+    let rows: Vec<Standing<'_>> = processes.standing().collect();
     if rows.is_empty() {
+        state.over = false;
         empty(ui, processes, commands);
         return;
     }
     let window = state.scroll.show(ui, "processes", rows.len(), ROW);
+    let menu = state.over && Popup::is_any_open(ui.ctx());
+    let over = menu || ui.rect_contains_pointer(window.rect);
+    if std::mem::replace(&mut state.over, over) != over {
+        ui.ctx().request_repaint();
+    }
     for index in window.rows.clone() {
         let Some(row) = rows.get(index) else { continue };
-        let chosen = model.chosen().contains(&row.key);
-        let launched = model.launched_as(row.key.pid);
-        one(ui, (window.row_rect(index), window.rect), row, (chosen, launched, mono), commands);
+        let key = row.row.key;
+        let chosen = model.chosen().contains(&key);
+        let launched = model.launched_as(key.pid).filter(|_| !row.has_ended);
+        one(ui, (window.row_rect(index), window.rect), *row, (chosen, launched, mono), commands);
     }
 }
 
@@ -129,13 +143,16 @@ fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<Command>) {
 fn one(
     ui: &mut Ui,
     (rect, clip): (Rect, Rect),
-    row: &ProcessRow,
+    standing: Standing<'_>,
     (picked, launched, mono): (bool, Option<(Ticket, &Launched)>, Duration),
     commands: &mut Vec<Command>,
 ) {
     let palette = Palette::of(ui);
-    let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), Sense::click());
-    let said = format!("{} {}, {}, agent {}", title(row), row.key.pid, runtime(row), row.agent.word());
+    let Standing { row, is_new, has_ended } = standing;
+    let sense = if has_ended { Sense::hover() } else { Sense::click() };
+    let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), sense);
+    let agent = if has_ended { "ended".to_owned() } else { format!("agent {}", row.agent.word()) };
+    let said = format!("{} {}, {}, {agent}", title(row), row.key.pid, runtime(row));
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, picked, &said));
     let painter = ui.painter_at(rect.intersect(clip));
     if picked {
@@ -147,7 +164,7 @@ fn one(
         let stroke = egui::Stroke::new(1.5, palette.accent);
         painter.rect_stroke(rect.shrink(1.0), CornerRadius::same(4), stroke, egui::StrokeKind::Inside);
     }
-    let (colour, filled) = dot(&row.agent, palette);
+    let (colour, filled) = if has_ended { (palette.weak, false) } else { dot(&row.agent, palette) };
     let centre = pos2(rect.left() + 12.0, rect.top() + 15.0);
     if filled {
         painter.circle_filled(centre, 5.0, colour);
@@ -167,11 +184,17 @@ fn one(
         &painter,
         pos2(left, rect.top() + 5.0),
         pid.left() - left - 8.0,
-        &[(&title(row), 14.5, palette.text)],
+        &[(&title(row), 14.5, if has_ended { palette.weak } else { palette.text })],
     );
-    let word = format!("{}  ", row.agent.word());
-    let second = [(word.as_str(), 12.0, colour), (&runtime(row), 12.0, palette.weak)];
+    let new = if is_new { "new  " } else { "" };
+    let word = if has_ended { "ended  ".to_owned() } else { format!("{}  ", row.agent.word()) };
+    let second =
+        [(new, 12.0, palette.accent), (word.as_str(), 12.0, colour), (&runtime(row), 12.0, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
+    if has_ended {
+        response.on_hover_text("it has ended; its row goes when the pointer leaves the list");
+        return;
+    }
     if response.clicked() {
         commands.push(ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
             (true, _) => Command::Choose(row.key, Mode::Extend),
@@ -209,7 +232,12 @@ fn one(
             }
         }
     });
-    response.on_hover_ui(|ui| explain(ui, row, launched.is_some()));
+    response.on_hover_ui(|ui| {
+        explain(ui, row, launched.is_some());
+        if is_new {
+            ui.weak("new: it takes its place in the list when the pointer leaves it");
+        }
+    });
 }
 
 /// The box that chooses a process besides others.

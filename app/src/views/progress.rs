@@ -14,13 +14,20 @@ const SLOW: Duration = Duration::from_millis(700);
 /// Shows those that are not answered and have said how far they are, or should have been answered. `now` is on
 /// `Now::mono`'s clock.
 pub fn show(ui: &mut Ui, connection: &Connection, now: Duration, commands: &mut Vec<Command>) {
-    let waits = |pending: &&Pending| pending.accepted.is_none() && connection.status == Status::Live;
-    for pending in connection.turns.pending().iter().filter(waits) {
-        let slow = now.saturating_sub(pending.since.mono) >= SLOW;
-        if slow || pending.progress.is_some() {
-            one(ui, pending, commands);
-        }
-    }
+    shown(connection, now).for_each(|pending| one(ui, pending, commands));
+}
+
+/// Whether there are any. `now` is on `Now::mono`'s clock.
+pub fn is_any(connection: &Connection, now: Duration) -> bool {
+    shown(connection, now).next().is_some()
+}
+
+fn shown(connection: &Connection, now: Duration) -> impl Iterator<Item = &Pending> {
+    let waits = move |pending: &&Pending| pending.accepted.is_none() && connection.status == Status::Live;
+    let is_shown = move |pending: &&Pending| {
+        now.saturating_sub(pending.since.mono) >= SLOW || pending.progress.is_some()
+    };
+    connection.turns.pending().iter().filter(waits).filter(is_shown)
 }
 
 fn one(ui: &mut Ui, pending: &Pending, commands: &mut Vec<Command>) {

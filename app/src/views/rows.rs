@@ -1,5 +1,6 @@
 //! Rows of the methods: one method each in the table; methods and the groups above them in the tree.
 
+use super::blank;
 use super::cells::{Name, Paint};
 use super::columns::Columns;
 use super::face::Face;
@@ -8,6 +9,7 @@ use crate::commands::{Command, Form};
 use crate::model::catalogue::copies::EVERY_DOMAIN;
 use crate::model::connection::{Connection, Shape, Targets};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
+use crate::model::lines::{Line, Lines};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::selection::Mode;
@@ -32,6 +34,8 @@ struct Row<'a> {
     paint: Paint<'a>,
     connection: &'a Connection,
     node: Node,
+    /// What stands there in the list.
+    line: Line,
     /// Its number among all rows.
     place: usize,
     rect: Rect,
@@ -52,29 +56,31 @@ pub fn show(
     painter: &Painter,
     window: &Window,
     columns: &Columns,
-    connection: &Connection,
+    lines: Lines<'_>,
     commands: &mut Vec<Command>,
 ) {
+    let connection = lines.own;
     let (below, inside) = match connection.shape {
         Shape::List => (connection.selection.below_groups(&connection.catalogue), MethodSet::default()),
         Shape::Tree => (MethodSet::default(), connection.targets()),
     };
     for place in window.rows.clone() {
-        let Some(node) = connection.row_at(place) else { continue };
+        let Some(line) = lines.at(place) else { continue };
         let rect = window.row_rect(place);
         let clip = rect.intersect(window.rect);
-        let depth = match connection.shape {
-            Shape::List => 0,
-            Shape::Tree => connection.tree.rows().get(place).map_or(0, |row| row.depth),
+        let Some(node) = line.node else {
+            blank::show(ui, painter, (rect, clip), (lines, line.row, place));
+            continue;
         };
         let row = Row {
             paint: Paint { painter, columns, palette: Palette::of(ui) },
             connection,
             node,
+            line,
             place,
             rect,
             clip,
-            left: columns.name.min + 4.0 + f32::from(depth) * INDENT,
+            left: columns.name.min + 4.0 + f32::from(line.depth) * INDENT,
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
             selected: connection.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
@@ -279,7 +285,7 @@ impl Row<'_> {
             Node::Domain(_) => connection.catalogue.domain_title(*node),
             _ => label.to_owned(),
         };
-        let Some(row) = connection.tree.rows().get(self.place) else { return (face, said) };
+        let row = self.line;
         self.tell(ui, &said, |node| node.set_expanded(row.expanded));
         let arrow = Rect::from_center_size(pos2(self.left + 6.0, rect.center().y), vec2(16.0, rect.height()));
         let open =
@@ -291,7 +297,7 @@ impl Row<'_> {
         let colour = if open.hovered() { paint.palette.accent } else { paint.palette.weak };
         signs::triangle(paint.painter, arrow.center(), way, 4.5, colour);
         if open.clicked() || self.response.double_clicked() {
-            commands.push(Command::Expand(*node));
+            commands.push(Command::Expand(row.row));
         }
         let mut name = Name::new(&title, connection, paint.palette);
         name.part(0..title.len(), paint.palette.text);
@@ -349,7 +355,7 @@ impl Row<'_> {
         let turned = knob.show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
             if !self.selected {
-                commands.push(Command::Pick(self.node, Mode::Replace));
+                commands.push(Command::Pick(self.line.row, Mode::Replace));
             }
             commands.push(Command::Turn { targets: self.connection.turned_by(self.node), level });
         }
@@ -364,9 +370,9 @@ impl Row<'_> {
                 (false, true) => Mode::Toggle,
                 (false, false) => Mode::Replace,
             });
-            commands.push(Command::Pick(self.node, mode));
+            commands.push(Command::Pick(self.line.row, mode));
         } else if self.response.secondary_clicked() && !selected {
-            commands.push(Command::Pick(self.node, Mode::Replace));
+            commands.push(Command::Pick(self.line.row, Mode::Replace));
         }
         if !self.response.secondary_clicked() && !Popup::is_any_open(ui.ctx()) {
             return;

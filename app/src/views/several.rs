@@ -6,6 +6,7 @@ use crate::model::Model;
 use crate::model::connection::{Connection, GroupDial, Status};
 use crate::model::fleet::{has_ended, out_of_reach};
 use crate::model::ids::MethodIx;
+use crate::model::lines::Lines;
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::model::several::Arrangement;
@@ -13,7 +14,7 @@ use crate::model::update::{Now, Retry};
 use crate::output::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{
-    Button, Color32, Frame, Label, Margin, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2,
+    Align, Button, Color32, Frame, Label, Layout, Margin, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2,
 };
 use redial_protocol::state::State;
 use std::collections::BTreeMap;
@@ -26,6 +27,10 @@ const LEAST: f32 = 120.0;
 /// Width that one of several side by side needs, and how many are shown at most.
 const PANE: f32 = 400.0;
 const PANES: usize = 6;
+/// Width in which two are shown all the same: one beside nothing compares with nothing.
+pub const TWO: f32 = 640.0;
+/// Below this width what the processes are stands in a line of its own.
+const ONE_LINE: f32 = 580.0;
 /// Below this height only the first line is shown: the rest stands in menus.
 const LOW: f32 = 330.0;
 
@@ -37,7 +42,17 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mu
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
-        ui.horizontal_wrapped(|ui| {
+        let status = |ui: &mut Ui, commands: &mut Vec<Command>| {
+            // What comes and goes has a place of its own at the end of the line: nothing below moves for it.
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if now.several_ended > 0 {
+                    ended(ui, now.several_ended, commands);
+                }
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| counts(ui, model, palette));
+            });
+        };
+        let is_narrow = ui.available_width() < ONE_LINE;
+        ui.horizontal(|ui| {
             ui.strong(words::count(now.running() as u64, "process", "processes"));
             for (arrangement, text) in [
                 (Arrangement::Merged, "merged"),
@@ -54,15 +69,14 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mu
                     commands.push(command);
                 }
             }
-            ui.separator();
-            counts(ui, model, palette);
-            if now.attachable && ui.button("Load the agent into the others").clicked() {
-                commands.push(Command::Attach);
-            }
-            if now.several_ended > 0 {
-                ended(ui, now.several_ended, commands);
+            if !is_narrow {
+                ui.separator();
+                status(ui, commands);
             }
         });
+        if is_narrow {
+            ui.horizontal(|ui| status(ui, commands));
+        }
         if is_low {
             return;
         }
@@ -84,23 +98,26 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &Situation, commands: &mu
                     commands.push(Command::FollowAttach);
                 }
             }
+            if now.attachable && ui.button("Load the agent into the others").clicked() {
+                commands.push(Command::Attach);
+            }
             show_troubles(ui, &troubles(model, time), palette);
         });
     });
 }
 
-/// Those that have ended: one number for all of them, behind which each is told of.
+/// Those that have ended, from right to left: one number for all of them, behind which each is told of.
 fn ended(ui: &mut Ui, number: usize, commands: &mut Vec<Command>) {
-    let hint = Command::LastNumbers.explained().unwrap_or_default();
-    if ui.button(format!("{} ended", words::grouped(number as u64))).on_hover_text(hint).clicked() {
-        commands.push(Command::LastNumbers);
-    }
     let clear = ui.button("clear");
     let name = Command::DropEnded.name();
     clear.widget_info(|| WidgetInfo::labeled(Role::Button, true, name));
     let hint = Command::DropEnded.explained().unwrap_or_default();
     if clear.on_hover_text(format!("{name}: {hint}")).clicked() {
         commands.push(Command::DropEnded);
+    }
+    let hint = Command::LastNumbers.explained().unwrap_or_default();
+    if ui.button(format!("{} ended", words::grouped(number as u64))).on_hover_text(hint).clicked() {
+        commands.push(Command::LastNumbers);
     }
 }
 
@@ -128,7 +145,8 @@ fn counts(ui: &mut Ui, model: &Model, palette: &Palette) {
         counts.entry(rank).or_insert((0, word, colour)).0 += 1;
     }
     for (number, word, colour) in counts.into_values() {
-        ui.label(RichText::new(format!("{} {word}", words::grouped(number))).color(colour));
+        let text = RichText::new(format!("{} {word}", words::grouped(number))).color(colour);
+        ui.add(Label::new(text).truncate());
     }
 }
 
@@ -189,9 +207,23 @@ fn shortened(titles: &[String]) -> String {
 
 /// Those shown side by side, of so many, from a place on, in that width.
 pub fn shown_beside(all: usize, from: usize, width: f32) -> Range<usize> {
-    let fit = ((width / PANE) as usize).clamp(1, PANES).min(all);
+    let least = if width < TWO { 1 } else { 2 };
+    let fit = ((width / PANE) as usize).clamp(least, PANES).min(all);
     let from = from.min(all - fit);
     from..from + fit
+}
+
+/// Side by side, whose details follow; and that it lacks what is picked, where it does.
+pub fn whose(ui: &mut Ui, lines: Lines<'_>) {
+    if !lines.is_beside() {
+        return;
+    }
+    let palette = Palette::of(ui);
+    ui.add(Label::new(RichText::new(lines.own.title()).color(palette.weak)).truncate());
+    if lines.lacks_picked() {
+        ui.add_space(10.0);
+        ui.label("This process has not loaded what is picked.");
+    }
 }
 
 /// Which of several are shown side by side, where not all are.
@@ -313,6 +345,7 @@ mod tests {
         assert_eq!(shown_beside(20, 19, 1_210.0), 17..20, "the last ones");
         assert_eq!(shown_beside(2, 0, 5_000.0), 0..2);
         assert_eq!(shown_beside(20, 4, 50.0), 4..5, "one at least");
+        assert_eq!(shown_beside(20, 4, TWO), 4..6, "two where they find room");
         assert_eq!(shown_beside(20, 0, 50_000.0), 0..PANES);
     }
 

@@ -27,8 +27,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
     ui.horizontal(|ui| {
         let Some(connection) = model.current() else {
             ui.weak("no process picked");
-            let last = model.launched_to_stop().and_then(|one| Some((one, model.launched.get(&one)?)));
-            if let Some((ticket, launched)) = last {
+            if let Some((ticket, launched)) = model.launched_to_stop().first().copied() {
                 ui.separator();
                 ui.add(Label::new(format!("{} runs", launched.what)).truncate());
                 stop(ui, (ticket, launched), mono, commands);
@@ -36,7 +35,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
             return;
         };
         if connection.catalogue.spans_processes() {
-            return of_several(ui, connection);
+            return of_several(ui, model, connection, mono, commands);
         }
         let (text, colour) = match &connection.status {
             Status::Live => ("connected", palette.live),
@@ -83,8 +82,29 @@ pub fn stop_word(launched: &Launched) -> &'static str {
     if launched.stopping.is_some() { "Kill" } else { "Stop" }
 }
 
-/// How many of several answer.
-fn of_several(ui: &mut Ui, connection: &Connection) {
+/// The same of several that are looked at together.
+fn stop_several(ui: &mut Ui, launched: &[(Ticket, &Launched)], mono: Duration, commands: &mut Vec<Command>) {
+    let Some((_, first)) = launched.first() else { return };
+    // They can be killed as soon as one of them can.
+    let left = launched.iter().map(|(_, one)| one.left_alone(mono)).min().flatten();
+    left.into_iter().for_each(|left| ui.ctx().request_repaint_after(left));
+    let names: Vec<String> = launched.iter().map(|(_, one)| one.named()).collect();
+    let text = format!("{} {} launched here", stop_word(first), launched.len());
+    let button = ui.add_enabled(left.is_none(), Button::new(text).small());
+    let hint = format!("{}\n{}", words::all(&names), Command::Stop.explained().unwrap_or_default());
+    if button.on_hover_text(hint).clicked() {
+        commands.push(Command::Stop);
+    }
+}
+
+/// How many of several answer, and what stops those launched from here.
+fn of_several(
+    ui: &mut Ui,
+    model: &Model,
+    connection: &Connection,
+    mono: Duration,
+    commands: &mut Vec<Command>,
+) {
     let palette = Palette::of(ui);
     let (all, answer) = (connection.catalogue.domains_there(), connection.catalogue.domains_in_reach());
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
@@ -94,6 +114,7 @@ fn of_several(ui: &mut Ui, connection: &Connection) {
         _ => ui.painter().circle_stroke(rect.center(), 4.5, Stroke::new(1.5, colour)),
     };
     ui.label(RichText::new(format!("{answer} of {all} connected")).color(colour));
+    stop_several(ui, &model.launched_looked_at(), mono, commands);
     ui.separator();
     ui.weak("numbers are sums; pick one process for its control, latency and memory");
 }

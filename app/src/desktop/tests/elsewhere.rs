@@ -95,25 +95,54 @@ fn all_off_is_also_for_what_this_window_holds_elsewhere() {
 }
 
 #[test]
-fn side_by_side_each_keeps_its_selection_while_it_is_chosen() {
+fn side_by_side_what_is_picked_is_picked_in_each_and_stays_so_however_they_are_shown() {
     let mut harness = look_at_shops(window(Theme::Dark));
     act(&mut harness, Command::SelectAll);
     act(&mut harness, Command::Arrange(Arrangement::Beside));
-    assert_eq!(selected(&harness), 0, "the merged list's are not theirs");
-    act(&mut harness, Command::SelectAll);
-    act(&mut harness, Command::Focus(ConnectionId(2)));
-    assert_eq!(selected(&harness), 0);
+    assert_eq!(selected(&harness), 10, "what was picked in the merged list");
+    harness.get_all_by_label(ADD).nth(1).expect("two panes").click();
+    harness.run_steps(3);
+    assert_eq!((harness.state().model.current, selected(&harness)), (Some(ConnectionId(2)), 1));
     act(&mut harness, Command::Focus(ConnectionId(1)));
-    assert_eq!(selected(&harness), 10);
-    act(&mut harness, Command::Focus(ConnectionId(2)));
-    tick(&mut harness, 4242);
-    tick(&mut harness, 4242);
-    act(&mut harness, Command::Focus(ConnectionId(1)));
-    assert_eq!(selected(&harness), 0, "it was taken out meanwhile");
+    assert_eq!(selected(&harness), 1);
+    for (arrangement, rows) in [
+        (Arrangement::Apart, 1),
+        (Arrangement::Merged, 1),
+        (Arrangement::Apart, 3),
+        (Arrangement::Merged, 1),
+        (Arrangement::Beside, 1),
+    ] {
+        act(&mut harness, Command::Arrange(arrangement));
+        assert_eq!(selected(&harness), rows, "{arrangement:?}");
+    }
+    // One that was looked at all along keeps it, another begins without.
+    for (pid, rows) in [(4242, 1), (4243, 0)] {
+        act(&mut harness, Command::Select(shop(pid)));
+        assert_eq!(selected(&harness), rows, "{pid}");
+    }
+}
+
+/// The next key meets what was picked, be it in the same frame.
+#[test]
+fn side_by_side_keys_are_for_what_was_picked_just_before() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    harness.get_all_by_label(ADD).next().expect("two panes").click();
+    harness.run_steps(3);
+    let key = |key| eframe::egui::Event::Key {
+        key,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers: Default::default(),
+    };
+    harness.input_mut().events.extend([key(Key::ArrowDown), key(Key::Space)]);
+    harness.run_steps(3);
+    assert_eq!(logged(&harness, Kind::Request), ["Shop.dll (4242): count on Shop!Shop.Cart.Clear()"]);
 }
 
 #[test]
-fn the_order_goes_along_and_so_does_the_filter_with_the_same_processes() {
+fn order_and_filter_are_the_windows_whatever_is_looked_at() {
     let mut harness = two();
     act(&mut harness, Command::Sort(BY_RATE));
     act(&mut harness, Command::Filter("cart".into()));
@@ -131,14 +160,24 @@ fn the_order_goes_along_and_so_does_the_filter_with_the_same_processes() {
     assert_eq!(harness.state().model.current, Some(ConnectionId(1)), "one alone again");
     assert_eq!(look(&harness), mine);
     assert_eq!(harness.state().methods.text, "cart", "the field says so");
-    // Another process has a filter of its own.
+    // Another process has no filter of its own, and brings none back.
     act(&mut harness, Command::Select(SHOP));
+    assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine, "cart"));
     act(&mut harness, Command::ClearFilter);
-    act(&mut harness, Command::Select(shop(4243)));
-    assert_eq!(look(&harness), mine);
+    act(&mut harness, Command::OnlyDialled);
+    act(&mut harness, Command::HoldOrder);
     act(&mut harness, Command::Sort(Sort::default()));
+    let mine = look(&harness);
+    act(&mut harness, Command::Select(shop(4243)));
+    assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine.clone(), ""));
+    assert!(mine.0.only_dialled && harness.state().situation().switches.hold_order);
+    // Nor is it gone with a connection.
+    act(&mut harness, Command::OnlyDialled);
+    act(&mut harness, Command::Filter("cart".into()));
+    act(&mut harness, Command::Disconnect);
+    assert_eq!(harness.state().model.current, None);
     act(&mut harness, Command::Select(SHOP));
-    assert_eq!((look(&harness).0.text.as_str(), look(&harness).1), ("", Sort::default()));
+    assert_eq!((look(&harness).0.text.as_str(), harness.state().methods.text.as_str()), ("cart", "cart"));
 }
 
 #[test]

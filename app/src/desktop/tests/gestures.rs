@@ -3,6 +3,7 @@
 use super::stage::{CONNECTION, act, crowd, feed, minute, row, rows, second, tell, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
+use crate::model::lines::Lines;
 use crate::model::log::Kind;
 use crate::model::update::{Launch, Refused, Retry, Told, Update, Written};
 use eframe::egui::accesskit::{self, Role};
@@ -158,7 +159,7 @@ fn a_table_is_copied_as_shown() {
     let mut harness = with_shop(Theme::Dark);
     tell(&mut harness, vec![rows()]);
     let shop = harness.state().model.current().expect("Shop");
-    let (text, rows) = crate::desktop::copy::table(shop, crate::commands::Form::Csv);
+    let (text, rows) = crate::desktop::copy::table(Lines::of(shop), crate::commands::Form::Csv);
     assert_eq!(rows, shop.row_count());
     assert!(text.contains("Shop!Shop.Cart.get_Total(),count,live,17,,"), "{text}");
     assert!(!text.contains("System.String"), "the framework is hidden");

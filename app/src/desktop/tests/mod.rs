@@ -2,6 +2,7 @@
 
 pub mod stage;
 
+mod beside;
 mod bodyless;
 mod contrast;
 mod domains;

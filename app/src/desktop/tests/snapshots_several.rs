@@ -1,7 +1,7 @@
 //! Pictures of several processes together, and of the dialog that says how to start programs with the agent.
 
 use super::snapshots::both;
-use super::stage::{SHOP, act, feed, look_at_shops, row, second, shop, window, window_of};
+use super::stage::{SHOP, act, crowd_of, feed, look_at_shops, row, second, shop, window, window_of};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::ids::ConnectionId;
@@ -99,6 +99,8 @@ fn as_a_tree() {
 fn side_by_side() {
     both("beside", |theme| {
         let mut harness = counting(theme, WIDE);
+        // The first lacks what the second has.
+        told(&mut harness, 2, crowd_of(2));
         act(&mut harness, Command::Arrange(Arrangement::Beside));
         harness.get_all_by_label("Shop!Shop.Cart.Add(int)").nth(1).expect("two").click();
         harness.run_steps(3);

@@ -91,9 +91,9 @@ fn side_by_side_the_same_method_stands_in_one_line() {
     harness.run_steps(3);
     harness.remove_cursor();
     harness.run_steps(3);
-    let shop = harness.state().model.current().expect("one of them");
-    let Some(Node::Method(last)) = shop.row_at(shop.row_count() - 1) else { panic!("a table of methods") };
-    let (left, right) = both(&harness, &shop.catalogue.full_name(last).text);
+    let list = harness.state().model.list().expect("the rows of both");
+    let Some(Node::Method(last)) = list.row_at(list.row_count() - 1) else { panic!("a table of methods") };
+    let (left, right) = both(&harness, &list.catalogue.full_name(last).text);
     assert_eq!(left.expect("the last").top(), right.expect("of both").top());
 }
 
@@ -105,20 +105,36 @@ fn left_click(harness: &mut Harness<'static, App>, at: Rect) {
     harness.run_steps(3);
 }
 
-/// A shorter list stands at its end meanwhile, and does not hold the longer one back.
+/// Where a process lacks what others have, there is a blank, and what both have stands at one height below.
 #[test]
-fn side_by_side_a_short_list_waits_for_a_long_one() {
+fn side_by_side_a_process_has_a_blank_where_it_lacks_a_method() {
     let mut harness = look_at_shops(window(Theme::Dark));
     crowd_in(&mut harness, 2, 1_500);
     act(&mut harness, Command::Arrange(Arrangement::Beside));
     let crowd = |number: usize| format!("Crowd!Crowd.Type0.Method{number}()");
-    let place = row(&harness, &crowd(0), 0).expect("only the second has it");
-    scroll(&mut harness, place, 30.0);
-    assert!(row(&harness, &crowd(30), 0).is_some());
-    assert!(row(&harness, ADD, 0).is_some(), "all of the short list is to be seen");
-    let short = row(&harness, ADD, 0).expect("there");
-    scroll(&mut harness, short, -5.0);
-    assert!(row(&harness, &crowd(30), 0).is_some(), "there is nothing to scroll in it");
+    let there = row(&harness, &crowd(0), 0).expect("the second has it");
+    assert!(row(&harness, &crowd(0), 1).is_none() && there.left() > 580.0, "and it alone");
+    harness.hover_at(there.center() - vec2(there.width(), 0.0));
+    harness.run_steps(20);
+    let blank = format!("Shop.dll (4242) has not loaded {}", crowd(0));
+    assert!(harness.query_by_label(&blank).is_some(), "the hint says what it is");
+    // Keys go past what it lacks, and end where the list of all does.
+    act(&mut harness, Command::Focus(ConnectionId(1)));
+    harness.remove_cursor();
+    harness.key_press(Key::End);
+    harness.run_steps(3);
+    let (left, right) =
+        (row(&harness, ADD, 0).expect("the first"), row(&harness, ADD, 1).expect("the second"));
+    assert_eq!(left.top(), right.top());
+    // A turn that takes its time puts no pane out of line.
+    harness.get_all_by_label(&format!("dial of {ADD}")).nth(1).expect("the second").click();
+    harness.run_steps(3);
+    let now = harness.state().now();
+    let later = Now { mono: now.mono + Duration::from_secs(1), ..now };
+    harness.state_mut().clock = crate::desktop::Clock::Stands(later);
+    harness.run_steps(4);
+    assert!(harness.query_by_label("progress of the turn").is_some());
+    assert_eq!(row(&harness, ADD, 0).map(|row| row.top()), row(&harness, ADD, 1).map(|row| row.top()));
 }
 
 /// Loads one more module into one of the Shops.

@@ -8,6 +8,7 @@ use super::stage::{
 use crate::commands::{Command, Form};
 use crate::desktop::App;
 use crate::model::histograms::tests::histogram;
+use crate::model::lines::Lines;
 use crate::model::list::{Filter, Key, Sort};
 use crate::model::update::Told;
 use crate::output::times::TimeColumn;
@@ -116,7 +117,7 @@ fn columns_come_with_the_first_dial_at_time_and_sort() {
 fn what_is_copied_has_the_times() {
     let harness = timed(Theme::Dark);
     let shop = harness.state().model.current().expect("Shop");
-    let copied = |form| crate::desktop::copy::table(shop, form).0;
+    let copied = |form| crate::desktop::copy::table(Lines::of(shop), form).0;
     assert!(
         copied(Form::Csv).contains(",p50 ns,p90 ns,p99 ns,max ns,total ns,self ns,exceptions,in flight,")
     );

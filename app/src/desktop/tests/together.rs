@@ -188,7 +188,7 @@ fn each_line_of_the_log_says_which_process_it_is_about() {
     // Side by side a dial is one process's, and so is what is said of it.
     act(&mut harness, Command::Arrange(Arrangement::Beside));
     act(&mut harness, Command::Focus(ConnectionId(2)));
-    let node = harness.state().model.current().expect("one").row_at(0).expect("a row");
+    let node = harness.state().model.list().expect("rows").row_at(0).expect("a row");
     act(&mut harness, Command::Pick(node, Mode::Replace));
     act(&mut harness, Command::TurnUp);
     let requests = logged(&harness, Kind::Request);

@@ -71,6 +71,36 @@ impl Bits {
         }
     }
 
+    /// Sets the bits from `to` on that are set in a range of another.
+    pub fn set_as_in(&mut self, other: &Bits, range: Range<u32>, to: u32) {
+        for at in (range.start..range.end).step_by(64) {
+            let left = range.end - at;
+            let mask = if left < 64 { (1u64 << left) - 1 } else { u64::MAX };
+            self.set_word(to + (at - range.start), other.word_from(at) & mask);
+        }
+    }
+
+    /// The 64 bits from a place on; those past the end are clear.
+    fn word_from(&self, at: u32) -> u64 {
+        let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
+        let (index, shift) = (at as usize / 64, at % 64);
+        match shift {
+            0 => word(index),
+            _ => word(index) >> shift | word(index + 1) << (64 - shift),
+        }
+    }
+
+    /// Sets 64 bits from a place on, as far as they are within.
+    fn set_word(&mut self, at: u32, bits: u64) {
+        let within = self.length.saturating_sub(at as usize);
+        let bits = if within < 64 { bits & ((1u64 << within) - 1) } else { bits };
+        let (index, shift) = (at as usize / 64, at % 64);
+        let parts = [bits << shift, if shift == 0 { 0 } else { bits >> (64 - shift) }];
+        for (word, part) in self.words.iter_mut().skip(index).zip(parts) {
+            *word |= part;
+        }
+    }
+
     /// Sets each bit whose place, of `places` in their order, is set in `hits`.
     pub fn set_by(&mut self, places: &[u32], hits: &Bits) {
         if hits.count() == 0 {
@@ -248,6 +278,34 @@ mod tests {
                     assert_eq!(short, Bits::all(length as usize / 2));
                     all.intersect(&bits);
                     assert_eq!(all.count(), 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_of_another_is_set_wherever_it_begins() {
+        let mut other = Bits::none(300);
+        (0..300u32).filter(|at| at * at % 7 < 3).for_each(|at| other.set(at, true));
+        for start in [0u32, 1, 63, 64, 70, 200] {
+            for size in [0u32, 1, 63, 64, 65, 130, 100] {
+                for to in [0u32, 1, 63, 64, 90] {
+                    for length in [50u32, 64, 250] {
+                        let mut bits = Bits::none(length as usize);
+                        bits.set(5, true);
+                        bits.set_as_in(&other, start..start + size, to);
+                        let expected: Vec<u32> = (0..length)
+                            .filter(|at| {
+                                let there = to..to + size;
+                                *at == 5 || there.contains(at) && other.get(at - to + start)
+                            })
+                            .collect();
+                        assert_eq!(
+                            bits.iter_in(0..u32::MAX).collect::<Vec<_>>(),
+                            expected,
+                            "{start} {size} {to} {length}"
+                        );
+                    }
                 }
             }
         }

@@ -7,7 +7,7 @@ use crate::model::catalogue::tests::method;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 
 /// Type, method, signature, token.
-type Row = (&'static str, &'static str, &'static str, u32);
+pub type Row = (&'static str, &'static str, &'static str, u32);
 
 const WORK: [Row; 3] = [
     ("Domains.Work", "Add", "(int)", 0x0600_0001),

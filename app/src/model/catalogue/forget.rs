@@ -1,8 +1,9 @@
 //! Modules that were unloaded long ago are taken out, so that a process which loads and unloads for ever does not fill
 //! the window. What stands behind them moves up: everything that names methods by their numbers is renumbered.
 
-use super::Catalogue;
+use super::bits::Bits;
 use super::builder::Batch;
+use super::{Catalogue, Module};
 use crate::model::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use crate::model::methodset::MethodSet;
 use redial_protocol::catalogue::ModuleRow;
@@ -17,6 +18,8 @@ pub struct Renumbering {
     moved: Vec<Moved>,
     /// The new place of each domain.
     domains: Vec<Option<u32>>,
+    /// What the root of all domains is; absent: itself.
+    root: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -32,11 +35,29 @@ fn shifted((range, to): &(Range<u32>, u32), index: u32) -> Option<u32> {
 }
 
 impl Renumbering {
+    /// Where modules of one catalogue are in another, or elsewhere in the same: pairs of modules of the same file with their
+    /// numbers. Every one of `domains` is `root` there.
+    pub fn between<'a>(
+        pairs: impl Iterator<Item = ((u32, &'a Module), (u32, &'a Module))>,
+        domains: usize,
+        root: u32,
+    ) -> Renumbering {
+        let moved = pairs.map(|((was, from), (is, to))| Moved {
+            module: (was, is),
+            methods: (from.methods.clone(), to.methods.start),
+            types: (from.types.clone(), to.types.start),
+            namespaces: (from.namespaces.clone(), to.namespaces.start),
+        });
+        let mut moved: Vec<Moved> = moved.collect();
+        moved.sort_unstable_by_key(|one| (one.methods.0.start, one.methods.0.end));
+        Renumbering { moved, domains: vec![Some(root); domains], root: Some(root) }
+    }
+
     /// What a row of the tree is now; None: it is gone.
     pub fn node(&self, node: Node) -> Option<Node> {
         let find = |part: &dyn Fn(&Moved) -> Option<u32>| self.moved.iter().find_map(part);
         match node {
-            Node::Domain(super::copies::EVERY_DOMAIN) => Some(node),
+            Node::Domain(super::copies::EVERY_DOMAIN) => Some(self.root.map_or(node, Node::Domain)),
             Node::Domain(domain) => self.domains.get(domain as usize).copied().flatten().map(Node::Domain),
             Node::Module(module) => find(&|one| (one.module.0 == module.0).then_some(one.module.1))
                 .map(|index| Node::Module(ModuleIx(index))),
@@ -53,6 +74,15 @@ impl Renumbering {
     pub fn method(&self, method: MethodIx) -> Option<MethodIx> {
         let at = self.moved.partition_point(|one| one.methods.0.end <= method.0);
         self.moved.get(at).and_then(|one| shifted(&one.methods, method.0)).map(MethodIx)
+    }
+
+    /// The same as bits, of which there are `length`.
+    pub fn bits(&self, bits: &Bits, length: usize) -> Bits {
+        let mut now = Bits::none(length);
+        for Moved { methods: (range, to), .. } in &self.moved {
+            now.set_as_in(bits, range.clone(), *to);
+        }
+        now
     }
 
     /// What methods are now, without those that are gone.
@@ -82,7 +112,8 @@ impl Catalogue {
         }
         let before = self.modules.clone();
         self.cut(first);
-        let mut renumbering = Renumbering { moved: Vec::new(), domains: self.forget_domains(&batches) };
+        let mut renumbering =
+            Renumbering { domains: self.forget_domains(&batches), ..Renumbering::default() };
         for module in &mut self.modules {
             module.domain = renumbering.domains.get(module.domain as usize).copied().flatten().unwrap_or(0);
         }

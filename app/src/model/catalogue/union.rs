@@ -96,6 +96,11 @@ impl Catalogue {
         self.extract(module.0 as usize)
     }
 
+    /// Where the module of a key is.
+    pub fn index_of(&self, key: ModuleKey) -> Option<ModuleIx> {
+        self.by_key.get(&key).map(|index| ModuleIx(*index))
+    }
+
     /// The module of a key.
     pub fn by_key(&self, key: ModuleKey) -> Option<&Module> {
         self.modules.get(*self.by_key.get(&key)? as usize)

@@ -2,8 +2,10 @@
 //! takes over what the others have loaded (each process is a domain of it, so that the same method of several is one row
 //! like any other that has copies), its rows are theirs, and what is turned in it is turned in each of them.
 
+mod column;
 mod follow;
 mod hear;
+mod picked;
 pub mod plan;
 mod take;
 mod turning;
@@ -79,6 +81,8 @@ pub struct Member {
     owed: Vec<Ticket>,
     /// Why not all its methods are in the merged list.
     pub left_out: Option<String>,
+    /// What rows of the merged list are in it.
+    column: column::Column,
 }
 
 /// What a frame leaves to be done.
@@ -260,6 +264,7 @@ impl Member {
             is_new: false,
             owed: Vec::new(),
             left_out: None,
+            column: column::Column::default(),
         }
     }
 

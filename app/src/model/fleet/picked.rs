@@ -1,0 +1,88 @@
+//! What is picked stays picked however several processes are shown: a row of the merged list stands for a method of each of
+//! them, and each of them for the row.
+
+use super::Fleet;
+use crate::model::catalogue::forget::Renumbering;
+use crate::model::connection::Connection;
+use crate::model::ids::{ConnectionId, ModuleIx, Node};
+use std::collections::BTreeMap;
+
+impl Fleet {
+    /// Gives each process rows of its own, or all of them common ones. Of a common row those of the process `looked_at` are
+    /// picked, where one is looked at and has it, else those of all that run.
+    pub fn part(&self, all: &mut Connection, looked_at: Option<ConnectionId>, running: &[ConnectionId]) {
+        if all.catalogue.interleaves() {
+            return;
+        }
+        all.catalogue.set_merged(false);
+        let picked = all.selection.clone();
+        all.selection.reset();
+        let own: Vec<ConnectionId> = looked_at.into_iter().collect();
+        for processes in [own.as_slice(), running] {
+            let copies = processes.iter().flat_map(|process| copies_in(self, all, *process));
+            for to in copies.collect::<Vec<_>>() {
+                let mut copy = picked.clone();
+                copy.renumber(&to);
+                all.selection.unite(&copy);
+            }
+            if !all.selection.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// Gives all processes common rows: of a row picked, that one is. The processes that have the method looked at; where each
+    /// had rows of its own, whose that was.
+    pub fn join(&self, all: &mut Connection) -> Vec<ConnectionId> {
+        let focus = match all.selection.focus() {
+            Some(Node::Method(method)) => Some(method),
+            _ => None,
+        };
+        let catalogue = &mut all.catalogue;
+        let copies = match focus {
+            Some(method) if catalogue.interleaves() => vec![method],
+            Some(method) => catalogue.copies(method),
+            None => Vec::new(),
+        };
+        let module_of = |copy| catalogue.module(catalogue.module_of(copy));
+        let owners = copies.into_iter().filter_map(module_of).filter_map(|module| self.owner(module.key));
+        let owners = owners.collect();
+        if catalogue.interleaves() {
+            catalogue.set_merged(true);
+            let modules = (0..).zip(catalogue.modules());
+            let pairs = modules.filter_map(|(index, module)| {
+                let lead = catalogue.lead(ModuleIx(index));
+                Some(((index, module), (lead.0, catalogue.module(lead)?)))
+            });
+            let root = catalogue.home(ModuleIx(0));
+            all.selection.renumber(&Renumbering::between(pairs, catalogue.domains().len(), root));
+        }
+        owners
+    }
+}
+
+/// Where the copies are that a process has of what common rows stand for: the first of each, the second, and so on.
+fn copies_in(fleet: &Fleet, all: &Connection, process: ConnectionId) -> Vec<Renumbering> {
+    let catalogue = &all.catalogue;
+    let mut copies: Vec<BTreeMap<ModuleIx, ModuleIx>> = Vec::new();
+    for (index, module) in (0..).map(ModuleIx).zip(catalogue.modules()) {
+        if fleet.owner(module.key) != Some(process) {
+            continue;
+        }
+        let lead = catalogue.lead(index);
+        match copies.iter_mut().find(|nth| !nth.contains_key(&lead)) {
+            Some(nth) => {
+                nth.insert(lead, index);
+            }
+            None => copies.push(BTreeMap::from([(lead, index)])),
+        }
+    }
+    let between = |nth: BTreeMap<ModuleIx, ModuleIx>| {
+        let root = nth.values().next().map_or(0, |first| catalogue.home(*first));
+        let pairs = nth.into_iter().filter_map(|(lead, copy)| {
+            Some(((lead.0, catalogue.module(lead)?), (copy.0, catalogue.module(copy)?)))
+        });
+        Renumbering::between(pairs, catalogue.domains().len(), root)
+    };
+    copies.into_iter().map(between).collect()
+}

@@ -1,0 +1,280 @@
+//! Rows that several processes have in common, and what is picked of them however they are shown.
+
+use super::*;
+use crate::model::catalogue::copies::tests::{Row, copy, made};
+use crate::model::connection::tests::{facts, now};
+use crate::model::ids::MethodIx;
+use crate::model::list::{Filter, Key, Sort};
+use crate::model::selection::Mode;
+use crate::model::several::Arrangement;
+use crate::model::update::{Told, Update};
+use redial_protocol::ids::{ProcessKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::state::State;
+
+const SHOP: [Row; 2] =
+    [("Shop.Cart", "Add", "(int)", 0x0600_0001), ("Shop.Cart", "Clear", "()", 0x0600_0002)];
+const EXTRA: [Row; 1] = [("Alpha.One", "Go", "()", 0x0600_0001)];
+const LATER: [Row; 1] = [("Zeta.Two", "Run", "()", 0x0600_0001)];
+const NAMES: [&str; 4] =
+    ["Extra!Alpha.One.Go()", "Shop!Shop.Cart.Add(int)", "Shop!Shop.Cart.Clear()", "Later!Zeta.Two.Run()"];
+
+const FIRST: ConnectionId = ConnectionId(1);
+const SECOND: ConnectionId = ConnectionId(2);
+
+fn settle(model: &mut Model) {
+    // Modules are taken over in one frame, and put in order in another.
+    (0..8).for_each(|frame| drop(model.settle(now(1_000 + frame * 200))));
+}
+
+/// Two processes with `Shop`, each with a module that the other lacks, before it and behind it.
+fn two(arrangement: Arrangement) -> Model {
+    let first = [(copy(1, "Extra", "extra", &[1]), &EXTRA[..]), (copy(2, "Shop", "shop", &[1]), &SHOP[..])];
+    let second = [(copy(3, "Shop", "shop", &[1]), &SHOP[..]), (copy(4, "Later", "later", &[1]), &LATER[..])];
+    let mut model = Model::default();
+    model.choose_more([1, 2].map(|pid| ProcessKey { pid, start: 1 }));
+    model.arrange(arrangement);
+    drop(model.look_at_chosen(|_, _| "shop".to_owned(), now(0)));
+    for (id, modules) in [(FIRST, &first), (SECOND, &second)] {
+        model.apply(Update::Connection(id, vec![Told::Connected(Box::new(facts()))]), now(0));
+        let connection = model.connections.get_mut(&id).expect("it was chosen");
+        connection.catalogue = made(&["clrhost"], modules);
+        connection.live.place(&connection.catalogue);
+    }
+    model.show_beside(&[FIRST, SECOND]);
+    settle(&mut model);
+    model
+}
+
+fn arrange(model: &mut Model, arrangement: Arrangement) {
+    model.arrange(arrangement);
+    drop(model.look_at_chosen(|_, _| "shop".to_owned(), now(1_000)));
+    model.forget_selections();
+    settle(model);
+}
+
+/// What a process has in each row, by name.
+fn pane(model: &Model, id: ConnectionId) -> Vec<Option<String>> {
+    let lines = model.lines(id).expect("it is there");
+    let name = |node| match node {
+        Node::Method(method) => lines.own.catalogue.full_name(method).text,
+        group => lines.own.catalogue.label(group).to_owned(),
+    };
+    (0..lines.len()).map(|place| lines.at(place).expect("a row").node.map(name)).collect()
+}
+
+fn names(pane: &[Option<String>]) -> Vec<&str> {
+    pane.iter().map(|name| name.as_deref().unwrap_or("-")).collect()
+}
+
+/// The method of a name in the list on screen.
+fn row(model: &Model, name: &str) -> Node {
+    let catalogue = &model.list().expect("a list").catalogue;
+    let all = (0..catalogue.len() as u32).map(MethodIx);
+    let found = all.filter(|method| catalogue.shown_for(*method) == *method);
+    Node::Method(found.into_iter().find(|method| catalogue.full_name(*method).text == name).expect(name))
+}
+
+fn pick(model: &mut Model, name: &str, mode: Mode) {
+    let node = row(model, name);
+    model.change_list(|list| list.click(node, mode));
+}
+
+/// What would be turned in a process, by name.
+fn picked(model: &Model, id: ConnectionId) -> Vec<String> {
+    let connection = &model.connections[&id];
+    let copy = |method| {
+        let place = connection.catalogue.place(connection.catalogue.module_of(method));
+        let place = place.filter(|_| !connection.catalogue.is_merged());
+        connection.catalogue.full_name(method).text
+            + &place.map_or(String::new(), |place| format!(" {place}"))
+    };
+    connection.targets().iter().map(copy).collect()
+}
+
+#[test]
+fn each_process_has_the_rows_of_all_and_nothing_where_it_lacks_one() {
+    let mut model = two(Arrangement::Beside);
+    let [go, add, clear, run] = NAMES;
+    assert_eq!(names(&pane(&model, FIRST)), [go, add, clear, "-"]);
+    assert_eq!(names(&pane(&model, SECOND)), ["-", add, clear, run]);
+    model.change_list(|list| list.set_sort(Sort { key: Key::Name, descending: true }));
+    settle(&mut model);
+    assert_eq!(names(&pane(&model, SECOND)), [run, clear, add, "-"]);
+    let filter = Filter { text: "cart".into(), ..Filter::default() };
+    model.change_list(|list| list.set_filter(filter.clone()));
+    settle(&mut model);
+    for id in [FIRST, SECOND] {
+        assert_eq!(names(&pane(&model, id)), [clear, add]);
+        let own = &model.connections[&id].list;
+        assert_eq!((own.filter(), own.shown()), (&filter, 2), "knobs and names heed the filter, too");
+    }
+}
+
+#[test]
+fn the_order_is_that_of_the_sums() {
+    let mut model = two(Arrangement::Beside);
+    let calls = |model: &mut Model, id, name: &str, number, calls| {
+        let catalogue = &model.connections[&id].catalogue;
+        let mut methods = (0..catalogue.len() as u32).map(MethodIx);
+        let method = methods.find(|method| catalogue.full_name(*method).text == name).expect("a method");
+        let row = StatusRow {
+            row: RowId(number),
+            copy: catalogue.copy_of(method).expect("a copy"),
+            method: name.to_owned(),
+            signature: String::new(),
+            module: "Shop".into(),
+            domain: "clrhost".into(),
+            wanted: Level::Count,
+            state: State::Live,
+            version: Some(1),
+            instances: Vec::new(),
+            note: None,
+            times_note: None,
+            calls,
+        };
+        let rows = Told::Event(Event::Rows { id: None, rows: vec![row] });
+        model.apply(Update::Connection(id, vec![rows]), now(1_000));
+    };
+    let [go, add, clear, run] = NAMES;
+    calls(&mut model, FIRST, add, 1, 50);
+    calls(&mut model, FIRST, clear, 2, 40);
+    calls(&mut model, SECOND, clear, 1, 20);
+    model.change_list(|list| list.set_sort(Sort { key: Key::Calls, descending: true }));
+    settle(&mut model);
+    assert_eq!(names(&pane(&model, FIRST)), [clear, add, go, "-"], "60 and 50");
+    assert_eq!(names(&pane(&model, SECOND)), [clear, add, "-", run]);
+}
+
+#[test]
+fn a_tree_stands_in_line_too() {
+    let mut model = two(Arrangement::Beside);
+    model.change_list(|list| list.shape = Shape::Tree);
+    settle(&mut model);
+    for _ in 0..4 {
+        let list = model.list().expect("a list");
+        let closed = list.tree.rows().iter().filter(|row| !row.expanded);
+        let closed: Vec<Node> = closed.map(|row| row.node).collect();
+        model.change_list(|list| closed.into_iter().for_each(|node| list.tree.set_expanded(node, true)));
+        settle(&mut model);
+    }
+    let [go, add, clear, run] = NAMES;
+    let shop = ["Shop", "Shop", "Cart", add, clear];
+    let first = pane(&model, FIRST);
+    assert_eq!(names(&first)[..5], ["clrhost", "Extra", "Alpha", "One", go]);
+    assert_eq!(names(&first)[5..], [&["-"; 4][..], &shop].concat());
+    let second = pane(&model, SECOND);
+    assert_eq!(names(&second), [&["clrhost"][..], &["-"; 4], &["Later", "Zeta", "Two", run], &shop].concat());
+    let root = model.lines(SECOND).and_then(|lines| lines.at(0)).expect("the root");
+    assert_eq!((root.methods, root.depth, root.expanded), (3, 0, true), "what it has itself");
+}
+
+#[test]
+fn what_is_picked_is_picked_in_each_process_at_once() {
+    let mut model = two(Arrangement::Beside);
+    let [go, add, clear, run] = NAMES;
+    pick(&mut model, add, Mode::Replace);
+    assert_eq!((picked(&model, FIRST), picked(&model, SECOND)), (vec![add.into()], vec![add.into()]));
+    pick(&mut model, go, Mode::Replace);
+    assert_eq!((picked(&model, FIRST), picked(&model, SECOND)), (vec![go.to_owned()], vec![]));
+    let lacks = |model: &Model, id| model.lines(id).expect("a pane").lacks_picked();
+    assert_eq!((lacks(&model, FIRST), lacks(&model, SECOND)), (false, true));
+    // A step goes on from a blank as from any other row.
+    model.focus(SECOND);
+    model.change_list(|list| list.step(1, true));
+    assert_eq!(
+        (picked(&model, FIRST), picked(&model, SECOND)),
+        (vec![go.into(), add.into()], vec![add.into()])
+    );
+    model.change_list(Connection::select_all);
+    assert_eq!(picked(&model, SECOND), [add, clear, run]);
+    model.change_list(|list| list.selection.clear());
+    assert_eq!(picked(&model, SECOND), [] as [String; 0]);
+}
+
+#[test]
+fn modules_that_come_and_go_keep_the_rows_in_line() {
+    let mut model = two(Arrangement::Beside);
+    let [go, add, clear, run] = NAMES;
+    pick(&mut model, add, Mode::Replace);
+    let first = model.connections.get_mut(&FIRST).expect("a process");
+    let extra = first.catalogue.modules()[0].key;
+    drop(first.forget(&[extra]));
+    settle(&mut model);
+    assert_eq!(names(&pane(&model, FIRST)), [add, clear, "-"]);
+    assert_eq!(names(&pane(&model, SECOND)), [add, clear, run]);
+    assert_eq!(picked(&model, FIRST), [add], "though its number is another now");
+    // With a file that the other had alone.
+    let later = [(copy(7, "Shop", "shop", &[1]), &SHOP[..]), (copy(8, "Later", "later", &[1]), &LATER[..])];
+    let first = model.connections.get_mut(&FIRST).expect("a process");
+    first.catalogue = made(&["clrhost"], &later);
+    first.numbering += 1;
+    settle(&mut model);
+    assert_eq!(names(&pane(&model, FIRST)), [add, clear, run]);
+    assert!(!pane(&model, SECOND).contains(&Some(go.to_owned())));
+}
+
+#[test]
+fn copies_in_one_process_are_one_row_there() {
+    let mut model = two(Arrangement::Beside);
+    let own = |index, domain| (copy(index, "Shop", "shop", &[domain]), &SHOP[..]);
+    let first = model.connections.get_mut(&FIRST).expect("a process");
+    first.catalogue = made(&["One", "Two"], &[own(5, 1), own(6, 2)]);
+    first.numbering += 1;
+    settle(&mut model);
+    let [_, add, clear, _] = NAMES;
+    assert_eq!(names(&pane(&model, FIRST)), [add, clear, "-"]);
+    pick(&mut model, add, Mode::Replace);
+    let first = &model.connections[&FIRST];
+    assert_eq!(first.turned_by_selection().methods.len(), 2, "its dial is for both");
+}
+
+#[test]
+fn what_is_picked_stays_picked_however_they_are_shown() {
+    let [go, add, ..] = NAMES;
+    let both = [format!("{add} in shop (1)"), format!("{add} in shop (2)")];
+    let mut model = two(Arrangement::Merged);
+    pick(&mut model, add, Mode::Replace);
+    arrange(&mut model, Arrangement::Apart);
+    assert_eq!(picked(&model, FLEET), both, "a merged row stands for all of them");
+    arrange(&mut model, Arrangement::Merged);
+    assert_eq!(picked(&model, FLEET), [add]);
+    assert_eq!(model.list().and_then(Connection::focus_place), Some(1), "keys go on from there");
+    arrange(&mut model, Arrangement::Beside);
+    assert_eq!((picked(&model, FIRST), picked(&model, SECOND)), (vec![add.into()], vec![add.into()]));
+    // Side by side keys are for one of them.
+    model.focus(SECOND);
+    arrange(&mut model, Arrangement::Apart);
+    assert_eq!(picked(&model, FLEET), both[1..]);
+    arrange(&mut model, Arrangement::Beside);
+    assert_eq!((model.current, picked(&model, SECOND)), (Some(SECOND), vec![add.to_owned()]));
+    // What the one that is looked at lacks is picked where it is.
+    pick(&mut model, go, Mode::Replace);
+    arrange(&mut model, Arrangement::Apart);
+    assert_eq!(picked(&model, FLEET), [go]);
+    arrange(&mut model, Arrangement::Beside);
+    assert_eq!(model.current, Some(FIRST), "looked at is one that has it");
+    arrange(&mut model, Arrangement::Merged);
+    assert_eq!(picked(&model, FLEET), [go]);
+    assert_eq!(picked(&model, FIRST), [] as [String; 0], "a key is for what is looked at");
+}
+
+#[test]
+fn groups_of_the_tree_stay_picked_too() {
+    let mut model = two(Arrangement::Merged);
+    model.change_list(|list| list.shape = Shape::Tree);
+    settle(&mut model);
+    let root = model.list().and_then(|list| list.row_at(0)).expect("a root");
+    model.change_list(|list| list.click(root, Mode::Replace));
+    let all = picked(&model, FLEET);
+    assert_eq!(all.len(), 4);
+    arrange(&mut model, Arrangement::Apart);
+    let selection = &model.connections[&FLEET].selection;
+    assert!(selection.contains(Node::Domain(0)) && selection.contains(Node::Domain(1)));
+    assert_eq!(picked(&model, FLEET).len(), 6, "each of a process");
+    arrange(&mut model, Arrangement::Beside);
+    assert_eq!((picked(&model, FIRST).len(), picked(&model, SECOND).len()), (3, 3));
+    arrange(&mut model, Arrangement::Merged);
+    assert_eq!(picked(&model, FLEET), all);
+}

@@ -1,0 +1,33 @@
+//! The place of a row that a process lacks while others beside it have it.
+
+use crate::model::ids::Node;
+use crate::model::lines::Lines;
+use crate::ui::theme::Palette;
+use eframe::egui::{Align2, FontId, Painter, Rect, Sense, Ui, pos2};
+
+/// Draws it: nothing but a sign, and the name in a hint.
+pub fn show(
+    ui: &Ui,
+    painter: &Painter,
+    (rect, clip): (Rect, Rect),
+    (lines, row, place): (Lines<'_>, Node, usize),
+) {
+    let palette = Palette::of(ui);
+    if lines.list.selection.contains(row) {
+        painter.rect_filled(rect, 0.0, palette.selected);
+    } else if place % 2 == 1 {
+        painter.rect_filled(rect, 0.0, palette.stripe);
+    }
+    let at = pos2(rect.left() + 20.0, rect.center().y);
+    painter.text(at, Align2::CENTER_CENTER, "–", FontId::proportional(14.0), palette.weak);
+    let response = ui.interact(clip, ui.scope_id().with(("blank", row)), Sense::hover());
+    if !response.hovered() {
+        return;
+    }
+    let catalogue = &lines.list.catalogue;
+    let name = match row {
+        Node::Method(method) => catalogue.full_name(method).text,
+        group => catalogue.label(group).to_owned(),
+    };
+    response.on_hover_text_at_pointer(format!("{} has not loaded {name}", lines.own.title()));
+}
