@@ -1,6 +1,7 @@
 //! Random valid IL (20,000 methods in the gate, 200,000 in the soak): every method does what it does without dials, in
 //! every phase of them, and is counted as often as it says itself that it was entered.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -143,9 +144,13 @@ impl Notes {
 
 /// What every method does without the agent: a line each.
 struct Expected {
+    runtime: Runtime,
+    folder: PathBuf,
     lines: Vec<String>,
     /// Methods that end the process without any agent in it.
     left_out: Vec<String>,
+    /// What every method does without the agent and without the JIT's optimiser, once somebody asked.
+    unoptimised: OnceCell<Vec<String>>,
 }
 
 /// Most of those in one seed.
@@ -176,7 +181,7 @@ impl Expected {
         ensure!(entered + RANDOM_MODULES >= truth.len(), "only {entered} methods are entered");
         ensure!(normal * 5 > lines.len() * 2, "only {normal} methods end without an exception");
         ensure!(different * 2 > lines.len(), "only {different} different results");
-        Ok(Self { lines, left_out })
+        Ok(Self { runtime, folder: folder.to_owned(), lines, left_out, unoptimised: OnceCell::new() })
     }
 
     fn try_find(command: process::Command, notes: &Notes) -> Result<(Vec<String>, Vec<u64>)> {
@@ -199,15 +204,37 @@ impl Expected {
     fn end_pass(&self, host: &mut Host, path: &Path, phase: &str) -> Result<()> {
         let found = end_pass(host, path)?;
         ensure!(found.len() == self.lines.len(), "{phase}: {} methods", found.len());
-        let wrong: Vec<_> =
-            self.lines.iter().zip(&found).filter(|(expected, found)| expected != found).collect();
-        ensure!(
-            wrong.is_empty(),
-            "{phase}: {} methods do something else: {:#?}",
-            wrong.len(),
-            &wrong[..wrong.len().min(10)]
-        );
+        let differ = |index: &usize| self.lines[*index] != found[*index];
+        let mut wrong: Vec<_> = (0..found.len()).filter(differ).collect();
+        if (1..=MOST_LEFT_OUT).contains(&wrong.len()) {
+            // What the runtime's own optimiser gets wrong comes out right once it has the probe in its way.
+            let unoptimised = self.unoptimised()?;
+            wrong.retain(|index| {
+                let by_itself = found[*index] == unoptimised[*index];
+                if by_itself {
+                    println!("{} optimises this wrongly: {}", self.runtime.name(), self.lines[*index]);
+                }
+                !by_itself
+            });
+        }
+        let told: Vec<_> = wrong.iter().take(10).map(|index| (&self.lines[*index], &found[*index])).collect();
+        ensure!(wrong.is_empty(), "{phase}: {} methods do something else: {told:#?}", wrong.len());
         Ok(())
+    }
+
+    fn unoptimised(&self) -> Result<&[String]> {
+        if self.unoptimised.get().is_none() {
+            let notes = self.folder.join(format!("unoptimised-{}-{}", self.runtime.name(), process::id()));
+            fs::create_dir_all(&notes)?;
+            let notes = Notes { folder: notes };
+            let mut command = program(self.runtime, &self.folder, &self.left_out)?;
+            command.env("COMPlus_JITMinOpts", "1");
+            let (lines, _) = Self::try_find(command, &notes)?;
+            notes.remove()?;
+            ensure!(lines.len() == self.lines.len(), "{} methods without the optimiser", lines.len());
+            let _ = self.unoptimised.set(lines);
+        }
+        self.unoptimised.get().map(Vec::as_slice).context("it was just found")
     }
 }
 

@@ -388,7 +388,8 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
             lines.any(|line| line.written.text == what).then_some(())
         };
         window.until("its first line", |model| wrote(model, "ready"))?;
-        ensure!(window.model.launched_to_stop() == Some(ticket));
+        let to_stop: Vec<_> = window.model.launched_to_stop().into_iter().map(|(one, _)| one).collect();
+        ensure!(to_stop == [ticket], "{to_stop:?}");
         let now = window.now();
         ensure!(window.model.begin_stop(ticket, now) == Some(false), "it is asked first");
         window.worker.send(Command::Stop(ticket, Stop::Ask));
