@@ -1,6 +1,7 @@
 //! How long calls of the selected method take: its numbers, and a histogram that can be compared with an earlier one.
 
-use super::detail::pair;
+use super::cells::Numbers;
+use super::detail::number;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
 use crate::model::histograms::chart::{Chart, NAMES, coarse};
@@ -35,7 +36,8 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
         }
         return;
     };
-    numbers(ui, times);
+    let timed = Numbers::of(connection.obstacle().is_none() && row.is_timed());
+    numbers(ui, timed, times);
     if times.exits == 0 {
         return;
     }
@@ -52,9 +54,9 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
 }
 
 /// Numbers of several copies together.
-pub fn sums(ui: &mut Ui, times: Option<&Times>) {
+pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
     if let Some(times) = times {
-        numbers(ui, times);
+        numbers(ui, timed, times);
         ui.label(
             RichText::new("Percentiles of several copies do not add up: look at one of them.")
                 .small()
@@ -64,7 +66,7 @@ pub fn sums(ui: &mut Ui, times: Option<&Times>) {
 }
 
 /// In two columns: durations of one call, and what all of them amount to.
-fn numbers(ui: &mut Ui, times: &Times) {
+fn numbers(ui: &mut Ui, timed: Numbers, times: &Times) {
     let (single, all) = TimeColumn::ALL.split_at(4);
     ui.columns(2, |uis| {
         for (ui, columns) in uis.iter_mut().zip([single, all]) {
@@ -72,7 +74,7 @@ fn numbers(ui: &mut Ui, times: &Times) {
             (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
             for column in columns {
                 let cell = column.cell(times).unwrap_or_else(|| "–".to_owned());
-                ui.scope(|ui| pair(ui, column.name(), &cell)).response.on_hover_text(column.meaning());
+                ui.scope(|ui| number(ui, column.name(), timed, &cell)).response.on_hover_text(column.meaning());
             }
         }
     });

@@ -1,12 +1,12 @@
 //! Rows of the methods: one method each in the table; methods and the groups above them in the tree.
 
-use super::cells::{Name, Paint};
+use super::cells::{Name, Numbers, Paint};
 use super::columns::Columns;
 use super::face::Face;
 use super::several;
 use crate::commands::{Command, Form};
 use crate::model::catalogue::copies::EVERY_DOMAIN;
-use crate::model::connection::{Connection, Shape, Targets};
+use crate::model::connection::{Connection, GroupDial, Shape, Targets};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
@@ -131,7 +131,7 @@ impl Row<'_> {
             node.set_value(match dial.row {
                 Some(row) => {
                     let least = if misses_calls(row) { "at least " } else { "" };
-                    let times = told(row.times.as_deref());
+                    let times = told(row.times.as_deref(), connected && row.is_timed());
                     format!("{}, {least}{} calls{times}", face.says, words::grouped(row.calls))
                 }
                 None if dial.bodyless.is_some() => face.says.clone(),
@@ -152,8 +152,11 @@ impl Row<'_> {
         paint.state(*rect, &face);
         if let Some(row) = dial.row {
             let least = if misses_calls(row) { "≥ " } else { "" };
-            paint.counted(*rect, least, row.calls, row.counted_rate().filter(|_| connected).map(f64::from));
-            paint.times(*rect, |column| column.cell(row.times.as_deref()?));
+            let (calls, rate) = (format!("{least}{}", words::grouped(row.calls)), row.counted_rate());
+            let rate = rate.filter(|_| connected).map(f64::from);
+            paint.counted(*rect, Numbers::of(connected && row.counts()), &calls, rate);
+            let numbers = Numbers::of(connected && row.is_timed());
+            paint.times(*rect, numbers, |column| column.cell(row.times.as_deref()?));
             paint.curve(*rect, row, connection.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
@@ -167,6 +170,9 @@ impl Row<'_> {
                 let version = dial.row.and_then(|row| row.version).filter(|_| connected);
                 if let Some(version) = version.filter(|version| *version > 1) {
                     ui.weak(words::version_means(version));
+                }
+                if let Some(last) = dial.row.filter(|_| connected).and_then(last_of_row) {
+                    ui.weak(last);
                 }
                 if let Some(why) = face.unable {
                     ui.weak(why);
@@ -204,6 +210,7 @@ impl Row<'_> {
     fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (Face, String) {
         let Row { paint, connection, rect, .. } = self;
         let group = connection.group_of_set(copies);
+        let connected = connection.obstacle().is_none();
         let refusals = several::refusals(connection, copies);
         let face = several::face(connection, &group, copies, refusals.len());
         let full = connection.catalogue.full_name(method);
@@ -212,7 +219,7 @@ impl Row<'_> {
                 0 if group.is_bodyless() => face.says.clone(),
                 0 => "never dialled".to_owned(),
                 _ => {
-                    let times = told(group.sums.times.as_ref());
+                    let times = told(group.sums.times.as_ref(), connected && group.is_timed());
                     format!("{}, {} calls{times}", face.says, words::grouped(group.sums.calls))
                 }
             });
@@ -228,13 +235,7 @@ impl Row<'_> {
         paint.name(*rect, self.left, &name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            paint.counted(
-                *rect,
-                "",
-                group.sums.calls,
-                group.counted_rate().filter(|_| connection.obstacle().is_none()),
-            );
-            paint.times(*rect, |column| column.cell(group.sums.times.as_ref()?));
+            self.sums(&group, |column| column.cell(group.sums.times.as_ref()?));
             paint.curve_of(*rect, || {
                 let rows = copies.iter().filter_map(|copy| connection.live.of_method(copy));
                 connection.live.rates_of(rows)
@@ -314,17 +315,19 @@ impl Row<'_> {
         paint.name(*rect, self.left + 18.0, &name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            paint.counted(
-                *rect,
-                "",
-                group.sums.calls,
-                group.counted_rate().filter(|_| connection.obstacle().is_none()),
-            );
             // Its methods call each other: their totals do not add up.
             let adds_up = |column: &TimeColumn| *column != TimeColumn::Total;
-            paint.times(*rect, |column| Some(column).filter(adds_up)?.cell(group.sums.times.as_ref()?));
+            self.sums(&group, |column| Some(column).filter(adds_up)?.cell(group.sums.times.as_ref()?));
         }
         (face, said)
+    }
+
+    /// The numbers of several methods together.
+    fn sums(&self, group: &GroupDial, cell: impl Fn(TimeColumn) -> Option<String>) {
+        let connected = self.connection.obstacle().is_none();
+        let (calls, rate) = (words::grouped(group.sums.calls), group.counted_rate().filter(|_| connected));
+        self.paint.counted(self.rect, Numbers::of(connected && group.counts()), &calls, rate);
+        self.paint.times(self.rect, Numbers::of(connected && group.is_timed()), cell);
     }
 
     /// Methods selected that a closed group hides; none where the group itself is selected.
@@ -420,9 +423,30 @@ pub fn misses_calls(row: &LiveRow) -> bool {
     row.note.is_some() && matches!(row.state, State::Asked | State::Live)
 }
 
-/// Times in words, behind others.
-fn told(times: Option<&Times>) -> String {
-    times.map_or_else(String::new, |times| format!(", {}", times::in_words(times)))
+/// Times in words, behind others; those that do not go on are the last.
+fn told(times: Option<&Times>, go_on: bool) -> String {
+    let last = if go_on { "" } else { "last times: " };
+    times.map_or_else(String::new, |times| format!(", {last}{}", times::in_words(times)))
+}
+
+/// That the numbers of a row are the last there were, where they are.
+pub fn last_of_row(row: &LiveRow) -> Option<&'static str> {
+    match (row.counts(), row.times.is_some()) {
+        (false, _) if row.calls == 0 => None,
+        (false, _) => Some("last numbers: it is not counted now"),
+        (true, true) if !row.is_timed() => Some("last times: it is only counted now"),
+        (true, _) => None,
+    }
+}
+
+/// The same of several methods.
+pub fn last_of_group(group: &GroupDial) -> Option<&'static str> {
+    match (group.counts(), group.sums.times.is_some()) {
+        (false, _) if group.sums.calls == 0 => None,
+        (false, _) => Some("last numbers: none of them is counted now"),
+        (true, true) if !group.is_timed() => Some("last times: they are only counted now"),
+        (true, _) => None,
+    }
 }
 
 /// Of a shared module, how many AppDomains see its dials.

@@ -11,6 +11,7 @@ use crate::model::histograms::tests::histogram;
 use crate::model::list::{Filter, Key, Sort};
 use crate::model::update::Told;
 use crate::output::times::TimeColumn;
+use crate::ui::theme::DARK;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{Key as Button, Theme, vec2};
 use egui_kittest::Harness;
@@ -110,6 +111,34 @@ fn columns_come_with_the_first_dial_at_time_and_sort() {
     harness.get_by_label("sort by p50").click();
     harness.run_steps(3);
     assert!(top(&harness, ADD) > top(&harness, TOTAL), "and the other way round");
+}
+
+/// Times are shown as live only while calls are timed.
+#[test]
+fn times_of_what_is_not_timed_any_more_are_the_last() {
+    let mut harness = timed(Theme::Dark);
+    looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
+    let shown = |harness: &Harness<'static, App>, number: &str, of: &str| -> (usize, bool) {
+        let colours = super::told::colours(harness, number);
+        let weak = colours.iter().filter(|colour| **colour == DARK.weak).count();
+        assert!(weak == 0 || weak == colours.len(), "{of}: {colours:?}");
+        (colours.len(), weak > 0)
+    };
+    assert_eq!(shown(&harness, "124 µs", "live"), (2, false), "in the table and in the panel");
+    for (state, wanted, calls_are_last, says) in [
+        (State::Live, Level::Count, false, "last times: it is only counted now"),
+        (State::Off, Level::Off, true, "last numbers: it is not counted now"),
+    ] {
+        let rows = vec![row(0, state, wanted, 2_663_290, None)];
+        tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows })]);
+        assert_eq!(shown(&harness, "124 µs", says), (2, true), "{says}");
+        assert_eq!(shown(&harness, "2,663,290", says), (2, calls_are_last), "{says}");
+        assert!(self::says(&harness, says), "{says}");
+        assert!(value(&harness, ADD).contains(" calls, last times: p50 124 µs, "), "{}", value(&harness, ADD));
+    }
+    let rows = vec![row(0, State::Reverting, Level::Off, 2_663_290, None)];
+    tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows })]);
+    assert_eq!(shown(&harness, "124 µs", "reverting"), (2, false), "calls under way may still end");
 }
 
 #[test]

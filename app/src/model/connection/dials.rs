@@ -47,11 +47,21 @@ pub struct GroupDial {
 }
 
 impl GroupDial {
-    /// Calls a second of all, while some count.
-    pub fn counted_rate(&self) -> Option<f64> {
+    /// Whether calls of some are counted; else the numbers are the last there were.
+    pub fn counts(&self) -> bool {
         let counting = [State::Asked, State::Live, State::Reverting];
         let count = |state: State| self.sums.states.get(state as usize).copied().unwrap_or(0);
-        counting.into_iter().any(|state| count(state) > 0).then_some(self.sums.rate)
+        counting.into_iter().any(|state| count(state) > 0)
+    }
+
+    /// The same of their times.
+    pub fn is_timed(&self) -> bool {
+        self.sums.timed > 0
+    }
+
+    /// Calls a second of all, while some count.
+    pub fn counted_rate(&self) -> Option<f64> {
+        self.counts().then_some(self.sums.rate)
     }
 
     /// Whether there is nothing in it to be turned on, because nothing has a body.
