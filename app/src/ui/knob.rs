@@ -165,7 +165,8 @@ impl<'a> Knob<'a> {
     }
 
     fn by_keys(&self, ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
-        if !response.has_focus() {
+        // The keys of an open menu are the menu's.
+        if !response.has_focus() || egui::Popup::is_any_open(ui.ctx()) {
             return 0;
         }
         let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
@@ -178,8 +179,8 @@ impl<'a> Knob<'a> {
             if pressed(Key::End) > 0 {
                 *wish = self.face.offered.iter().copied().max();
             }
-            for (key, level) in [Key::Num0, Key::Num1, Key::Num2, Key::Num3].into_iter().zip(Level::ALL) {
-                if pressed(key) > 0 {
+            for level in Level::ALL {
+                if pressed(digit(level)) > 0 {
                     *wish = Some(level);
                 }
             }
@@ -306,6 +307,16 @@ fn by_actions(ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
 /// Why a level is not offered; `otherwise` is the reason for levels that this version has.
 pub fn why_not(level: Level, otherwise: &str) -> &str {
     if level > Level::OFFERED { "to come in a later version" } else { otherwise }
+}
+
+/// The key of a level.
+pub fn digit(level: Level) -> Key {
+    match level {
+        Level::Off => Key::Num0,
+        Level::Count => Key::Num1,
+        Level::Time => Key::Num2,
+        Level::Trace => Key::Num3,
+    }
 }
 
 /// What a level shows, in a few words.
