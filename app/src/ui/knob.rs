@@ -43,6 +43,7 @@ pub struct Knob<'a> {
     face: Face<'a>,
     size: f32,
     wheel: bool,
+    menu: bool,
     enabled: Result<(), &'a str>,
 }
 
@@ -53,17 +54,25 @@ pub struct Turned {
     pub to: Option<Level>,
     /// A level that was asked for and is not offered.
     pub refused: Option<Level>,
+    /// What the pointer does on it.
+    pub response: Response,
 }
 
 impl<'a> Knob<'a> {
     /// A knob `size` points across.
     pub fn new(face: Face<'a>, size: f32) -> Knob<'a> {
-        Knob { face, size, wheel: true, enabled: Ok(()) }
+        Knob { face, size, wheel: true, menu: true, enabled: Ok(()) }
     }
 
     /// Whether the wheel turns it. In a list it must not, save on the selected row: one scrolls past it.
     pub fn wheel(mut self, wheel: bool) -> Knob<'a> {
         self.wheel = wheel;
+        self
+    }
+
+    /// Without its menu: what it stands in has one.
+    pub fn without_menu(mut self) -> Knob<'a> {
+        self.menu = false;
         self
     }
 
@@ -97,7 +106,8 @@ impl<'a> Knob<'a> {
         let before = face.wanted.unwrap_or(Level::Off);
         let wish = match enabled {
             true => {
-                named.or(knob_levels::menu(&response, &face)).or_else(|| self.wish(ui, &response, before))
+                let picked = named.or_else(|| self.menu.then(|| knob_levels::menu(&response, &face)).flatten());
+                picked.or_else(|| self.wish(ui, &response, before))
             }
             false => None,
         };
@@ -115,14 +125,13 @@ impl<'a> Knob<'a> {
         if ui.is_rect_visible(rect) {
             knob_paint::paint(ui, rect, &face, shown, to.is_some() || face.pending, enabled, &response);
         }
-        if egui::Popup::is_any_open(ui.ctx()) {
-            return Turned { to, refused };
+        if !egui::Popup::is_any_open(ui.ctx()) {
+            response = match self.enabled {
+                Err(why) => response.on_hover_text(why),
+                Ok(()) => response.on_hover_ui(|ui| self.explain(ui)),
+            };
         }
-        match self.enabled {
-            Err(why) => drop(response.on_hover_text(why)),
-            Ok(()) => drop(response.on_hover_ui(|ui| self.explain(ui))),
-        }
-        Turned { to, refused }
+        Turned { to, refused, response }
     }
 
     /// The level the user asked for in this frame.

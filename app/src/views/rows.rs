@@ -1,12 +1,14 @@
 //! Rows of the methods: one method each in the table; methods and the groups above them in the tree.
 
+mod menu;
+
 use super::cells::{Name, Numbers, Paint};
 use super::columns::Columns;
 use super::face::Face;
 use super::several;
-use crate::commands::{Command, Form};
+use crate::commands::Command;
 use crate::model::catalogue::copies::EVERY_DOMAIN;
-use crate::model::connection::{Connection, GroupDial, Shape, Targets};
+use crate::model::connection::{Connection, GroupDial, Shape};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
@@ -14,7 +16,6 @@ use crate::model::selection::Mode;
 use crate::output::times::{self, TimeColumn};
 use crate::output::words;
 use crate::ui::knob::Knob;
-use crate::ui::knob_levels;
 use crate::ui::list::Window;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::Palette;
@@ -85,8 +86,9 @@ pub fn show(
             Node::Method(method) => row.method(ui, method),
             _ => row.group(ui, commands),
         };
-        row.knob(ui, &face, &name, commands);
-        row.clicks(ui, &face, &name, commands);
+        let knob = row.knob(ui, &face, &name, commands);
+        row.clicks(ui, knob.as_ref(), commands);
+        row.menus(ui, knob.as_ref(), (&face, &name), commands);
     }
 }
 
@@ -339,17 +341,18 @@ impl Row<'_> {
         below.iter().map(|range| u64::from(self.inside.count_in(range))).sum()
     }
 
-    fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {
+    /// Its knob, where there is room for it. Its menu is the row's.
+    fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) -> Option<Response> {
         if self.clip.height() < self.rect.height() * 0.5 {
-            return;
+            return None;
         }
         let centre = pos2(self.paint.columns.knob.center(), self.rect.center().y);
         let place = Rect::from_center_size(centre, vec2(KNOB, KNOB)).intersect(self.clip);
         let label = format!("dial of {name}");
         let wheel = self.connection.selection.focus() == Some(self.node);
         let enabled = face.enabled(self.connection);
-        let knob = Knob::new(face.knob(self.connection, &label), KNOB).wheel(wheel).enabled(enabled);
-        let turned = knob.show_at(ui, dial_id(ui, self.node), place);
+        let knob = Knob::new(face.knob(self.connection, &label), KNOB).without_menu().wheel(wheel);
+        let turned = knob.enabled(enabled).show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
             if !self.selected {
                 commands.push(Command::Pick(self.node, Mode::Replace));
@@ -357,59 +360,7 @@ impl Row<'_> {
             commands.push(Command::Turn { targets: self.connection.turned_by(self.node), level });
         }
         commands.extend(turned.refused.map(Command::NotOffered));
-    }
-
-    fn clicks(&self, ui: &Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {
-        let selected = self.selected;
-        if self.response.clicked() {
-            let mode = ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
-                (true, _) => Mode::Extend,
-                (false, true) => Mode::Toggle,
-                (false, false) => Mode::Replace,
-            });
-            commands.push(Command::Pick(self.node, mode));
-        } else if self.response.secondary_clicked() && !selected {
-            commands.push(Command::Pick(self.node, Mode::Replace));
-        }
-        if !self.response.secondary_clicked() && !Popup::is_any_open(ui.ctx()) {
-            return;
-        }
-        Popup::context_menu(&self.response).show(|ui| {
-            // Of several selected rows all are meant.
-            let targets = match selected {
-                true => self.connection.turned_by_selection(),
-                false => self.connection.turned_by(self.node),
-            };
-            self.menu(ui, face, name, targets, commands);
-        });
-    }
-
-    fn menu(&self, ui: &mut Ui, face: &Face, name: &str, targets: Targets, commands: &mut Vec<Command>) {
-        let many = words::methods(targets.methods.len());
-        let title = if targets.methods.len() == 1 { name } else { &many };
-        ui.add(egui::Label::new(egui::RichText::new(title).small()).truncate());
-        let connected = self.connection.obstacle().is_none();
-        // Of several rows the one under the pointer says little.
-        let several = (targets.methods.len() > 1)
-            .then(|| Face::of_group(&self.connection.group_of_set(&targets.methods)).seen(connected));
-        let face = several.as_ref().unwrap_or(face);
-        match face.enabled(self.connection) {
-            Err(why) => {
-                ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| ui.weak(why));
-            }
-            Ok(()) => {
-                let knob = face.knob(self.connection, title);
-                if let Some(level) = knob_levels::entries(ui, &knob) {
-                    commands.push(Command::Turn { targets, level });
-                }
-            }
-        }
-        ui.separator();
-        let copy = Command::Copy(Form::Text);
-        if ui.button(copy.name()).clicked() {
-            commands.push(copy);
-            ui.close();
-        }
+        Some(turned.response)
     }
 }
 
