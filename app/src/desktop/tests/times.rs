@@ -85,6 +85,29 @@ fn answer(harness: &mut Harness<'static, App>, now: &RowHistogram) {
     tell(harness, vec![times(&[now.times]), Told::Histogram(RowId(0), Ok(Box::new(now)))]);
 }
 
+fn top(harness: &Harness<'static, App>, label: &str) -> f32 {
+    harness.get_by_role_and_label(Role::Row, label).rect().top()
+}
+
+/// Windows as most are.
+const SIZES: [[f32; 2]; 2] = [[1_280.0, 800.0], [900.0, 600.0]];
+
+#[test]
+fn there_is_room_for_the_times_one_looks_for_and_they_sort() {
+    for size in SIZES {
+        let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, size)));
+        for column in ["p50", "p99", "total", "self"] {
+            assert!(says(&harness, &format!("sort by {column}")), "{column} at {size:?}");
+        }
+        for add_is_first in [true, false] {
+            harness.get_by_label("sort by self").click();
+            harness.run_steps(3);
+            assert_eq!(top(&harness, ADD) < top(&harness, TOTAL), add_is_first, "at {size:?}");
+        }
+        assert_eq!(super::told::colours(&harness, "2.12 s").len(), 1, "at {size:?}");
+    }
+}
+
 #[test]
 fn columns_come_with_the_first_dial_at_time_and_sort() {
     let mut harness = with_shop(Theme::Dark);
@@ -96,8 +119,6 @@ fn columns_come_with_the_first_dial_at_time_and_sort() {
     }
     assert!(value(&harness, ADD).contains(" calls, p50 124 µs, p90 "), "{}", value(&harness, ADD));
     assert!(value(&harness, TOTAL).ends_with(", exceptions 7, in flight 2"), "{}", value(&harness, TOTAL));
-    let top =
-        |harness: &Harness<'static, App>, label| harness.get_by_role_and_label(Role::Row, label).rect().top();
     let numbers = |harness: &Harness<'static, App>| -> Vec<Option<u64>> {
         let live = &harness.state().model.current().expect("Shop").live;
         let p50 = |id| TimeColumn::P50.number(live.row(RowId(id))?.times.as_deref()?);
