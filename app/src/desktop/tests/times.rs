@@ -13,7 +13,7 @@ use crate::model::update::Told;
 use crate::output::times::TimeColumn;
 use crate::ui::theme::DARK;
 use eframe::egui::accesskit::Role;
-use eframe::egui::{Key as Button, Theme, vec2};
+use eframe::egui::{Key as Button, Rect, Shape, Theme, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::histogram::RowHistogram;
@@ -105,6 +105,42 @@ fn there_is_room_for_the_times_one_looks_for_and_they_sort() {
             assert_eq!(top(&harness, ADD) < top(&harness, TOTAL), add_is_first, "at {size:?}");
         }
         assert_eq!(super::told::colours(&harness, "2.12 s").len(), 1, "at {size:?}");
+    }
+}
+
+/// Where a text is painted.
+fn painted(harness: &Harness<'static, App>, text: &str) -> Option<Rect> {
+    harness.output().shapes.iter().find_map(|clipped| match &clipped.shape {
+        Shape::Text(one) if one.galley.text() == text => {
+            Some(one.visual_bounding_rect().intersect(clipped.clip_rect))
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn that_the_order_is_held_is_said_beside_the_times_too() {
+    for size in SIZES {
+        let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, size)));
+        harness.get_by_label("sort by total").click();
+        harness.run_steps(3);
+        harness.remove_cursor();
+        harness.run_steps(12);
+        let held = |harness: &Harness<'static, App>| harness.query_by_label("sort again").is_some();
+        assert!(!held(&harness), "nothing is held");
+        act(&mut harness, Command::HoldOrder);
+        let longer = Times { total_ns: u64::MAX / 2, ..times_of(&histogram(2, &[(210, 9_000)])) };
+        tell(&mut harness, vec![times(&[longer]), second(61, [41_000, 310])]);
+        assert!(top(&harness, ADD) < top(&harness, TOTAL), "it is held");
+        let (method, head) = (painted(&harness, "method"), painted(&harness, "order held · "));
+        let (method, head) = (method.expect("its head"), head.expect("the sign"));
+        let calls = painted(&harness, "calls").expect("its head");
+        let sign = painted(&harness, "sort again").expect("the sign");
+        assert!(method.right() < head.left() && head.right() <= sign.left() + 1.0, "{method} {head}");
+        assert!(sign.right() < calls.left() && sign.width() > 40.0, "{sign} {calls} at {size:?}");
+        harness.get_by_label("sort again").click();
+        harness.run_steps(3);
+        assert!(top(&harness, ADD) > top(&harness, TOTAL) && !held(&harness), "at {size:?}");
     }
 }
 
