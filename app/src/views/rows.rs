@@ -134,7 +134,7 @@ impl Row<'_> {
                 Some(row) => {
                     let least = if misses_calls(row) { "at least " } else { "" };
                     let times = told(row.times.as_deref(), connected && row.is_timed());
-                    format!("{}, {least}{} calls{times}", face.says, words::grouped(row.calls))
+                    format!("{}, {least}{}{times}", face.says, words::count(row.calls, "call", "calls"))
                 }
                 None if dial.bodyless.is_some() => face.says.clone(),
                 None => "never dialled".to_owned(),
@@ -222,7 +222,7 @@ impl Row<'_> {
                 0 => "never dialled".to_owned(),
                 _ => {
                     let times = told(group.sums.times.as_ref(), connected && group.is_timed());
-                    format!("{}, {} calls{times}", face.says, words::grouped(group.sums.calls))
+                    format!("{}, {}{times}", face.says, words::count(group.sums.calls, "call", "calls"))
                 }
             });
         });
