@@ -20,6 +20,10 @@ use std::time::Instant;
 pub(super) const PROCESSES: f32 = 250.0;
 /// The same of the selection.
 const DETAIL: f32 = 270.0;
+/// Room that the methods and the selection need to stand beside each other, points.
+const BOTH: f32 = 700.0;
+/// Between the panels below and what is told above them, points.
+const GAP: f32 = 12.0;
 
 impl App {
     /// Draws everything.
@@ -56,9 +60,11 @@ impl App {
             processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
         self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
-        let wide = ui.available_width() > 700.0;
-        let wide = wide && !self.is_beside();
-        if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
+        let wide = ui.available_width() > BOTH;
+        let wanted = !self.is_beside();
+        let wanted = wanted && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty());
+        self.methods.no_panel = wanted && !wide;
+        if wanted && wide {
             let detail = Sized {
                 panel: Panel::right("detail").frame(frame(colours.panel)),
                 name: "detail",
@@ -67,6 +73,9 @@ impl App {
                 range: Rangef::new(200.0, 500.0),
             };
             let dragged = detail.show(ui, |ui| {
+                // The bar stands beside the numbers, not on them.
+                let scroll = &mut ui.spacing_mut().scroll;
+                scroll.floating_allocated_width = scroll.bar_width + scroll.bar_inner_margin;
                 egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                     if let Some(connection) = self.model.current() {
                         detail::show(ui, connection, commands);
@@ -76,10 +85,11 @@ impl App {
             self.settings.detail_width = dragged.or(self.settings.detail_width);
             self.ask_histogram(ui.ctx());
         }
-        CentralPanel::no_frame()
+        let middle = CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))
             .show(ui, |ui| self.middle(ui, &situation, commands));
         self.overlays(ui, &situation, commands);
+        self.toast(ui.ctx(), middle.response.rect.bottom(), &situation, commands);
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
@@ -185,13 +195,14 @@ impl App {
         {
             self.launch = false;
         }
-        self.toast(&context, situation, commands);
     }
 
-    /// The newest refusal or failure, or that all is off, where it cannot be overlooked, for a while.
+    /// The newest refusal or failure, or that all is off, where it cannot be overlooked, for a while: above `bottom`, where
+    /// the log begins, which says it, too.
     fn toast(
         &mut self,
         context: &egui::Context,
+        bottom: f32,
         situation: &crate::commands::Situation,
         commands: &mut Vec<Command>,
     ) {
@@ -215,7 +226,8 @@ impl App {
             &crate::ui::theme::LIGHT
         };
         let mut closed = false;
-        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, vec2(0.0, -56.0)).show(
+        let place = vec2(0.0, bottom - context.content_rect().bottom() - GAP);
+        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, place).show(
             context,
             |ui| {
                 let stroke = egui::Stroke::new(1.5, log::colour(entry.kind, colours));

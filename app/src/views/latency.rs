@@ -104,6 +104,7 @@ fn drawn(
     };
     let label = format!("latency histogram of {name}");
     ui.add_space(4.0);
+    marks(ui, now.times.row, mark.is_some(), commands);
     let (response, bar) = Histogram { bars: &bars, lines: &lines, label: &label, says: &says }.show(ui);
     match bar.and_then(|index| chart.bars.get(index)) {
         Some(bar) if response.hovered() => drop(response.on_hover_text_at_pointer(chart.says(bar))),
@@ -123,14 +124,17 @@ fn drawn(
         let missing = words::count(chart.missing, "call is", "calls are");
         small(ui, format!("{missing} missing: the agent's memory for times is used up"));
     }
+}
+
+/// The buttons that keep the present histogram, and forget it. They stand above it, where a low window shows them.
+fn marks(ui: &mut Ui, row: RowId, marked: bool, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
-        let row = now.times.row;
         let hint = "Keeps this histogram: what comes from now on is drawn against it.";
-        if ui.button(if mark.is_some() { "Mark again" } else { "Mark" }).on_hover_text(hint).clicked() {
+        if ui.button(if marked { "Mark again" } else { "Mark" }).on_hover_text(hint).clicked() {
             commands.push(Command::MarkHistogram(row));
         }
         let hint = "Draws all calls again.";
-        if mark.is_some() && ui.button("Clear mark").on_hover_text(hint).clicked() {
+        if marked && ui.button("Clear mark").on_hover_text(hint).clicked() {
             commands.push(Command::ClearMark(row));
         }
     });

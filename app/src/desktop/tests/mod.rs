@@ -10,6 +10,7 @@ mod gestures;
 mod keys;
 mod order;
 mod reach;
+mod room;
 mod settings;
 mod several;
 mod snapshots;

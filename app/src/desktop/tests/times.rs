@@ -109,7 +109,7 @@ fn there_is_room_for_the_times_one_looks_for_and_they_sort() {
 }
 
 /// Where a text is painted.
-fn painted(harness: &Harness<'static, App>, text: &str) -> Option<Rect> {
+pub(super) fn painted(harness: &Harness<'static, App>, text: &str) -> Option<Rect> {
     harness.output().shapes.iter().find_map(|clipped| match &clipped.shape {
         Shape::Text(one) if one.galley.text() == text => {
             Some(one.visual_bounding_rect().intersect(clipped.clip_rect))
@@ -263,6 +263,22 @@ fn a_mark_compares_what_came_since_with_what_was_before() {
     let all = crate::output::words::grouped(now.times.exits);
     assert!(value(&harness, HISTOGRAM).starts_with(&format!("{all} calls: p50 ")));
     assert!(!says(&harness, "Clear mark") && says(&harness, "Mark"));
+}
+
+#[test]
+fn a_low_window_shows_the_buttons_of_marks() {
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_280.0, 720.0])));
+    looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
+    harness.get_by_label("Mark").click();
+    harness.run_steps(3);
+    answer(&mut harness, &two_humps(0, 1_800.0, 40.0));
+    let log = harness.get_by_label("Log").rect().top();
+    for button in ["Mark again", "Clear mark"] {
+        assert!(harness.get_by_label(button).rect().bottom() < log, "{button}");
+    }
+    harness.get_by_label("Clear mark").click();
+    harness.run_steps(3);
+    assert!(!says(&harness, "Clear mark"));
 }
 
 #[test]
