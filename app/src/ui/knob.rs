@@ -2,6 +2,7 @@
 //! the two are never mixed up. It can be clicked, dragged, turned by the wheel and by keys, and driven by a screen
 //! reader or a test through AccessKit (a slider whose value is the index of the level).
 
+use super::theme::Palette;
 use super::{knob_levels, knob_paint};
 use eframe::egui::{self, EventFilter, Key, Response, Sense, Ui, WidgetInfo, accesskit, vec2};
 use redial_protocol::level::Level;
@@ -37,13 +38,23 @@ pub struct Face<'a> {
     pub several: Option<(u64, u64)>,
 }
 
+/// A sentence of a knob's hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The sentence.
+    pub text: String,
+    /// Whether it is a warning.
+    pub warns: bool,
+}
+
 /// A knob to be shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Knob<'a> {
     face: Face<'a>,
     size: f32,
     wheel: bool,
     menu: bool,
+    hints: Option<&'a dyn Fn() -> Vec<Hint>>,
     enabled: Result<(), &'a str>,
 }
 
@@ -61,12 +72,18 @@ pub struct Turned {
 impl<'a> Knob<'a> {
     /// A knob `size` points across.
     pub fn new(face: Face<'a>, size: f32) -> Knob<'a> {
-        Knob { face, size, wheel: true, menu: true, enabled: Ok(()) }
+        Knob { face, size, wheel: true, menu: true, hints: None, enabled: Ok(()) }
     }
 
     /// Whether the wheel turns it. In a list it must not, save on the selected row: one scrolls past it.
     pub fn wheel(mut self, wheel: bool) -> Knob<'a> {
         self.wheel = wheel;
+        self
+    }
+
+    /// With more sentences in its hint, asked for where that is shown.
+    pub fn hinting(mut self, hints: &'a dyn Fn() -> Vec<Hint>) -> Knob<'a> {
+        self.hints = Some(hints);
         self
     }
 
@@ -280,6 +297,12 @@ impl<'a> Knob<'a> {
     fn explain(&self, ui: &mut Ui) {
         ui.strong(self.in_words(self.face.wanted));
         self.click().into_iter().for_each(|click| drop(ui.label(click)));
+        for Hint { text, warns } in self.hints.map(|hints| hints()).unwrap_or_default() {
+            match warns {
+                true => ui.colored_label(Palette::of(ui).asked, text),
+                false => ui.label(text),
+            };
+        }
         if self.size < LARGE {
             // In a list a long one would hide the rows below at every stop of the pointer.
             let wheel = if self.wheel { ", wheel" } else { "" };

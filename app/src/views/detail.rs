@@ -1,6 +1,7 @@
 //! The selection, large: its knob, its state in words, its numbers.
 
 use super::cells::Numbers;
+use super::cost;
 use super::face::Face;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Targets};
@@ -207,8 +208,9 @@ fn knob(
     ui.add_space(6.0);
     ui.vertical_centered(|ui| {
         let enabled = face.enabled(connection);
-        let turned =
-            Knob::new(face.knob(connection, "dial of the selection"), KNOB).enabled(enabled).show(ui);
+        let costs = || cost::hints(connection, &targets.methods, face.wanted);
+        let knob = Knob::new(face.knob(connection, "dial of the selection"), KNOB).hinting(&costs);
+        let turned = knob.enabled(enabled).show(ui);
         if let Some(level) = turned.to {
             commands.push(Command::Turn { targets, level });
         }

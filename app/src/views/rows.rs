@@ -4,6 +4,7 @@ mod menu;
 
 use super::cells::{Name, Numbers, Paint};
 use super::columns::Columns;
+use super::cost;
 use super::face::Face;
 use super::several;
 use crate::commands::Command;
@@ -352,12 +353,14 @@ impl Row<'_> {
         let wheel = self.connection.selection.focus() == Some(self.node);
         let enabled = face.enabled(self.connection);
         let knob = Knob::new(face.knob(self.connection, &label), KNOB).without_menu().wheel(wheel);
-        let turned = knob.enabled(enabled).show_at(ui, dial_id(ui, self.node), place);
+        let turns = || self.connection.turned_by(self.node);
+        let costs = || cost::hints(self.connection, &turns().methods, face.wanted);
+        let turned = knob.hinting(&costs).enabled(enabled).show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
             if !self.selected {
                 commands.push(Command::Pick(self.node, Mode::Replace));
             }
-            commands.push(Command::Turn { targets: self.connection.turned_by(self.node), level });
+            commands.push(Command::Turn { targets: turns(), level });
         }
         commands.extend(turned.refused.map(Command::NotOffered));
         Some(turned.response)

@@ -4,6 +4,7 @@ pub mod stage;
 
 mod bodyless;
 mod contrast;
+mod costs;
 mod domains;
 mod elsewhere;
 mod gestures;
