@@ -217,10 +217,7 @@ pub struct Situation {
 impl Command {
     /// Whether it turns the dials of the selected methods.
     pub fn turns_selected(&self) -> bool {
-        matches!(
-            self,
-            Command::ToggleSelected | Command::TurnUp | Command::TurnDown | Command::TurnTo(_)
-        )
+        matches!(self, Command::ToggleSelected | Command::TurnUp | Command::TurnDown | Command::TurnTo(_))
     }
 }
 

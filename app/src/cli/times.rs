@@ -74,7 +74,8 @@ pub fn summed_suffix(times: Option<&Times>) -> String {
     if times.is_none() {
         return String::new();
     }
-    let told = SUMMED.iter().zip(summed_cells(times)).map(|(column, cell)| format!("{} {cell}", column.name()));
+    let told =
+        SUMMED.iter().zip(summed_cells(times)).map(|(column, cell)| format!("{} {cell}", column.name()));
     format!("  {}", told.collect::<Vec<_>>().join(", "))
 }
 

@@ -62,7 +62,8 @@ impl App {
         // In a narrow window the methods need the room more.
         let wide = ui.available_width() > BOTH;
         let wanted = !self.is_beside();
-        let wanted = wanted && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty());
+        let wanted =
+            wanted && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty());
         self.methods.no_panel = wanted && !wide;
         if wanted && wide {
             let detail = Sized {
@@ -227,27 +228,23 @@ impl App {
         };
         let mut closed = false;
         let place = vec2(0.0, bottom - context.content_rect().bottom() - GAP);
-        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, place).show(
-            context,
-            |ui| {
-                let stroke = egui::Stroke::new(1.5, log::colour(entry.kind, colours));
-                Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
-                    ui,
-                    |ui| {
-                        ui.set_max_width(680.0);
-                        ui.horizontal(|ui| {
-                            let text = RichText::new(entry.told_to(self.model.current)).color(colours.text);
-                            ui.add(egui::Label::new(text).wrap());
-                            if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked()
-                            {
-                                commands.push(Command::TakeControl);
-                            }
-                            closed = ui.button("Close").clicked();
-                        });
-                    },
-                );
-            },
-        );
+        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, place).show(context, |ui| {
+            let stroke = egui::Stroke::new(1.5, log::colour(entry.kind, colours));
+            Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
+                ui,
+                |ui| {
+                    ui.set_max_width(680.0);
+                    ui.horizontal(|ui| {
+                        let text = RichText::new(entry.told_to(self.model.current)).color(colours.text);
+                        ui.add(egui::Label::new(text).wrap());
+                        if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
+                            commands.push(Command::TakeControl);
+                        }
+                        closed = ui.button("Close").clicked();
+                    });
+                },
+            );
+        });
         if closed {
             self.toast.1 = None;
         }

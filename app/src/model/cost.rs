@@ -80,11 +80,7 @@ impl Foreseen {
 
 /// What dials would cost at `level`, by their present rates; None where none of them is called, or where nobody measured
 /// that level.
-pub fn foresee(
-    costs: &[Cost],
-    loads: impl IntoIterator<Item = Load>,
-    level: Level,
-) -> Option<Foreseen> {
+pub fn foresee(costs: &[Cost], loads: impl IntoIterator<Item = Load>, level: Level) -> Option<Foreseen> {
     let mut sum = Foreseen { dials: 0, rate: 0.0, now: 0.0, then: 0.0 };
     for load in loads {
         let Some(rate) = load.rate.filter(|rate| *rate > 0.0) else { continue };

@@ -123,7 +123,8 @@ impl<'a> Knob<'a> {
         let before = face.wanted.unwrap_or(Level::Off);
         let wish = match enabled {
             true => {
-                let picked = named.or_else(|| self.menu.then(|| knob_levels::menu(&response, &face)).flatten());
+                let picked =
+                    named.or_else(|| self.menu.then(|| knob_levels::menu(&response, &face)).flatten());
                 picked.or_else(|| self.wish(ui, &response, before))
             }
             false => None,

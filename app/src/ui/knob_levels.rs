@@ -6,8 +6,8 @@ use super::knob_paint;
 use super::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align, Button, FontId, Id, Layout, Modifiers, Popup, Rect, Response, RichText, Sense, TextFormat, Ui,
-    WidgetInfo, vec2,
+    self, Align, Button, FontId, Id, Layout, Modifiers, Popup, Rect, Response, RichText, Sense, TextFormat,
+    Ui, WidgetInfo, vec2,
 };
 use redial_protocol::level::Level;
 

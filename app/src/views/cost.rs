@@ -69,7 +69,11 @@ impl Known {
         }
         let others = self.methods.saturating_sub(self.counted);
         if others > 0 && !hints.is_empty() {
-            let others = words::count(others, "is not counted yet: what it costs", "are not counted yet: what they cost");
+            let others = words::count(
+                others,
+                "is not counted yet: what it costs",
+                "are not counted yet: what they cost",
+            );
             hints.push(plain(format!("{others} is not known.")));
         }
         hints
@@ -80,7 +84,12 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn told(methods: u64, counted: u64, wanted: Option<Level>, levels: &[(Level, f64)]) -> Vec<(String, bool)> {
+    fn told(
+        methods: u64,
+        counted: u64,
+        wanted: Option<Level>,
+        levels: &[(Level, f64)],
+    ) -> Vec<(String, bool)> {
         let foreseen = |then| Foreseen { dials: counted, rate: 2e6, now: 0.1, then };
         let levels = levels.iter().map(|(level, then)| (*level, foreseen(*then))).collect();
         let hints = Known { methods, counted, wanted, levels }.sentences();
@@ -94,14 +103,20 @@ mod tests {
             told(1, 1, Some(Level::Count), &[count, (Level::Time, 4.0)]),
             [
                 ("It costs about 0.1 % of a processor now.".to_owned(), false),
-                ("At time it would cost about 4.0 % of a processor: 2.00 M/s × 20 ns a call.".to_owned(), false),
+                (
+                    "At time it would cost about 4.0 % of a processor: 2.00 M/s × 20 ns a call.".to_owned(),
+                    false
+                ),
             ]
         );
         let much = told(3, 2, Some(Level::Count), &[count, (Level::Time, 12.0)]);
         assert_eq!(
             much[1..],
             [
-                ("At time they would cost about 12 % of a processor: 2.00 M/s × 60 ns a call.".to_owned(), true),
+                (
+                    "At time they would cost about 12 % of a processor: 2.00 M/s × 60 ns a call.".to_owned(),
+                    true
+                ),
                 ("1 is not counted yet: what it costs is not known.".to_owned(), false),
             ]
         );
@@ -117,7 +132,10 @@ mod tests {
             let hints = told(methods, 0, Some(Level::Off), &[]);
             assert!(hints.len() == 1 && hints[0].0.contains("to count first"), "{hints:?}");
         }
-        assert!(told(1, 1, Some(Level::Count), &[]).is_empty(), "it is not called, or its rate not known yet");
+        assert!(
+            told(1, 1, Some(Level::Count), &[]).is_empty(),
+            "it is not called, or its rate not known yet"
+        );
         assert!(told(0, 0, Some(Level::Off), &[]).is_empty());
     }
 }

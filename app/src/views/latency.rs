@@ -74,7 +74,9 @@ fn numbers(ui: &mut Ui, timed: Numbers, times: &Times) {
             (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
             for column in columns {
                 let cell = column.cell(times).unwrap_or_else(|| "–".to_owned());
-                ui.scope(|ui| number(ui, column.name(), timed, &cell)).response.on_hover_text(column.meaning());
+                ui.scope(|ui| number(ui, column.name(), timed, &cell))
+                    .response
+                    .on_hover_text(column.meaning());
             }
         }
     });

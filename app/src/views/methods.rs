@@ -12,8 +12,8 @@ use crate::ui::list::Scroll;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, ROW};
 use eframe::egui::{
-    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rect, RichText, Sense, TextEdit, TextStyle, Ui, pos2,
-    vec2,
+    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rect, RichText, Sense, TextEdit, TextStyle, Ui,
+    pos2, vec2,
 };
 use std::time::Duration;
 

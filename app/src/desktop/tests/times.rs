@@ -191,7 +191,11 @@ fn times_of_what_is_not_timed_any_more_are_the_last() {
         assert_eq!(shown(&harness, "124 µs", says), (2, true), "{says}");
         assert_eq!(shown(&harness, "2,663,290", says), (2, calls_are_last), "{says}");
         assert!(self::says(&harness, says), "{says}");
-        assert!(value(&harness, ADD).contains(" calls, last times: p50 124 µs, "), "{}", value(&harness, ADD));
+        assert!(
+            value(&harness, ADD).contains(" calls, last times: p50 124 µs, "),
+            "{}",
+            value(&harness, ADD)
+        );
     }
     let rows = vec![row(0, State::Reverting, Level::Off, 2_663_290, None)];
     tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows })]);
