@@ -28,6 +28,8 @@ pub enum Command {
     TurnUp,
     /// The dials of the selected methods one level down.
     TurnDown,
+    /// The dials of the selected methods to a level.
+    TurnTo(Level),
     /// The dials of these copies to a level.
     Turn {
         /// Which.
@@ -180,6 +182,8 @@ pub struct Situation {
     pub lost: bool,
     /// Number of selected methods.
     pub selected: usize,
+    /// Which levels its agent offers, in their order.
+    pub offered: [bool; Level::ALL.len()],
     /// Number of methods shown.
     pub shown: usize,
     /// The filter has text.
@@ -208,6 +212,13 @@ pub struct Situation {
     pub order_behind: bool,
     /// What can be switched and is on now.
     pub switches: Switches,
+}
+
+impl Command {
+    /// Whether it turns the dials of the selected methods.
+    pub fn turns_selected(&self) -> bool {
+        matches!(self, Command::ToggleSelected | Command::TurnUp | Command::TurnDown | Command::TurnTo(_))
+    }
 }
 
 impl Situation {
@@ -251,6 +262,10 @@ pub const MENUS: &[(&str, &[Command])] = &[
             Command::ToggleSelected,
             Command::TurnUp,
             Command::TurnDown,
+            Command::TurnTo(Level::Off),
+            Command::TurnTo(Level::Count),
+            Command::TurnTo(Level::Time),
+            Command::TurnTo(Level::Trace),
             Command::Undo,
             Command::Redo,
             Command::UndoOfAnyone,

@@ -79,7 +79,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
     }
 
     shop.host.kill();
-    window.until("the end", |window| window.says("has ended") && window.says("last numbers"))?;
+    window.until("the end", |window| window.says("has ended") && window.says("its last numbers"))?;
     ensure!(window.calls(ADD) == Some(of(&counted, ADD)), "its last numbers stay");
     Ok(())
 }
@@ -109,7 +109,9 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     let aside = socket.with_extension("aside");
     std::fs::rename(&socket, &aside)?;
     window.until("that it does not answer", |window| {
-        window.says("is stopped by a signal") && window.says("last numbers") && window.says("Trying again")
+        window.says("is stopped by a signal")
+            && window.says("its last numbers")
+            && window.says("Trying again")
     })?;
     ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
     ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));
@@ -122,7 +124,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
 
     // Held dials went off with the connection that held them; the count goes on from where it was.
     window.until("the agent again", |window| {
-        window.dial(ADD) == "off" && !window.says("last numbers") && window.calls(ADD) == Some(before)
+        window.dial(ADD) == "off" && !window.says("its last numbers") && window.calls(ADD) == Some(before)
     })?;
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
     window.until("asked again", |window| window.dial(ADD) == "count, asked")?;

@@ -1,4 +1,4 @@
-//! Times in the window, of a real program: the knob is turned to time by keys, numbers and histogram come, and are what
+//! Times in the window, of a real program: its dial is turned to time by a key, numbers and histogram come, and are what
 //! the program itself knows of its calls (`programs/timed.cs`) and the agent of its exits.
 
 mod window_driver;
@@ -78,7 +78,7 @@ fn ensure_whole(histogram: &RowHistogram, times: &Times) -> Result<()> {
 }
 
 #[test]
-fn the_knob_goes_to_time_by_keys_and_calls_are_timed() -> Result<()> {
+fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     let mut command = programs::named("timed")?.command(Runtime::V8_0)?;
     command.env("REDIAL_MAX_LEVEL", "time");
     let mut live = under_agent::start(command)?;
@@ -91,12 +91,11 @@ fn the_knob_goes_to_time_by_keys_and_calls_are_timed() -> Result<()> {
 
     window.0.get_by_label(SLEEP).click();
     window.0.run_steps(2);
-    window.0.get_by_label(&format!("dial of {SLEEP}")).focus();
+    window.0.get_by_label(&format!("dial of {SLEEP}")).hover();
+    window.until("what is known of its cost", |window| window.says("turn it to count first"))?;
+    window.0.remove_cursor();
+    window.0.key_press(Key::Num2);
     window.0.run_steps(2);
-    for _ in 0..2 {
-        window.0.key_press(Key::ArrowUp);
-        window.0.run_steps(2);
-    }
     window.until("time asked", |window| window.dial(SLEEP) == "time, asked")?;
     window.until("the columns", |window| window.says("sort by p50") && window.says("sort by total"))?;
 
@@ -132,7 +131,7 @@ fn the_knob_goes_to_time_by_keys_and_calls_are_timed() -> Result<()> {
     // Turned off, what was timed stays to be seen.
     window.0.key_press(Key::F9);
     window.until("off", |window| window.dial(SLEEP) == "off")?;
-    ensure!(window.value(SLEEP).contains("15 calls, p50 ") && window.says("sort by p50"));
+    ensure!(window.value(SLEEP).contains("15 calls, last times: p50 ") && window.says("sort by p50"));
     controller.dial("timed!Timed.Busy", Level::Count, Stay::Kept)?;
     for row in [RowId(9_999), controller.row("timed!Timed.Busy(int)")?.row] {
         let refused = controller.ask(Command::Histogram { row })?.reply;

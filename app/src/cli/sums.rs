@@ -2,14 +2,16 @@
 #![forbid(unsafe_code)]
 
 use super::status;
-use super::times::TimesSum;
+use super::times;
 use super::watch::screen::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use crate::model::dials::{Dial, Dials};
+use crate::model::live::times::add;
 use crate::output::json::SumJson;
 use crate::output::table::{Table, number, printable, wide};
 use crate::output::words;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
+use redial_protocol::times::Times;
 use std::collections::BTreeMap;
 
 /// A method: `Shop!Shop.Cart.Add(int)`, and in parts module, method, signature.
@@ -32,8 +34,8 @@ pub struct Sum {
     pub on: u64,
     /// Processes whose number leaves calls out.
     pub at_least: u64,
-    /// Its times; None while none was timed.
-    pub times: Option<TimesSum>,
+    /// Its times, without percentiles; None while none was timed.
+    pub times: Option<Times>,
 }
 
 /// Methods with what is known of them.
@@ -69,7 +71,7 @@ impl Sums {
     pub fn end(&mut self) {
         for sum in self.0.values_mut() {
             (sum.rate, sum.wanted, sum.live, sum.on) = (None, 0, 0, 0);
-            sum.times = sum.times.map(|times| TimesSum { in_flight: 0, ..times });
+            sum.times = sum.times.map(|times| Times { in_flight: 0, ..times });
         }
     }
 
@@ -82,7 +84,7 @@ impl Sums {
     /// What is missing of the times, where one of the rows has some.
     pub fn about_times(&self, all: bool) -> Option<&'static str> {
         let timed = self.0.values().any(|sum| sum.times.is_some() && (all || !sum.is_over()));
-        timed.then_some(TimesSum::WITHOUT)
+        timed.then_some(times::WITHOUT_PERCENTILES)
     }
 
     /// Whether nothing is or was dialled.
@@ -153,7 +155,7 @@ impl Sums {
         headings.push(number("LIVE"));
         let timed = self.about_times(all).is_some();
         if timed {
-            headings.extend(TimesSum::headings());
+            headings.extend(times::summed_headings());
         }
         headings.push(wide("METHOD"));
         let mut table = Table::new(&headings);
@@ -162,7 +164,7 @@ impl Sums {
             cells.extend(rates.then(|| rate(sum.rate)));
             cells.push(sum.state());
             if timed {
-                cells.extend(TimesSum::cells(sum.times));
+                cells.extend(times::summed_cells(sum.times.as_ref()));
             }
             cells.push(printable(name));
             table.row(cells);
@@ -176,6 +178,8 @@ impl Sums {
 
 impl Sum {
     fn of(dial: &Dial) -> Sum {
+        let mut times = None;
+        dial.times.iter().for_each(|one| add(&mut times, one));
         Sum {
             calls: dial.row.calls,
             rate: dial.rate,
@@ -184,7 +188,7 @@ impl Sum {
             live: u64::from(dial.row.state == State::Live),
             on: u64::from(!dial.is_over()),
             at_least: u64::from(leaves_out(dial)),
-            times: dial.times.map(TimesSum::from),
+            times,
         }
     }
 
@@ -199,10 +203,7 @@ impl Sum {
         self.live += other.live;
         self.on += other.on;
         self.at_least += other.at_least;
-        self.times = match (self.times, other.times) {
-            (Some(one), Some(other)) => Some(one.with(other)),
-            (one, other) => one.or(other),
-        };
+        other.times.iter().for_each(|times| add(&mut self.times, times));
     }
 
     /// Whether it is off everywhere.
@@ -232,7 +233,6 @@ mod tests {
     use super::*;
     use crate::model::dials::tests::{counters, row, times};
     use redial_protocol::message::StatusRow;
-    use redial_protocol::times::Times;
 
     fn live(index: u32, method: &str, calls: u64) -> StatusRow {
         StatusRow { state: State::Live, ..row(index, method, calls) }

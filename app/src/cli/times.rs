@@ -3,7 +3,6 @@
 use crate::model::dials::{Dial, Dials};
 use crate::output::table::{Column, number};
 use crate::output::times::TimeColumn;
-use crate::output::words;
 use redial_protocol::times::Times;
 
 /// What stands where nothing is known.
@@ -51,69 +50,33 @@ pub fn suffix(dial: &Dial) -> String {
     format!("  {}", told.collect::<Vec<_>>().join(", "))
 }
 
-/// Times of several copies, or of several processes, together. Percentiles cannot be added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimesSum {
-    /// Calls under way.
-    pub in_flight: u64,
-    /// Calls that ended.
-    pub exits: u64,
-    /// Those of them that ended by an exception.
-    pub exceptions: u64,
-    /// Nanoseconds, callees included.
-    pub total_ns: u64,
-    /// Nanoseconds without dialled callees.
-    pub self_ns: u64,
-    /// The longest of all, nanoseconds.
-    pub max_ns: u64,
+/// The columns of times that add up over copies and processes. Percentiles do not.
+const SUMMED: [TimeColumn; 5] =
+    [TimeColumn::Max, TimeColumn::Total, TimeColumn::Own, TimeColumn::Exceptions, TimeColumn::InFlight];
+
+/// What the columns of sums leave out.
+pub const WITHOUT_PERCENTILES: &str = "MAX is the longest in any of the processes; percentiles cannot be added up, and stand \
+                                       in `redial status` and `redial watch` without --sum";
+
+/// The headings of the columns of sums.
+pub fn summed_headings() -> [Column; SUMMED.len()] {
+    ["MAX", "TOTAL", "SELF", "EXCEPTIONS", "IN FLIGHT"].map(number)
 }
 
-impl From<Times> for TimesSum {
-    fn from(times: Times) -> TimesSum {
-        let Times { in_flight, exits, exceptions, total_ns, self_ns, max_ns, .. } = times;
-        TimesSum { in_flight, exits, exceptions, total_ns, self_ns, max_ns }
-    }
+/// The cells of a sum, which may have none.
+pub fn summed_cells(times: Option<&Times>) -> [String; SUMMED.len()] {
+    let cell = |column: TimeColumn| times.and_then(|times| column.cell(times));
+    SUMMED.map(|column| cell(column).unwrap_or_else(|| NOTHING.to_owned()))
 }
 
-impl TimesSum {
-    /// What the columns leave out.
-    pub const WITHOUT: &str = "MAX is the longest in any of the processes; percentiles cannot be added up, and stand in \
-                               `redial status` and `redial watch` without --sum";
-
-    /// Both together.
-    pub fn with(self, other: TimesSum) -> TimesSum {
-        TimesSum {
-            in_flight: self.in_flight.saturating_add(other.in_flight),
-            exits: self.exits.saturating_add(other.exits),
-            exceptions: self.exceptions.saturating_add(other.exceptions),
-            total_ns: self.total_ns.saturating_add(other.total_ns),
-            self_ns: self.self_ns.saturating_add(other.self_ns),
-            max_ns: self.max_ns.max(other.max_ns),
-        }
+/// The same in a row of words, behind a line of something else; nothing where there are none.
+pub fn summed_suffix(times: Option<&Times>) -> String {
+    if times.is_none() {
+        return String::new();
     }
-
-    /// The headings of its columns.
-    pub fn headings() -> [Column; 5] {
-        ["MAX", "TOTAL", "SELF", "EXCEPTIONS", "IN FLIGHT"].map(number)
-    }
-
-    /// The cells of a row that may have none.
-    pub fn cells(times: Option<TimesSum>) -> [String; 5] {
-        let Some(times) = times else { return [NOTHING; 5].map(str::to_owned) };
-        let ended = |ns: u64| if times.exits > 0 { words::duration(ns) } else { NOTHING.to_owned() };
-        let [max, total, own] = [times.max_ns, times.total_ns, times.self_ns].map(ended);
-        [max, total, own, words::grouped(times.exceptions), words::grouped(times.in_flight)]
-    }
-
-    /// The same in a row of words, behind a line of something else; nothing where there are none.
-    pub fn suffix(times: Option<TimesSum>) -> String {
-        if times.is_none() {
-            return String::new();
-        }
-        let names = ["max", "total", "self", "exceptions", "in flight"];
-        let told = names.iter().zip(TimesSum::cells(times)).map(|(name, cell)| format!("{name} {cell}"));
-        format!("  {}", told.collect::<Vec<_>>().join(", "))
-    }
+    let told =
+        SUMMED.iter().zip(summed_cells(times)).map(|(column, cell)| format!("{} {cell}", column.name()));
+    format!("  {}", told.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{Command, Form};
 use crate::model::several::Arrangement;
+use crate::ui::knob::digit;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
 impl Command {
@@ -15,6 +16,7 @@ impl Command {
             Command::ToggleSelected => plain(Key::Space),
             Command::TurnUp => plain(Key::ArrowRight),
             Command::TurnDown => plain(Key::ArrowLeft),
+            Command::TurnTo(level) => plain(digit(*level)),
             Command::Undo => ctrl(Key::Z),
             Command::Redo => shift(Key::Z),
             Command::Attach => ctrl(Key::E),
@@ -66,6 +68,7 @@ impl Command {
             Command::ToggleSelected
                 | Command::TurnUp
                 | Command::TurnDown
+                | Command::TurnTo(_)
                 | Command::FocusFilter
                 | Command::Keys
                 | Command::SelectAll

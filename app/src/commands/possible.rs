@@ -1,6 +1,8 @@
 //! Which commands can be given, and which switches are on.
 
 use super::{Command, Situation};
+use crate::ui::knob::why_not;
+use crate::views::face::NOT_OFFERED;
 
 impl Command {
     /// Of a switch, whether it is on.
@@ -28,6 +30,12 @@ impl Command {
             Command::ToggleSelected | Command::TurnUp | Command::TurnDown => {
                 need(now.connected, "no agent is connected")?;
                 need(now.selected > 0, "no method is selected")
+            }
+            Command::TurnTo(level) => {
+                need(now.connected, "no agent is connected")?;
+                need(now.selected > 0, "no method is selected")?;
+                let offered = now.offered.get(*level as usize).is_some_and(|offered| *offered);
+                need(offered, why_not(*level, NOT_OFFERED))
             }
             Command::Turn { .. } | Command::ConfirmTurn | Command::ShareTurn | Command::LeaveShared => {
                 need(now.connected, "no agent is connected")

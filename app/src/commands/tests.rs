@@ -34,7 +34,13 @@ fn what_cannot_be_done_says_why() {
     assert_eq!(Command::ToggleSelected.enabled(&nothing), Err("no agent is connected"));
     let connected = Situation { connected: true, process: true, ..nothing };
     assert_eq!(Command::TurnUp.enabled(&connected), Err("no method is selected"));
-    assert_eq!(Command::TurnUp.enabled(&Situation { selected: 1, ..connected }), Ok(()));
+    let selected = Situation { selected: 1, offered: [true, true, false, false], ..connected };
+    assert_eq!(Command::TurnUp.enabled(&selected), Ok(()));
+    assert_eq!(Command::TurnTo(Level::Count).enabled(&connected), Err("no method is selected"));
+    assert_eq!(Command::TurnTo(Level::Count).enabled(&selected), Ok(()));
+    let why = Command::TurnTo(Level::Time).enabled(&selected).expect_err("it is not offered");
+    assert!(why.contains("REDIAL_MAX_LEVEL"), "{why}");
+    assert_eq!(Command::TurnTo(Level::Trace).enabled(&selected), Err("to come in a later version"));
 }
 
 #[test]

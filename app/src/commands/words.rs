@@ -3,6 +3,7 @@
 use super::{Command, Form};
 use crate::model::several::Arrangement;
 use crate::persist::ThemeChoice;
+use redial_protocol::level::Level;
 
 /// How a launched program is stopped.
 #[cfg(unix)]
@@ -20,6 +21,10 @@ impl Command {
             Command::ToggleSelected => "Turn the selected dials on or off",
             Command::TurnUp => "Turn the selected dials up",
             Command::TurnDown => "Turn the selected dials down",
+            Command::TurnTo(Level::Off) => "Turn the selected dials off",
+            Command::TurnTo(Level::Count) => "Turn the selected dials to count",
+            Command::TurnTo(Level::Time) => "Turn the selected dials to time",
+            Command::TurnTo(Level::Trace) => "Turn the selected dials to trace",
             Command::Turn { .. } => "Turn dials",
             Command::NotOffered(_) => "Turn to a level that is not offered",
             Command::ConfirmTurn => "Turn many dials",

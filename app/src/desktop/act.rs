@@ -23,6 +23,7 @@ impl App {
             Command::ToggleSelected => self.turn_selected(Move::Toggle),
             Command::TurnUp => self.turn_selected(Move::Up),
             Command::TurnDown => self.turn_selected(Move::Down),
+            Command::TurnTo(level) => self.turn_selected(Move::To(level)),
             Command::Turn { targets, level } => self.turn_or_ask(targets, level),
             Command::ConfirmTurn => {
                 if let Some(bulk) = self.confirm.take() {
@@ -168,7 +169,7 @@ impl App {
 
     /// Whoever turns one method by a key finds it where it was; whoever turns many wants to see which are called most.
     fn keep_still(&mut self, context: &egui::Context, command: &Command) {
-        let by_key = matches!(command, Command::ToggleSelected | Command::TurnUp | Command::TurnDown);
+        let by_key = command.turns_selected();
         let one = match command {
             Command::Turn { targets, .. } => targets.methods.len() == 1,
             _ => self.model.current().is_some_and(|connection| connection.selection.len() == 1),

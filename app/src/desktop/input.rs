@@ -24,12 +24,11 @@ impl App {
         let whole = focused == Some(filter_id()) && is_all_selected(context, &self.methods.text);
         let given = |command: &Command| {
             let typing = typing && !(whole && *command == Command::SelectAll);
-            let turning = matches!(command, Command::ToggleSelected | Command::TurnUp | Command::TurnDown);
             let not_now = command.gives_way_to_text() && (typing || overlay)
-                // A button or knob that has the focus takes Space and the arrows itself.
-                || turning && focused.is_some()
-                // A menu that is open takes Escape for itself.
-                || *command == Command::Escape && menu;
+                // A button or knob that has the focus takes Space, the arrows and digits itself.
+                || command.turns_selected() && focused.is_some()
+                // A menu that is open takes Escape for itself, and that of a knob digits.
+                || matches!(command, Command::Escape | Command::TurnTo(_)) && menu;
             !not_now
         };
         // Every press counts, in the order they came: two of one frame are two.

@@ -22,6 +22,10 @@ use std::time::Instant;
 pub(super) const PROCESSES: f32 = 250.0;
 /// The same of the selection.
 const DETAIL: f32 = 270.0;
+/// Room that the methods and the selection need to stand beside each other, points.
+const BOTH: f32 = 700.0;
+/// Between the panels below and what is told above them, points.
+const GAP: f32 = 12.0;
 
 impl App {
     /// Draws everything.
@@ -58,20 +62,26 @@ impl App {
             processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
         self.settings.processes_width = dragged.or(self.settings.processes_width);
         // In a narrow window the methods need the room more.
-        let wanted = self.settings.detail_width.unwrap_or(DETAIL);
-        let wide = match self.model.is_beside() {
-            true => ui.available_width() - wanted >= several::TWO,
-            false => ui.available_width() > 700.0,
+        let width = self.settings.detail_width.unwrap_or(DETAIL);
+        let beside = self.model.is_beside();
+        let wide = match beside {
+            true => ui.available_width() - width >= several::TWO,
+            false => ui.available_width() > BOTH,
         };
-        if wide && self.model.current().is_some_and(|connection| !connection.catalogue.is_empty()) {
+        let wanted = self.model.current().is_some_and(|connection| !connection.catalogue.is_empty());
+        self.methods.no_panel = wanted && !wide && !beside;
+        if wanted && wide {
             let detail = Sized {
                 panel: Panel::right("detail").frame(frame(colours.panel)),
                 name: "detail",
                 flat: false,
-                wanted,
+                wanted: width,
                 range: Rangef::new(200.0, 500.0),
             };
             let dragged = detail.show(ui, |ui| {
+                // The bar stands beside the numbers, not on them.
+                let scroll = &mut ui.spacing_mut().scroll;
+                scroll.floating_allocated_width = scroll.bar_width + scroll.bar_inner_margin;
                 egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                     let lines = self.model.current.and_then(|id| self.model.lines(id));
                     let Some(lines) = lines else { return };
@@ -84,10 +94,11 @@ impl App {
             self.settings.detail_width = dragged.or(self.settings.detail_width);
             self.ask_histogram(ui.ctx());
         }
-        CentralPanel::no_frame()
+        let middle = CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))
             .show(ui, |ui| self.middle(ui, &situation, commands));
         self.overlays(ui, &situation, commands);
+        self.toast(ui.ctx(), middle.response.rect.bottom(), &situation, commands);
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
@@ -199,13 +210,14 @@ impl App {
         {
             self.launch = false;
         }
-        self.toast(&context, situation, commands);
     }
 
-    /// The newest refusal or failure, or that all is off, where it cannot be overlooked, for a while.
+    /// The newest refusal or failure, or that all is off, where it cannot be overlooked, for a while: above `bottom`, where
+    /// the log begins, which says it, too.
     fn toast(
         &mut self,
         context: &egui::Context,
+        bottom: f32,
         situation: &crate::commands::Situation,
         commands: &mut Vec<Command>,
     ) {
@@ -229,27 +241,24 @@ impl App {
             &crate::ui::theme::LIGHT
         };
         let mut closed = false;
-        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, vec2(0.0, -56.0)).show(
-            context,
-            |ui| {
-                let stroke = egui::Stroke::new(1.5, log::colour(entry.kind, colours));
-                Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
-                    ui,
-                    |ui| {
-                        ui.set_max_width(680.0);
-                        ui.horizontal(|ui| {
-                            let text = RichText::new(entry.told_to(self.model.current)).color(colours.text);
-                            ui.add(egui::Label::new(text).wrap());
-                            if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked()
-                            {
-                                commands.push(Command::TakeControl);
-                            }
-                            closed = ui.button("Close").clicked();
-                        });
-                    },
-                );
-            },
-        );
+        let place = vec2(0.0, bottom - context.content_rect().bottom() - GAP);
+        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, place).show(context, |ui| {
+            let stroke = egui::Stroke::new(1.5, log::colour(entry.kind, colours));
+            Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
+                ui,
+                |ui| {
+                    ui.set_max_width(680.0);
+                    ui.horizontal(|ui| {
+                        let text = RichText::new(entry.told_to(self.model.current)).color(colours.text);
+                        ui.add(egui::Label::new(text).wrap());
+                        if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
+                            commands.push(Command::TakeControl);
+                        }
+                        closed = ui.button("Close").clicked();
+                    });
+                },
+            );
+        });
         if closed {
             self.toast.1 = None;
         }

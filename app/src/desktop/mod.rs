@@ -185,6 +185,8 @@ impl App {
             ended: connection.is_some() && all_ended,
             lost: !self.meant(|one| one.status.retry().is_some_and(|retry| retry != Retry::Never)).is_empty(),
             selected: connection.map_or(0, |connection| connection.selection.len()),
+            offered: Level::ALL
+                .map(|level| connection.is_some_and(|connection| connection.offered().contains(&level))),
             shown: list.map_or(0, Connection::row_count),
             filtered: list.is_some_and(|connection| !connection.list.filter().text.is_empty()),
             control_elsewhere: refused

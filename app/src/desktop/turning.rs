@@ -19,6 +19,8 @@ pub enum Move {
     Up,
     /// A level down.
     Down,
+    /// To a level.
+    To(Level),
 }
 
 impl App {
@@ -51,6 +53,8 @@ impl App {
             Move::Toggle => Some(Level::Off),
             Move::Up => offered.iter().copied().filter(|level| *level > lowest).min(),
             Move::Down => offered.iter().copied().filter(|level| *level < highest).max(),
+            // As by a knob: what is there already is not turned again.
+            Move::To(level) => Some(level).filter(|level| (lowest, highest) != (*level, *level)),
         };
         match level {
             Some(level) => self.turn_or_ask(targets, level),

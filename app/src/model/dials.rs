@@ -1,6 +1,6 @@
 //! The dialled copies of one process: rows, transitions and counters folded into one table.
 
-use super::cost::{self, Foreseen};
+use super::cost::{self, Foreseen, Load};
 use redial_protocol::cost::Cost;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
@@ -165,12 +165,12 @@ impl Dials {
 
     /// Percent of one processor that the dials cost; None while that is not known.
     pub fn cost_percent(&self) -> Option<f64> {
-        cost::of_all(&self.costs, self)
+        cost::of_all(&self.costs, self.iter().map(Load::from))
     }
 
     /// What the dials would cost at a level, by their present rates; None while that is not known.
     pub fn foresee(&self, level: Level) -> Option<Foreseen> {
-        cost::foresee(&self.costs, self, level)
+        cost::foresee(&self.costs, self.iter().map(Load::from), level)
     }
 
     /// The rows in ledger order.

@@ -64,9 +64,14 @@ pub struct LiveRow {
 }
 
 impl LiveRow {
-    /// Whether calls are counted, or will be at the next one.
-    fn counts(&self) -> bool {
+    /// Whether calls are counted, or will be at the next one; else its number is the last there was.
+    pub fn counts(&self) -> bool {
         matches!(self.state, State::Asked | State::Live | State::Reverting)
+    }
+
+    /// Whether calls are timed, or will be at the next one; else its times are the last there were.
+    pub fn is_timed(&self) -> bool {
+        self.counts() && (self.wanted >= Level::Time || self.state == State::Reverting)
     }
 
     /// Calls a second, while it counts: of what is off nobody knows how often it is called.
@@ -143,6 +148,8 @@ pub struct Sums {
     pub rate: f64,
     /// Times of those that were timed, without percentiles, which do not add up.
     pub times: Option<Times>,
+    /// Methods that are timed, so that these times go on.
+    pub timed: u32,
 }
 
 impl Live {
@@ -403,6 +410,7 @@ impl Live {
                 sums.states[row.state as usize] += 1;
                 sums.calls = sums.calls.saturating_add(row.calls);
                 sums.rate += f64::from(row.rate.unwrap_or(0.0));
+                sums.timed += u32::from(row.is_timed());
                 if let Some(times) = &row.times {
                     times::add(&mut sums.times, times);
                 }

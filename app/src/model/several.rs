@@ -144,8 +144,9 @@ impl Model {
         let over = self.several.processes.len().saturating_sub(MOST_PROCESSES);
         if over > 0 {
             self.several.processes.truncate(MOST_PROCESSES);
-            let text =
-                format!("{over} processes are left out: at most {MOST_PROCESSES} are looked at together");
+            let left_out =
+                if over == 1 { "1 process is".to_owned() } else { format!("{over} processes are") };
+            let text = format!("{left_out} left out: at most {MOST_PROCESSES} are looked at together");
             self.log.add(now, None, Kind::Refusal, text);
         }
         let mut new = Vec::new();

@@ -90,8 +90,8 @@ pub fn planned(
     }
     lines.extend(foreseen.map(|foreseen| {
         format!(
-            "expected: about {} of a processor while {} of them {} called as often as now ({} a second); now {}",
-            words::percent(foreseen.then),
+            "expected: {} of a processor while {} of them {} called as often as now ({} a second); now {}",
+            words::about_percent(foreseen.then),
             grouped(foreseen.dials),
             if foreseen.dials == 1 { "is" } else { "are" },
             words::rate(foreseen.rate),
@@ -247,6 +247,10 @@ pub mod tests {
         let told = "expected: about 4.0 % of a processor while 2 of them are called as often as now (2,000,000 a second); \
                     now less than 0.1 %";
         assert!(lines.iter().any(|line| line == told), "{lines:#?}");
+        let little = Foreseen { dials: 1, then: 0.09, ..foreseen() };
+        let lines = planned(&plan(), &["A.B = time".to_owned()], Some(little), false, None);
+        let told = "expected: less than 0.1 % of a processor while 1 of them is called";
+        assert!(lines.iter().any(|line| line.starts_with(told)), "{lines:#?}");
     }
 
     #[test]

@@ -99,6 +99,12 @@ pub fn percent(percent: f64) -> String {
     }
 }
 
+/// The same of one that is not known exactly: `less than 0.1 %`, `about 2.4 %`.
+pub fn about_percent(number: f64) -> String {
+    let about = if number < 0.1 { "" } else { "about " };
+    format!("{about}{}", percent(number))
+}
+
 /// Picoseconds as nanoseconds, two significant digits or more: `0.54 ns`, `21 ns`.
 pub fn picoseconds(number: u64) -> String {
     let ns = number as f64 / 1e3;

@@ -2,6 +2,7 @@
 //! the two are never mixed up. It can be clicked, dragged, turned by the wheel and by keys, and driven by a screen
 //! reader or a test through AccessKit (a slider whose value is the index of the level).
 
+use super::theme::Palette;
 use super::{knob_levels, knob_paint};
 use eframe::egui::{self, EventFilter, Key, Response, Sense, Ui, WidgetInfo, accesskit, vec2};
 use redial_protocol::level::Level;
@@ -37,12 +38,23 @@ pub struct Face<'a> {
     pub several: Option<(u64, u64)>,
 }
 
+/// A sentence of a knob's hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The sentence.
+    pub text: String,
+    /// Whether it is a warning.
+    pub warns: bool,
+}
+
 /// A knob to be shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Knob<'a> {
     face: Face<'a>,
     size: f32,
     wheel: bool,
+    menu: bool,
+    hints: Option<&'a dyn Fn() -> Vec<Hint>>,
     enabled: Result<(), &'a str>,
 }
 
@@ -53,17 +65,31 @@ pub struct Turned {
     pub to: Option<Level>,
     /// A level that was asked for and is not offered.
     pub refused: Option<Level>,
+    /// What the pointer does on it.
+    pub response: Response,
 }
 
 impl<'a> Knob<'a> {
     /// A knob `size` points across.
     pub fn new(face: Face<'a>, size: f32) -> Knob<'a> {
-        Knob { face, size, wheel: true, enabled: Ok(()) }
+        Knob { face, size, wheel: true, menu: true, hints: None, enabled: Ok(()) }
     }
 
     /// Whether the wheel turns it. In a list it must not, save on the selected row: one scrolls past it.
     pub fn wheel(mut self, wheel: bool) -> Knob<'a> {
         self.wheel = wheel;
+        self
+    }
+
+    /// With more sentences in its hint, asked for where that is shown.
+    pub fn hinting(mut self, hints: &'a dyn Fn() -> Vec<Hint>) -> Knob<'a> {
+        self.hints = Some(hints);
+        self
+    }
+
+    /// Without its menu: what it stands in has one.
+    pub fn without_menu(mut self) -> Knob<'a> {
+        self.menu = false;
         self
     }
 
@@ -97,7 +123,9 @@ impl<'a> Knob<'a> {
         let before = face.wanted.unwrap_or(Level::Off);
         let wish = match enabled {
             true => {
-                named.or(knob_levels::menu(&response, &face)).or_else(|| self.wish(ui, &response, before))
+                let picked =
+                    named.or_else(|| self.menu.then(|| knob_levels::menu(&response, &face)).flatten());
+                picked.or_else(|| self.wish(ui, &response, before))
             }
             false => None,
         };
@@ -115,14 +143,13 @@ impl<'a> Knob<'a> {
         if ui.is_rect_visible(rect) {
             knob_paint::paint(ui, rect, &face, shown, to.is_some() || face.pending, enabled, &response);
         }
-        if egui::Popup::is_any_open(ui.ctx()) {
-            return Turned { to, refused };
+        if !egui::Popup::is_any_open(ui.ctx()) {
+            response = match self.enabled {
+                Err(why) => response.on_hover_text(why),
+                Ok(()) => response.on_hover_ui(|ui| self.explain(ui)),
+            };
         }
-        match self.enabled {
-            Err(why) => drop(response.on_hover_text(why)),
-            Ok(()) => drop(response.on_hover_ui(|ui| self.explain(ui))),
-        }
-        Turned { to, refused }
+        Turned { to, refused, response }
     }
 
     /// The level the user asked for in this frame.
@@ -165,7 +192,8 @@ impl<'a> Knob<'a> {
     }
 
     fn by_keys(&self, ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
-        if !response.has_focus() {
+        // The keys of an open menu are the menu's.
+        if !response.has_focus() || egui::Popup::is_any_open(ui.ctx()) {
             return 0;
         }
         let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
@@ -178,8 +206,8 @@ impl<'a> Knob<'a> {
             if pressed(Key::End) > 0 {
                 *wish = self.face.offered.iter().copied().max();
             }
-            for (key, level) in [Key::Num0, Key::Num1, Key::Num2, Key::Num3].into_iter().zip(Level::ALL) {
-                if pressed(key) > 0 {
+            for level in Level::ALL {
+                if pressed(digit(level)) > 0 {
                     *wish = Some(level);
                 }
             }
@@ -258,7 +286,10 @@ impl<'a> Knob<'a> {
         let (on, all) = self.face.several?;
         let to = self.toggled();
         Some(match (self.face.wanted, to) {
-            (None, _) => format!("A click turns all {all} to {to}; {on} are on now."),
+            (None, _) => {
+                let are = if on == 1 { "is" } else { "are" };
+                format!("A click turns all {all} to {to}; {on} {are} on now.")
+            }
             (_, Level::Off) => format!("A click turns all {all} off."),
             _ => format!("A click turns all {all} to {to}."),
         })
@@ -267,6 +298,12 @@ impl<'a> Knob<'a> {
     fn explain(&self, ui: &mut Ui) {
         ui.strong(self.in_words(self.face.wanted));
         self.click().into_iter().for_each(|click| drop(ui.label(click)));
+        for Hint { text, warns } in self.hints.map(|hints| hints()).unwrap_or_default() {
+            match warns {
+                true => ui.colored_label(Palette::of(ui).asked, text),
+                false => ui.label(text),
+            };
+        }
         if self.size < LARGE {
             // In a list a long one would hide the rows below at every stop of the pointer.
             let wheel = if self.wheel { ", wheel" } else { "" };
@@ -306,6 +343,16 @@ fn by_actions(ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
 /// Why a level is not offered; `otherwise` is the reason for levels that this version has.
 pub fn why_not(level: Level, otherwise: &str) -> &str {
     if level > Level::OFFERED { "to come in a later version" } else { otherwise }
+}
+
+/// The key of a level.
+pub fn digit(level: Level) -> Key {
+    match level {
+        Level::Off => Key::Num0,
+        Level::Count => Key::Num1,
+        Level::Time => Key::Num2,
+        Level::Trace => Key::Num3,
+    }
 }
 
 /// What a level shows, in a few words.

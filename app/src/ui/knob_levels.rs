@@ -1,13 +1,13 @@
 //! Levels by their names: around a large knob, and in the menu of any knob. What is not offered stands there too, and
 //! says why.
 
-use super::knob::{Face, meaning, why_not};
+use super::knob::{Face, digit, meaning, why_not};
 use super::knob_paint;
 use super::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align, Button, FontId, Id, Layout, Popup, Rect, Response, RichText, Sense, TextFormat, Ui,
-    WidgetInfo, vec2,
+    self, Align, Button, FontId, Id, Layout, Modifiers, Popup, Rect, Response, RichText, Sense, TextFormat,
+    Ui, WidgetInfo, vec2,
 };
 use redial_protocol::level::Level;
 
@@ -104,7 +104,9 @@ pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
             .min_size(vec2(ui.available_width(), 0.0));
         let response =
             ui.add_enabled(offered, button).on_disabled_hover_text(why_not(level, face.not_offered));
-        if response.clicked() {
+        // The digit beside it picks it, too.
+        let pressed = ui.input_mut(|input| input.consume_key(Modifiers::NONE, digit(level)));
+        if response.clicked() || pressed && offered {
             picked = Some(level);
             ui.close();
         }

@@ -20,6 +20,30 @@ use std::ops::Range;
 const NAME: f32 = 14.0;
 const SMALL: f32 = 12.0;
 
+/// What numbers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// They may be others at any moment.
+    Live,
+    /// They are the last there were: nothing counts, or times, any more, as far as anybody knows.
+    Last,
+}
+
+impl Numbers {
+    /// Of what goes on, or does not.
+    pub fn of(goes_on: bool) -> Numbers {
+        if goes_on { Numbers::Live } else { Numbers::Last }
+    }
+
+    /// Their colour.
+    pub fn colour(self, palette: &Palette) -> Color32 {
+        match self {
+            Numbers::Live => palette.text,
+            Numbers::Last => palette.weak,
+        }
+    }
+}
+
 /// Where and in which colours cells are painted.
 pub struct Paint<'a> {
     /// The painter, clipped to the rows.
@@ -286,31 +310,32 @@ impl Paint<'_> {
         self.painter.text(at, Align2::LEFT_CENTER, &face.says, FontId::proportional(13.0), colour);
     }
 
-    /// Calls behind a mark, and calls a second where they are known.
-    pub fn counted(&self, rect: Rect, mark: &str, calls: u64, rate: Option<f64>) {
-        self.number(rect, self.columns.calls, &format!("{mark}{}", words::grouped(calls)));
+    /// Calls, and calls a second where they are known.
+    pub fn counted(&self, rect: Rect, numbers: Numbers, calls: &str, rate: Option<f64>) {
+        self.number(rect, self.columns.calls, numbers, calls);
         if let Some(rate) = rate {
-            self.number(rect, self.columns.rate, &numbers::rate(rate));
+            self.number(rect, self.columns.rate, numbers, &numbers::rate(rate));
         }
     }
 
     /// Times, as far as they are known.
-    pub fn times(&self, rect: Rect, cell: impl Fn(TimeColumn) -> Option<String>) {
+    pub fn times(&self, rect: Rect, numbers: Numbers, cell: impl Fn(TimeColumn) -> Option<String>) {
         for (column, range) in TimeColumn::ALL.into_iter().zip(self.columns.times) {
             if range.span() > 0.0
                 && let Some(text) = cell(column)
             {
-                self.number(rect, range, &text);
+                self.number(rect, range, numbers, &text);
             }
         }
     }
 
-    fn number(&self, rect: Rect, column: Rangef, text: &str) {
+    fn number(&self, rect: Rect, column: Rangef, numbers: Numbers, text: &str) {
         if column.span() == 0.0 {
             return;
         }
         let at = pos2(column.max - 8.0, rect.center().y);
-        self.painter.text(at, Align2::RIGHT_CENTER, text, FontId::monospace(DIGITS), self.palette.text);
+        let colour = numbers.colour(self.palette);
+        self.painter.text(at, Align2::RIGHT_CENTER, text, FontId::monospace(DIGITS), colour);
     }
 
     /// Rates of the last minute, made where there is room for them.

@@ -43,11 +43,11 @@ impl Going {
         Going::Spark,
         Going::State,
         Going::Time(TimeColumn::P90),
-        Going::Time(TimeColumn::Own),
         Going::Time(TimeColumn::InFlight),
         Going::Time(TimeColumn::Exceptions),
         Going::Time(TimeColumn::Max),
         Going::Rate,
+        Going::Time(TimeColumn::Own),
         Going::Time(TimeColumn::Total),
         Going::Time(TimeColumn::P50),
         Going::Time(TimeColumn::P99),
@@ -141,9 +141,13 @@ mod tests {
 
     #[test]
     fn the_times_that_stay_longest_are_those_one_looks_for() {
-        let (columns, _) = columns(660.0, true);
-        let left = TimeColumn::ALL.into_iter().zip(columns.times).filter(|(_, range)| range.span() > 0.0);
-        assert_eq!(left.map(|(column, _)| column.name()).collect::<Vec<_>>(), ["p50", "p99", "total"]);
-        assert!(columns.rate.span() > 0.0 && columns.calls.span() > 0.0);
+        // Beside the processes of a window of 900 points, and of 1,280 beside the selection, too: with a scroll bar.
+        for (width, rate) in [(638.0, false), (718.0, true)] {
+            let (columns, _) = columns(width, true);
+            let left = TimeColumn::ALL.into_iter().zip(columns.times).filter(|(_, range)| range.span() > 0.0);
+            let left: Vec<&str> = left.map(|(column, _)| column.name()).collect();
+            assert_eq!(left, ["p50", "p99", "total", "self"], "{width}");
+            assert_eq!((columns.rate.span() > 0.0, columns.calls.span() > 0.0), (rate, true), "{width}");
+        }
     }
 }

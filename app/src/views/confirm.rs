@@ -122,7 +122,8 @@ impl Bulk {
                 1 => "Asking the agent what this would do…".to_owned(),
                 agents => {
                     let answered = answers.len();
-                    format!("Asking {agents} agents what this would do: {answered} of them have answered…")
+                    let have = if answered == 1 { "has" } else { "have" };
+                    format!("Asking {agents} agents what this would do: {answered} of them {have} answered…")
                 }
             };
             return self.known().into_iter().chain([asking]).collect();
@@ -211,11 +212,13 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
             domains.push(format!("{} more", grouped(shared.more_domains)));
         }
         let (methods, domains) = (words::methods(shared.methods), words::all(&domains));
-        sentences.push(format!("{methods} of {} are shared: {domains} would all see this.", shared.module));
+        let are = if shared.methods == 1 { "is" } else { "are" };
+        sentences.push(format!("{methods} of {} {are} shared: {domains} would all see this.", shared.module));
     }
     if plan.generic > 0 {
+        let (are, their) = if plan.generic == 1 { ("is", "its") } else { ("are", "their") };
         sentences.push(format!(
-            "{} of them are generic: all their instantiations are turned, those of later included.",
+            "{} of them {are} generic: all {their} instantiations are turned, those of later included.",
             grouped(plan.generic)
         ));
     }
@@ -280,4 +283,24 @@ fn inside(ui: &mut Ui, bulk: &mut Bulk, connections: &Connections) -> Option<boo
         }
     })
     .inner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::turns::tests::{plan, shared};
+
+    #[test]
+    fn one_is_told_of_as_one() {
+        let one = |number: u64| {
+            let mut shared = shared(false);
+            shared.methods = number;
+            planned(&PlanReport { generic: number, shared: vec![shared], ..plan() }, 1)
+        };
+        let has = |number: u64, part: &str| one(number).iter().any(|sentence| sentence.contains(part));
+        assert!(has(1, "1 of them is generic: all its instantiations"), "{:#?}", one(1));
+        assert!(has(2, "2 of them are generic: all their instantiations"), "{:#?}", one(2));
+        assert!(has(1, "1 method of Shop.Common is shared: "), "{:#?}", one(1));
+        assert!(has(2, "2 methods of Shop.Common are shared: "), "{:#?}", one(2));
+    }
 }

@@ -41,9 +41,9 @@ pub fn show(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &m
     }
     if !over.is_empty() {
         let calls = over.iter().filter_map(|copy| connection.live.of_method(*copy)).map(|row| row.calls);
-        let (number, calls) = (words::grouped(over.len() as u64), words::grouped(calls.sum()));
+        let (number, calls) = (words::grouped(over.len() as u64), words::count(calls.sum(), "call", "calls"));
         ui.add_space(4.0);
-        ui.weak(format!("{number} ended, {calls} calls"));
+        ui.weak(format!("{number} ended, {calls}"));
     }
     let more = copies.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
@@ -80,7 +80,7 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
             ui.add(Label::new(catalogue.domain_title(domain)).truncate());
             let calls = dial.row.map_or(0, |row| row.calls);
             let says = beyond.unwrap_or(if face.says.is_empty() { "off" } else { &face.says });
-            let state = RichText::new(format!("{says}, {} calls", words::grouped(calls)));
+            let state = RichText::new(format!("{says}, {}", words::count(calls, "call", "calls")));
             ui.add(Label::new(state.color(face.colour(palette))).truncate());
             let untaken = connection.untaken.iter().find(|one| one.methods.contains(copy));
             let note = dial.row.filter(|row| matches!(row.state, State::Refused | State::Failed));

@@ -1,5 +1,7 @@
 //! The selection, large: its knob, its state in words, its numbers.
 
+use super::cells::Numbers;
+use super::cost;
 use super::face::Face;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Targets};
@@ -62,13 +64,17 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     knob(ui, connection, (&face, known), connection.reaching(&MethodSet::one(method)), commands);
     let numbers = group.is_some() || dial.row.is_some();
     if let Some(group) = group {
-        figure(ui, "calls", &words::grouped(group.sums.calls));
-        figure(ui, "now", &rate(group.counted_rate().filter(|_| connected)));
-        super::latency::sums(ui, group.sums.times.as_ref());
+        let calls = words::grouped(group.sums.calls);
+        figures(ui, Numbers::of(connected && group.counts()), &calls, group.counted_rate());
+        last_numbers(ui, super::rows::last_of_group(&group).filter(|_| connected));
+        let timed = Numbers::of(connected && group.is_timed());
+        super::latency::sums(ui, timed, group.sums.times.as_ref());
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
-        figure(ui, "calls", &format!("{least}{}", words::grouped(row.calls)));
-        figure(ui, "now", &rate(row.counted_rate().filter(|_| connected).map(f64::from)));
+        let calls = format!("{least}{}", words::grouped(row.calls));
+        let counted = Numbers::of(connected && row.counts());
+        figures(ui, counted, &calls, row.counted_rate().map(f64::from));
+        last_numbers(ui, super::rows::last_of_row(row).filter(|_| connected));
         super::latency::show(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
@@ -159,8 +165,9 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     let these = targets.methods.clone();
     knob(ui, connection, (&face, sums.known > 0), targets, commands);
     if sums.known > 0 {
-        figure(ui, "calls", &words::grouped(sums.calls));
-        figure(ui, "now", &rate(group.counted_rate().filter(|_| connection.obstacle().is_none())));
+        let counted = Numbers::of(connection.obstacle().is_none() && group.counts());
+        figures(ui, counted, &words::grouped(sums.calls), group.counted_rate());
+        last_numbers(ui, super::rows::last_of_group(&group).filter(|_| connection.obstacle().is_none()));
     }
     for level in Level::ALL {
         // Those that cannot be on are told of by themselves.
@@ -201,8 +208,9 @@ fn knob(
     ui.add_space(6.0);
     ui.vertical_centered(|ui| {
         let enabled = face.enabled(connection);
-        let turned =
-            Knob::new(face.knob(connection, "dial of the selection"), KNOB).enabled(enabled).show(ui);
+        let costs = || cost::hints(connection, &targets.methods, face.wanted);
+        let knob = Knob::new(face.knob(connection, "dial of the selection"), KNOB).hinting(&costs);
+        let turned = knob.enabled(enabled).show(ui);
         if let Some(level) = turned.to {
             commands.push(Command::Turn { targets, level });
         }
@@ -228,19 +236,31 @@ fn knob(
     ui.separator();
 }
 
-/// A rate, or that there is none to be known.
-fn rate(rate: Option<f64>) -> String {
-    rate.map_or("–".to_owned(), numbers::rate)
+/// The numbers that one looks for first; of what is not counted now there is no rate to be known.
+fn figures(ui: &mut Ui, counted: Numbers, calls: &str, rate: Option<f64>) {
+    let rate = rate.filter(|_| counted == Numbers::Live).map_or("–".to_owned(), numbers::rate);
+    let colour = counted.colour(Palette::of(ui));
+    for (name, value) in [("calls", calls), ("now", rate.as_str())] {
+        line(ui, name, RichText::new(value).monospace().size(18.0).color(colour));
+    }
 }
 
-/// A number that one looks for first.
-fn figure(ui: &mut Ui, name: &str, value: &str) {
-    line(ui, name, RichText::new(value).monospace().size(18.0));
+/// That numbers are the last there were, where they are.
+fn last_numbers(ui: &mut Ui, last: Option<&str>) {
+    if let Some(last) = last {
+        ui.label(RichText::new(last).small().color(Palette::of(ui).weak));
+    }
 }
 
 /// A name and what it stands for, at both ends of a line.
 pub fn pair(ui: &mut Ui, name: &str, value: &str) {
     line(ui, name, RichText::new(value).monospace());
+}
+
+/// The same of a number that may be the last there was.
+pub fn number(ui: &mut Ui, name: &str, number: Numbers, value: &str) {
+    let colour = number.colour(Palette::of(ui));
+    line(ui, name, RichText::new(value).monospace().color(colour));
 }
 
 fn line(ui: &mut Ui, name: &str, value: RichText) {

@@ -67,7 +67,8 @@ fn numbers(ui: &mut Ui, connection: &Connection) {
     ui.label(RichText::new("The last numbers").color(weak));
     let number = |row: &LiveRow| words::grouped(row.calls);
     let width = rows.iter().map(|row| number(row).len()).max().unwrap_or(0);
-    let line = |row: &&LiveRow| format!("{:>width$} calls  {}", number(row), row.name);
+    let calls = |row: &LiveRow| if row.calls == 1 { "call " } else { "calls" };
+    let line = |row: &&LiveRow| format!("{:>width$} {}  {}", number(row), calls(row), row.name);
     let lines: Vec<String> = rows.iter().take(SHOWN).map(line).collect();
     // One text, so that numbers stand below each other.
     ui.add(Label::new(RichText::new(lines.join("\n")).monospace()).halign(Align::Min).wrap());

@@ -9,7 +9,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("Right Left", "On a group of the tree: open or close it, go in or out"),
     ("Shift+Up Shift+Down", "Select several; Ctrl+click, too"),
     ("Esc", "Close what is open, else clear the filter"),
-    ("Tab", "Next control; a knob takes arrows, Space, 0–3"),
+    ("Tab", "Next control; a knob takes arrows, Space, 0–3 for itself"),
 ];
 
 /// Shows it; true when it is to be closed.

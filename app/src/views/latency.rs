@@ -1,6 +1,7 @@
 //! How long calls of the selected method take: its numbers, and a histogram that can be compared with an earlier one.
 
-use super::detail::pair;
+use super::cells::Numbers;
+use super::detail::number;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Status};
 use crate::model::histograms::chart::{Chart, NAMES, coarse};
@@ -35,7 +36,8 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
         }
         return;
     };
-    numbers(ui, times);
+    let timed = Numbers::of(connection.obstacle().is_none() && row.is_timed());
+    numbers(ui, timed, times);
     if times.exits == 0 {
         return;
     }
@@ -52,9 +54,9 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
 }
 
 /// Numbers of several copies together.
-pub fn sums(ui: &mut Ui, times: Option<&Times>) {
+pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
     if let Some(times) = times {
-        numbers(ui, times);
+        numbers(ui, timed, times);
         ui.label(
             RichText::new("Percentiles of several copies do not add up: look at one of them.")
                 .small()
@@ -64,7 +66,7 @@ pub fn sums(ui: &mut Ui, times: Option<&Times>) {
 }
 
 /// In two columns: durations of one call, and what all of them amount to.
-fn numbers(ui: &mut Ui, times: &Times) {
+fn numbers(ui: &mut Ui, timed: Numbers, times: &Times) {
     let (single, all) = TimeColumn::ALL.split_at(4);
     ui.columns(2, |uis| {
         for (ui, columns) in uis.iter_mut().zip([single, all]) {
@@ -72,7 +74,9 @@ fn numbers(ui: &mut Ui, times: &Times) {
             (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
             for column in columns {
                 let cell = column.cell(times).unwrap_or_else(|| "–".to_owned());
-                ui.scope(|ui| pair(ui, column.name(), &cell)).response.on_hover_text(column.meaning());
+                ui.scope(|ui| number(ui, column.name(), timed, &cell))
+                    .response
+                    .on_hover_text(column.meaning());
             }
         }
     });
@@ -102,6 +106,7 @@ fn drawn(
     };
     let label = format!("latency histogram of {name}");
     ui.add_space(4.0);
+    marks(ui, now.times.row, mark.is_some(), commands);
     let (response, bar) = Histogram { bars: &bars, lines: &lines, label: &label, says: &says }.show(ui);
     match bar.and_then(|index| chart.bars.get(index)) {
         Some(bar) if response.hovered() => drop(response.on_hover_text_at_pointer(chart.says(bar))),
@@ -121,14 +126,17 @@ fn drawn(
         let missing = words::count(chart.missing, "call is", "calls are");
         small(ui, format!("{missing} missing: the agent's memory for times is used up"));
     }
+}
+
+/// The buttons that keep the present histogram, and forget it. They stand above it, where a low window shows them.
+fn marks(ui: &mut Ui, row: RowId, marked: bool, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
-        let row = now.times.row;
         let hint = "Keeps this histogram: what comes from now on is drawn against it.";
-        if ui.button(if mark.is_some() { "Mark again" } else { "Mark" }).on_hover_text(hint).clicked() {
+        if ui.button(if marked { "Mark again" } else { "Mark" }).on_hover_text(hint).clicked() {
             commands.push(Command::MarkHistogram(row));
         }
         let hint = "Draws all calls again.";
-        if mark.is_some() && ui.button("Clear mark").on_hover_text(hint).clicked() {
+        if marked && ui.button("Clear mark").on_hover_text(hint).clicked() {
             commands.push(Command::ClearMark(row));
         }
     });

@@ -13,7 +13,8 @@ use crate::ui::list::Scroll;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, ROW};
 use eframe::egui::{
-    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rect, Sense, TextEdit, TextStyle, Ui, pos2, vec2,
+    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rect, RichText, Sense, TextEdit, TextStyle, Ui,
+    pos2, vec2,
 };
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct State {
     pub unfolded: bool,
     /// Rows that fit, for Page Up and Page Down.
     pub page: usize,
+    /// The panel of the selection finds no room beside them.
+    pub no_panel: bool,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
     /// The pointer is over the rows.
@@ -49,6 +52,9 @@ const LESS: f32 = 60.0;
 /// How long rows keep their places after the pointer has left them, or a key did something to one of them, seconds: the
 /// next click or key must not meet another method.
 const STILL: f64 = 2.0;
+
+/// Least room for the hint that there is a panel, points.
+const HINT: f32 = 60.0;
 
 impl State {
     /// Whether rows are to keep their places.
@@ -166,6 +172,21 @@ pub fn toolbar(
                 commands.push(command);
             }
         }
+        if state.no_panel && ui.available_size_before_wrap().x > HINT {
+            no_panel(ui);
+        }
+    });
+}
+
+/// Says how the panel of the selection is seen, at the end of the line.
+fn no_panel(ui: &mut Ui) {
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let text = RichText::new("a wider window shows the panel").small().color(Palette::of(ui).weak);
+        let keys = Command::ZoomOut.keys(ui.ctx()).unwrap_or_default();
+        ui.add(Label::new(text).truncate()).on_hover_text(format!(
+            "The panel of the selection (a large knob, numbers, histogram, notes) stands at the right where there is room: \
+             make the window wider or the list of processes narrower, or zoom out ({keys})."
+        ));
     });
 }
 

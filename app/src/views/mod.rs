@@ -9,6 +9,7 @@ pub mod cells;
 pub mod columns;
 pub mod confirm;
 pub mod copies;
+pub mod cost;
 pub mod detail;
 pub mod empty;
 pub mod ended;

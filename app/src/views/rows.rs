@@ -1,13 +1,16 @@
 //! Rows of the methods: one method each in the table; methods and the groups above them in the tree.
 
+mod menu;
+
 use super::blank;
-use super::cells::{Name, Paint};
+use super::cells::{Name, Numbers, Paint};
 use super::columns::Columns;
+use super::cost;
 use super::face::Face;
 use super::several;
-use crate::commands::{Command, Form};
+use crate::commands::Command;
 use crate::model::catalogue::copies::EVERY_DOMAIN;
-use crate::model::connection::{Connection, Shape, Targets};
+use crate::model::connection::{Connection, GroupDial, Shape};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
 use crate::model::lines::{Line, Lines};
 use crate::model::live::LiveRow;
@@ -16,7 +19,6 @@ use crate::model::selection::Mode;
 use crate::output::times::{self, TimeColumn};
 use crate::output::words;
 use crate::ui::knob::Knob;
-use crate::ui::knob_levels;
 use crate::ui::list::Window;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::Palette;
@@ -91,8 +93,9 @@ pub fn show(
             Node::Method(method) => row.method(ui, method),
             _ => row.group(ui, commands),
         };
-        row.knob(ui, &face, &name, commands);
-        row.clicks(ui, &face, &name, commands);
+        let knob = row.knob(ui, &face, &name, commands);
+        row.clicks(ui, knob.as_ref(), commands);
+        row.menus(ui, knob.as_ref(), (&face, &name), commands);
     }
 }
 
@@ -137,8 +140,8 @@ impl Row<'_> {
             node.set_value(match dial.row {
                 Some(row) => {
                     let least = if misses_calls(row) { "at least " } else { "" };
-                    let times = told(row.times.as_deref());
-                    format!("{}, {least}{} calls{times}", face.says, words::grouped(row.calls))
+                    let times = told(row.times.as_deref(), connected && row.is_timed());
+                    format!("{}, {least}{}{times}", face.says, words::count(row.calls, "call", "calls"))
                 }
                 None if dial.bodyless.is_some() => face.says.clone(),
                 None => "never dialled".to_owned(),
@@ -158,8 +161,11 @@ impl Row<'_> {
         paint.state(*rect, &face);
         if let Some(row) = dial.row {
             let least = if misses_calls(row) { "≥ " } else { "" };
-            paint.counted(*rect, least, row.calls, row.counted_rate().filter(|_| connected).map(f64::from));
-            paint.times(*rect, |column| column.cell(row.times.as_deref()?));
+            let (calls, rate) = (format!("{least}{}", words::grouped(row.calls)), row.counted_rate());
+            let rate = rate.filter(|_| connected).map(f64::from);
+            paint.counted(*rect, Numbers::of(connected && row.counts()), &calls, rate);
+            let numbers = Numbers::of(connected && row.is_timed());
+            paint.times(*rect, numbers, |column| column.cell(row.times.as_deref()?));
             paint.curve(*rect, row, connection.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
@@ -173,6 +179,9 @@ impl Row<'_> {
                 let version = dial.row.and_then(|row| row.version).filter(|_| connected);
                 if let Some(version) = version.filter(|version| *version > 1) {
                     ui.weak(words::version_means(version));
+                }
+                if let Some(last) = dial.row.filter(|_| connected).and_then(last_of_row) {
+                    ui.weak(last);
                 }
                 if let Some(why) = face.unable {
                     ui.weak(why);
@@ -210,6 +219,7 @@ impl Row<'_> {
     fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (Face, String) {
         let Row { paint, connection, rect, .. } = self;
         let group = connection.group_of_set(copies);
+        let connected = connection.obstacle().is_none();
         let refusals = several::refusals(connection, copies);
         let face = several::face(connection, &group, copies, refusals.len());
         let full = connection.catalogue.full_name(method);
@@ -218,8 +228,8 @@ impl Row<'_> {
                 0 if group.is_bodyless() => face.says.clone(),
                 0 => "never dialled".to_owned(),
                 _ => {
-                    let times = told(group.sums.times.as_ref());
-                    format!("{}, {} calls{times}", face.says, words::grouped(group.sums.calls))
+                    let times = told(group.sums.times.as_ref(), connected && group.is_timed());
+                    format!("{}, {}{times}", face.says, words::count(group.sums.calls, "call", "calls"))
                 }
             });
         });
@@ -234,13 +244,7 @@ impl Row<'_> {
         paint.name(*rect, self.left, &name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            paint.counted(
-                *rect,
-                "",
-                group.sums.calls,
-                group.counted_rate().filter(|_| connection.obstacle().is_none()),
-            );
-            paint.times(*rect, |column| column.cell(group.sums.times.as_ref()?));
+            self.sums(&group, |column| column.cell(group.sums.times.as_ref()?));
             paint.curve_of(*rect, || {
                 let rows = copies.iter().filter_map(|copy| connection.live.of_method(copy));
                 connection.live.rates_of(rows)
@@ -320,17 +324,19 @@ impl Row<'_> {
         paint.name(*rect, self.left + 18.0, &name);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            paint.counted(
-                *rect,
-                "",
-                group.sums.calls,
-                group.counted_rate().filter(|_| connection.obstacle().is_none()),
-            );
             // Its methods call each other: their totals do not add up.
             let adds_up = |column: &TimeColumn| *column != TimeColumn::Total;
-            paint.times(*rect, |column| Some(column).filter(adds_up)?.cell(group.sums.times.as_ref()?));
+            self.sums(&group, |column| Some(column).filter(adds_up)?.cell(group.sums.times.as_ref()?));
         }
         (face, said)
+    }
+
+    /// The numbers of several methods together.
+    fn sums(&self, group: &GroupDial, cell: impl Fn(TimeColumn) -> Option<String>) {
+        let connected = self.connection.obstacle().is_none();
+        let (calls, rate) = (words::grouped(group.sums.calls), group.counted_rate().filter(|_| connected));
+        self.paint.counted(self.rect, Numbers::of(connected && group.counts()), &calls, rate);
+        self.paint.times(self.rect, Numbers::of(connected && group.is_timed()), cell);
     }
 
     /// Methods selected that a closed group hides; none where the group itself is selected.
@@ -342,77 +348,28 @@ impl Row<'_> {
         below.iter().map(|range| u64::from(self.inside.count_in(range))).sum()
     }
 
-    fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {
+    /// Its knob, where there is room for it. Its menu is the row's.
+    fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) -> Option<Response> {
         if self.clip.height() < self.rect.height() * 0.5 {
-            return;
+            return None;
         }
         let centre = pos2(self.paint.columns.knob.center(), self.rect.center().y);
         let place = Rect::from_center_size(centre, vec2(KNOB, KNOB)).intersect(self.clip);
         let label = format!("dial of {name}");
         let wheel = self.connection.selection.focus() == Some(self.node);
         let enabled = face.enabled(self.connection);
-        let knob = Knob::new(face.knob(self.connection, &label), KNOB).wheel(wheel).enabled(enabled);
-        let turned = knob.show_at(ui, dial_id(ui, self.node), place);
+        let knob = Knob::new(face.knob(self.connection, &label), KNOB).without_menu().wheel(wheel);
+        let turns = || self.connection.turned_by(self.node);
+        let costs = || cost::hints(self.connection, &turns().methods, face.wanted);
+        let turned = knob.hinting(&costs).enabled(enabled).show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
             if !self.selected {
                 commands.push(Command::Pick(self.line.row, Mode::Replace));
             }
-            commands.push(Command::Turn { targets: self.connection.turned_by(self.node), level });
+            commands.push(Command::Turn { targets: turns(), level });
         }
         commands.extend(turned.refused.map(Command::NotOffered));
-    }
-
-    fn clicks(&self, ui: &Ui, face: &Face, name: &str, commands: &mut Vec<Command>) {
-        let selected = self.selected;
-        if self.response.clicked() {
-            let mode = ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
-                (true, _) => Mode::Extend,
-                (false, true) => Mode::Toggle,
-                (false, false) => Mode::Replace,
-            });
-            commands.push(Command::Pick(self.line.row, mode));
-        } else if self.response.secondary_clicked() && !selected {
-            commands.push(Command::Pick(self.line.row, Mode::Replace));
-        }
-        if !self.response.secondary_clicked() && !Popup::is_any_open(ui.ctx()) {
-            return;
-        }
-        Popup::context_menu(&self.response).show(|ui| {
-            // Of several selected rows all are meant.
-            let targets = match selected {
-                true => self.connection.turned_by_selection(),
-                false => self.connection.turned_by(self.node),
-            };
-            self.menu(ui, face, name, targets, commands);
-        });
-    }
-
-    fn menu(&self, ui: &mut Ui, face: &Face, name: &str, targets: Targets, commands: &mut Vec<Command>) {
-        let many = words::methods(targets.methods.len());
-        let title = if targets.methods.len() == 1 { name } else { &many };
-        ui.add(egui::Label::new(egui::RichText::new(title).small()).truncate());
-        let connected = self.connection.obstacle().is_none();
-        // Of several rows the one under the pointer says little.
-        let several = (targets.methods.len() > 1)
-            .then(|| Face::of_group(&self.connection.group_of_set(&targets.methods)).seen(connected));
-        let face = several.as_ref().unwrap_or(face);
-        match face.enabled(self.connection) {
-            Err(why) => {
-                ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| ui.weak(why));
-            }
-            Ok(()) => {
-                let knob = face.knob(self.connection, title);
-                if let Some(level) = knob_levels::entries(ui, &knob) {
-                    commands.push(Command::Turn { targets, level });
-                }
-            }
-        }
-        ui.separator();
-        let copy = Command::Copy(Form::Text);
-        if ui.button(copy.name()).clicked() {
-            commands.push(copy);
-            ui.close();
-        }
+        Some(turned.response)
     }
 }
 
@@ -426,9 +383,30 @@ pub fn misses_calls(row: &LiveRow) -> bool {
     row.note.is_some() && matches!(row.state, State::Asked | State::Live)
 }
 
-/// Times in words, behind others.
-fn told(times: Option<&Times>) -> String {
-    times.map_or_else(String::new, |times| format!(", {}", times::in_words(times)))
+/// Times in words, behind others; those that do not go on are the last.
+fn told(times: Option<&Times>, go_on: bool) -> String {
+    let last = if go_on { "" } else { "last times: " };
+    times.map_or_else(String::new, |times| format!(", {last}{}", times::in_words(times)))
+}
+
+/// That the numbers of a row are the last there were, where they are.
+pub fn last_of_row(row: &LiveRow) -> Option<&'static str> {
+    match (row.counts(), row.times.is_some()) {
+        (false, _) if row.calls == 0 => None,
+        (false, _) => Some("last numbers: it is not counted now"),
+        (true, true) if !row.is_timed() => Some("last times: it is only counted now"),
+        (true, _) => None,
+    }
+}
+
+/// The same of several methods.
+pub fn last_of_group(group: &GroupDial) -> Option<&'static str> {
+    match (group.counts(), group.sums.times.is_some()) {
+        (false, _) if group.sums.calls == 0 => None,
+        (false, _) => Some("last numbers: none of them is counted now"),
+        (true, true) if !group.is_timed() => Some("last times: they are only counted now"),
+        (true, _) => None,
+    }
 }
 
 /// Of a shared module, how many AppDomains see its dials.

@@ -6,13 +6,14 @@ use super::{PROGRAM, arguments, ended, watch};
 use crate::cli::several::{about, combined};
 use crate::cli::sums::{Sum, Sums};
 use crate::cli::target::Member;
-use crate::cli::times::TimesSum;
+use crate::cli::times;
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::output::json::WatchSumJson;
 use crate::output::table::{cut_middle, printable};
 use crate::output::{Out, json_line, sentence, terminal};
 use crate::signals::Interrupts;
+use redial_protocol::times::Times;
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -99,7 +100,7 @@ struct Said {
     calls: u64,
     called: bool,
     state: String,
-    times: Option<TimesSum>,
+    times: Option<Times>,
 }
 
 impl<'a> Writer<'a> {
@@ -235,7 +236,7 @@ impl<'a> Writer<'a> {
             let before = self.said.get(name);
             let told = before.is_some() || self.arguments.all || now.state != "off";
             if told && before != Some(&now) {
-                let name_and_times = printable(name) + &TimesSum::suffix(sum.times);
+                let name_and_times = printable(name) + &times::summed_suffix(sum.times.as_ref());
                 lines.push(columns(&time, &sum.calls(), &rate(sum.rate), &now.state, &name_and_times));
                 self.said.insert(name.to_owned(), now);
             }
@@ -263,7 +264,6 @@ mod tests {
     use redial_protocol::ids::ProcessKey;
     use redial_protocol::message::StatusRow;
     use redial_protocol::state::State;
-    use redial_protocol::times::Times;
 
     fn members() -> [Member; 2] {
         [1, 2].map(|pid| Member { key: ProcessKey { pid, start: 1 }, name: String::new() })
@@ -330,7 +330,7 @@ mod tests {
         dials.rows(vec![StatusRow { state: State::Live, ..row(0, "Shop.Cart.Add", 5) }]);
         dials.times(vec![times(0)]);
         let lines = writer.changes(&Sums::of(&dials), 1_000);
-        assert_eq!(lines[2], TimesSum::WITHOUT);
+        assert_eq!(lines[2], times::WITHOUT_PERCENTILES);
         assert!(
             lines[3].ends_with("Add()  max 17.2 s, total 1,100 s, self 550 s, exceptions 20, in flight 3"),
             "{lines:#?}"

@@ -244,6 +244,46 @@ fn a_row_has_a_menu_of_levels() {
 }
 
 #[test]
+fn the_menu_of_one_of_several_selected_rows_is_for_all_of_them() {
+    const CLEAR: &str = "Shop!Shop.Cart.Clear()";
+    const FIND: &str = "Shop!Shop.Catalog.Find(string)";
+    for dial in ["dial of ", ""] {
+        let mut harness = with_shop(Theme::Dark);
+        harness.get_by_label(ADD).click();
+        harness.run_steps(3);
+        harness.get_by_label(CLEAR).click_modifiers(Modifiers::SHIFT);
+        harness.run_steps(3);
+        let pick = |harness: &mut Harness<'static, App>, row: &str, title: &str| {
+            harness.get_by_label(&format!("{dial}{row}")).click_secondary();
+            harness.run_steps(3);
+            let titles = harness.query_all_by_role_and_label(Role::Label, title).count();
+            assert!(titles > 0, "{dial}{row}: {title}");
+            harness.get_by_label_contains("count the exact").click();
+            harness.run_steps(3);
+        };
+        pick(&mut harness, ADD, "2 selected methods");
+        assert_eq!(said(&harness, Kind::Request), format!("count on 2 methods ({ADD} and so on)"));
+        // One that is not among them is meant alone, and selected.
+        pick(&mut harness, FIND, FIND);
+        assert_eq!(said(&harness, Kind::Request), format!("count on {FIND}"));
+        assert_eq!(harness.state().model.current().expect("Shop").selection.len(), 1);
+    }
+}
+
+#[test]
+fn the_menu_of_a_group_says_of_how_many_it_is() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::Tree);
+    harness.run_steps(6);
+    harness.get_by_label("dial of type Cart").click_secondary();
+    harness.run_steps(3);
+    assert!(harness.query_by_label("type Cart: 4 methods").is_some());
+    harness.get_by_label_contains("count the exact").click();
+    harness.run_steps(3);
+    assert!(said(&harness, Kind::Request).starts_with("count on 4 methods"));
+}
+
+#[test]
 fn what_a_launched_program_writes_stands_under_output() {
     let mut harness = with_shop(Theme::Dark);
     let ticket = harness.state_mut().model.begin_launch("shop", Default::default());

@@ -46,6 +46,66 @@ fn two_steps_back_in_one_frame_undo_two_turns() {
     assert_eq!(requests(&harness), expected);
 }
 
+/// What was asked for last.
+fn turned(harness: &Harness<'static, App>) -> Option<String> {
+    harness.state().model.log.newest(Kind::Request).map(|entry| entry.text.clone())
+}
+
+#[test]
+fn digits_turn_the_selected_methods() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    harness.key_press_modifiers(Modifiers::SHIFT, Key::ArrowDown);
+    harness.run_steps(3);
+    press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
+    assert_eq!(turned(&harness), Some(format!("count on 2 methods ({ADD} and so on)")));
+    press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
+    assert_eq!(requests(&harness).len(), 1, "they are there already");
+    press(&mut harness, [key(Key::Num0, Modifiers::NONE)]);
+    assert_eq!(turned(&harness), Some(format!("off on 2 methods ({ADD} and so on)")));
+    // What is not offered says why, and Ctrl+0 is another command.
+    press(&mut harness, [key(Key::Num2, Modifiers::NONE), key(Key::Num0, Modifiers::COMMAND)]);
+    assert_eq!(requests(&harness).len(), 2);
+    let refused = harness.state().model.log.newest(Kind::Refusal).map(|entry| entry.text.clone());
+    assert!(refused.is_some_and(|why| why.contains("to time: not offered by this agent")));
+}
+
+#[test]
+fn digits_in_a_text_field_are_text() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    harness.key_press(Key::Slash);
+    harness.run_steps(3);
+    harness.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text("1");
+    press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
+    assert_eq!((harness.state().methods.text.as_str(), turned(&harness)), ("1", None));
+}
+
+#[test]
+fn digits_of_a_focused_knob_are_for_that_one() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    harness.get_by_label(&format!("dial of {CLEAR}")).focus();
+    harness.run_steps(3);
+    press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
+    assert_eq!(requests(&harness), [format!("count on {CLEAR}")]);
+}
+
+#[test]
+fn digits_pick_in_the_menu_of_levels() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click_secondary();
+    harness.run_steps(3);
+    press(&mut harness, [key(Key::Num3, Modifiers::NONE)]);
+    assert_eq!(turned(&harness), None, "trace is not offered");
+    press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
+    assert_eq!(requests(&harness), [format!("count on {ADD}")]);
+    assert!(harness.query_by_label_contains("count the exact").is_none(), "it closes");
+}
+
 fn wheel(harness: &mut Harness<'static, App>, points: f32) {
     harness.event(Event::MouseWheel {
         unit: MouseWheelUnit::Point,

@@ -12,8 +12,9 @@ use crate::model::lines::Lines;
 use crate::model::list::{Filter, Key, Sort};
 use crate::model::update::Told;
 use crate::output::times::TimeColumn;
+use crate::ui::theme::DARK;
 use eframe::egui::accesskit::Role;
-use eframe::egui::{Key as Button, Theme, vec2};
+use eframe::egui::{Key as Button, Rect, Shape, Theme, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::histogram::RowHistogram;
@@ -85,6 +86,65 @@ fn answer(harness: &mut Harness<'static, App>, now: &RowHistogram) {
     tell(harness, vec![times(&[now.times]), Told::Histogram(RowId(0), Ok(Box::new(now)))]);
 }
 
+fn top(harness: &Harness<'static, App>, label: &str) -> f32 {
+    harness.get_by_role_and_label(Role::Row, label).rect().top()
+}
+
+/// Windows as most are.
+const SIZES: [[f32; 2]; 2] = [[1_280.0, 800.0], [900.0, 600.0]];
+
+#[test]
+fn there_is_room_for_the_times_one_looks_for_and_they_sort() {
+    for size in SIZES {
+        let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, size)));
+        for column in ["p50", "p99", "total", "self"] {
+            assert!(says(&harness, &format!("sort by {column}")), "{column} at {size:?}");
+        }
+        for add_is_first in [true, false] {
+            harness.get_by_label("sort by self").click();
+            harness.run_steps(3);
+            assert_eq!(top(&harness, ADD) < top(&harness, TOTAL), add_is_first, "at {size:?}");
+        }
+        assert_eq!(super::told::colours(&harness, "2.12 s").len(), 1, "at {size:?}");
+    }
+}
+
+/// Where a text is painted.
+pub(super) fn painted(harness: &Harness<'static, App>, text: &str) -> Option<Rect> {
+    harness.output().shapes.iter().find_map(|clipped| match &clipped.shape {
+        Shape::Text(one) if one.galley.text() == text => {
+            Some(one.visual_bounding_rect().intersect(clipped.clip_rect))
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn that_the_order_is_held_is_said_beside_the_times_too() {
+    for size in SIZES {
+        let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, size)));
+        harness.get_by_label("sort by total").click();
+        harness.run_steps(3);
+        harness.remove_cursor();
+        harness.run_steps(12);
+        let held = |harness: &Harness<'static, App>| harness.query_by_label("sort again").is_some();
+        assert!(!held(&harness), "nothing is held");
+        act(&mut harness, Command::HoldOrder);
+        let longer = Times { total_ns: u64::MAX / 2, ..times_of(&histogram(2, &[(210, 9_000)])) };
+        tell(&mut harness, vec![times(&[longer]), second(61, [41_000, 310])]);
+        assert!(top(&harness, ADD) < top(&harness, TOTAL), "it is held");
+        let (method, head) = (painted(&harness, "method"), painted(&harness, "order held · "));
+        let (method, head) = (method.expect("its head"), head.expect("the sign"));
+        let calls = painted(&harness, "calls").expect("its head");
+        let sign = painted(&harness, "sort again").expect("the sign");
+        assert!(method.right() < head.left() && head.right() <= sign.left() + 1.0, "{method} {head}");
+        assert!(sign.right() < calls.left() && sign.width() > 40.0, "{sign} {calls} at {size:?}");
+        harness.get_by_label("sort again").click();
+        harness.run_steps(3);
+        assert!(top(&harness, ADD) > top(&harness, TOTAL) && !held(&harness), "at {size:?}");
+    }
+}
+
 #[test]
 fn columns_come_with_the_first_dial_at_time_and_sort() {
     let mut harness = with_shop(Theme::Dark);
@@ -96,8 +156,6 @@ fn columns_come_with_the_first_dial_at_time_and_sort() {
     }
     assert!(value(&harness, ADD).contains(" calls, p50 124 µs, p90 "), "{}", value(&harness, ADD));
     assert!(value(&harness, TOTAL).ends_with(", exceptions 7, in flight 2"), "{}", value(&harness, TOTAL));
-    let top =
-        |harness: &Harness<'static, App>, label| harness.get_by_role_and_label(Role::Row, label).rect().top();
     let numbers = |harness: &Harness<'static, App>| -> Vec<Option<u64>> {
         let live = &harness.state().model.current().expect("Shop").live;
         let p50 = |id| TimeColumn::P50.number(live.row(RowId(id))?.times.as_deref()?);
@@ -111,6 +169,38 @@ fn columns_come_with_the_first_dial_at_time_and_sort() {
     harness.get_by_label("sort by p50").click();
     harness.run_steps(3);
     assert!(top(&harness, ADD) > top(&harness, TOTAL), "and the other way round");
+}
+
+/// Times are shown as live only while calls are timed.
+#[test]
+fn times_of_what_is_not_timed_any_more_are_the_last() {
+    let mut harness = timed(Theme::Dark);
+    looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
+    let shown = |harness: &Harness<'static, App>, number: &str, of: &str| -> (usize, bool) {
+        let colours = super::told::colours(harness, number);
+        let weak = colours.iter().filter(|colour| **colour == DARK.weak).count();
+        assert!(weak == 0 || weak == colours.len(), "{of}: {colours:?}");
+        (colours.len(), weak > 0)
+    };
+    assert_eq!(shown(&harness, "124 µs", "live"), (2, false), "in the table and in the panel");
+    for (state, wanted, calls_are_last, says) in [
+        (State::Live, Level::Count, false, "last times: it is only counted now"),
+        (State::Off, Level::Off, true, "last numbers: it is not counted now"),
+    ] {
+        let rows = vec![row(0, state, wanted, 2_663_290, None)];
+        tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows })]);
+        assert_eq!(shown(&harness, "124 µs", says), (2, true), "{says}");
+        assert_eq!(shown(&harness, "2,663,290", says), (2, calls_are_last), "{says}");
+        assert!(self::says(&harness, says), "{says}");
+        assert!(
+            value(&harness, ADD).contains(" calls, last times: p50 124 µs, "),
+            "{}",
+            value(&harness, ADD)
+        );
+    }
+    let rows = vec![row(0, State::Reverting, Level::Off, 2_663_290, None)];
+    tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows })]);
+    assert_eq!(shown(&harness, "124 µs", "reverting"), (2, false), "calls under way may still end");
 }
 
 #[test]
@@ -178,6 +268,22 @@ fn a_mark_compares_what_came_since_with_what_was_before() {
     let all = crate::output::words::grouped(now.times.exits);
     assert!(value(&harness, HISTOGRAM).starts_with(&format!("{all} calls: p50 ")));
     assert!(!says(&harness, "Clear mark") && says(&harness, "Mark"));
+}
+
+#[test]
+fn a_low_window_shows_the_buttons_of_marks() {
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_280.0, 720.0])));
+    looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
+    harness.get_by_label("Mark").click();
+    harness.run_steps(3);
+    answer(&mut harness, &two_humps(0, 1_800.0, 40.0));
+    let log = harness.get_by_label("Log").rect().top();
+    for button in ["Mark again", "Clear mark"] {
+        assert!(harness.get_by_label(button).rect().bottom() < log, "{button}");
+    }
+    harness.get_by_label("Clear mark").click();
+    harness.run_steps(3);
+    assert!(!says(&harness, "Clear mark"));
 }
 
 #[test]

@@ -265,7 +265,7 @@ fn a_large_question_asks_every_agent() {
     let plan =
         |matched, to_request| PlanReport { matched, to_request, expected_us: 1_000, ..PlanReport::default() };
     told(&mut harness, 1, vec![Told::Plan(asked[0].1, Ok(Box::new(plan(2_010, 2_008))))]);
-    assert!(says(&harness, ": 1 of them have answered"));
+    assert!(says(&harness, ": 1 of them has answered"));
     told(&mut harness, 2, vec![Told::Plan(asked[1].1, Ok(Box::new(plan(10, 8))))]);
     told(&mut harness, 3, vec![Told::Plan(asked[2].1, Err("it is busy".into()))]);
     for part in [

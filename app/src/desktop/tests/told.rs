@@ -60,7 +60,7 @@ fn the_strip_counts_what_all_off_turns_off() {
 }
 
 /// The colours of texts with this in them.
-fn colours(harness: &Harness<'static, App>, part: &str) -> Vec<Color32> {
+pub(super) fn colours(harness: &Harness<'static, App>, part: &str) -> Vec<Color32> {
     let shapes = harness.output().shapes.iter();
     let texts = shapes.filter_map(|clipped| match &clipped.shape {
         Shape::Text(text) if text.galley.text().contains(part) => {

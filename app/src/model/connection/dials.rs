@@ -4,6 +4,7 @@ use super::Connection;
 use super::grouped::{From, Totals};
 use crate::model::catalogue::bits::Bits;
 use crate::model::catalogue::{Catalogue, Module};
+use crate::model::cost::{self, Foreseen};
 use crate::model::ids::{MethodIx, Node};
 use crate::model::live::{Live, LiveRow, Sums};
 use crate::model::methodset::MethodSet;
@@ -47,11 +48,25 @@ pub struct GroupDial {
 }
 
 impl GroupDial {
+    /// How many of them are counted.
+    pub fn counted(&self) -> u32 {
+        let counting = [State::Asked, State::Live, State::Reverting];
+        counting.into_iter().filter_map(|state| self.sums.states.get(state as usize)).sum()
+    }
+
+    /// Whether calls of some are counted; else the numbers are the last there were.
+    pub fn counts(&self) -> bool {
+        self.counted() > 0
+    }
+
+    /// The same of their times.
+    pub fn is_timed(&self) -> bool {
+        self.sums.timed > 0
+    }
+
     /// Calls a second of all, while some count.
     pub fn counted_rate(&self) -> Option<f64> {
-        let counting = [State::Asked, State::Live, State::Reverting];
-        let count = |state: State| self.sums.states.get(state as usize).copied().unwrap_or(0);
-        counting.into_iter().any(|state| count(state) > 0).then_some(self.sums.rate)
+        self.counts().then_some(self.sums.rate)
     }
 
     /// Whether there is nothing in it to be turned on, because nothing has a body.
@@ -179,6 +194,14 @@ impl Connection {
         let ranges: Vec<Range<u32>> = set.ranges().collect();
         let Totals { methods, unable, bodyless, sums } = self.totals_of_set(set);
         self.summed(&ranges, methods, (unable, bodyless), sums, || self.turns.whole(&ranges))
+    }
+
+    /// What methods would cost at a level, by how often those of them that are counted are called now; None where none
+    /// is, or where that is not known.
+    pub fn foresee(&self, methods: &MethodSet, level: Level) -> Option<Foreseen> {
+        let known = methods.ranges().flat_map(|range| self.live.known().iter_in(range));
+        let rows = known.filter_map(|method| self.live.of_method(MethodIx(method)));
+        cost::foresee(&self.agent.as_ref()?.costs, rows.map(Into::into), level)
     }
 
     fn totals_of_set(&self, set: &MethodSet) -> Totals {

@@ -1,0 +1,72 @@
+//! What finds room in the window, and what does not cover what.
+
+use super::gestures::said;
+use super::stage::{act, look_at_shop, minute, rows, tell, window_of, with_shop};
+use super::times::painted;
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::log::Kind;
+use eframe::egui::{Shape, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use redial_protocol::level::Level;
+
+const ADD: &str = "Shop!Shop.Cart.Add(int)";
+const HINT: &str = "a wider window shows the panel";
+
+fn counting(size: [f32; 2]) -> Harness<'static, App> {
+    let mut harness = look_at_shop(window_of(Theme::Dark, size));
+    tell(&mut harness, vec![rows()]);
+    tell(&mut harness, minute());
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    harness
+}
+
+/// Numbers stand at the right edge of the panel of the selection, where its scroll bar comes when it is low.
+#[test]
+fn the_scroll_bar_of_the_panel_stands_beside_its_numbers() {
+    let right = |height: f32| {
+        let harness = counting([1_180.0, height]);
+        let places = harness.output().shapes.iter().filter_map(|clipped| match &clipped.shape {
+            Shape::Text(text) if text.galley.text() == "43.6 k/s" => {
+                Some(text.visual_bounding_rect().right())
+            }
+            _ => None,
+        });
+        places.reduce(f32::max).expect("the rate in the panel")
+    };
+    let (free, scrolled) = (right(1_400.0), right(640.0));
+    assert!(free > 1_160.0, "{free}: at the edge");
+    assert!(scrolled <= free - 10.0, "{scrolled} is under the bar");
+}
+
+#[test]
+fn where_the_panel_finds_no_room_it_is_said_how_it_is_seen() {
+    let hinted = |harness: &Harness<'static, App>| harness.query_by_label(HINT).is_some();
+    let harness = counting([900.0, 600.0]);
+    assert!(hinted(&harness) && painted(&harness, HINT).is_some_and(|place| place.width() > 100.0));
+    harness.get_by_label(HINT).hover();
+    let mut harness = harness;
+    harness.run_steps(40);
+    assert!(harness.query_by_label_contains("make the window wider").is_some());
+    assert!(!hinted(&counting([1_180.0, 720.0])), "there it is");
+    let mut nothing = window_of(Theme::Dark, [900.0, 600.0]);
+    nothing.run_steps(3);
+    assert!(!hinted(&nothing), "there is nothing to be seen");
+}
+
+#[test]
+fn what_is_told_above_everything_leaves_the_log_free() {
+    let mut harness = with_shop(Theme::Dark);
+    for open in [true, false] {
+        if harness.state().settings.log_open != open {
+            act(&mut harness, Command::Log);
+        }
+        act(&mut harness, Command::NotOffered(Level::Trace));
+        assert!(said(&harness, Kind::Refusal).contains("trace"));
+        let toast = harness.get_by_label("Close").rect();
+        let below = harness.get_by_label(if open { "Log" } else { "connected" }).rect();
+        assert!(toast.bottom() < below.top() && toast.bottom() > below.top() - 60.0, "{toast} {below}");
+    }
+}
