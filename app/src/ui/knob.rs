@@ -258,7 +258,10 @@ impl<'a> Knob<'a> {
         let (on, all) = self.face.several?;
         let to = self.toggled();
         Some(match (self.face.wanted, to) {
-            (None, _) => format!("A click turns all {all} to {to}; {on} are on now."),
+            (None, _) => {
+                let are = if on == 1 { "is" } else { "are" };
+                format!("A click turns all {all} to {to}; {on} {are} on now.")
+            }
             (_, Level::Off) => format!("A click turns all {all} off."),
             _ => format!("A click turns all {all} to {to}."),
         })

@@ -65,6 +65,7 @@ fn a_click_toggles() {
 fn of_several_dials_it_says_what_a_click_does() {
     for (wanted, on, says) in [
         (None, 5, "A click turns all 12 to count; 5 are on now."),
+        (None, 1, "A click turns all 12 to count; 1 is on now."),
         (Some(Level::Off), 0, "A click turns all 12 to count."),
         (Some(Level::Count), 12, "A click turns all 12 off."),
     ] {
