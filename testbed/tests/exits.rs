@@ -21,6 +21,7 @@ on_each_runtime!(
     the_same_words_at_every_end,
     the_launcher_passes_every_end_on,
     dials_that_matched_nothing_are_told,
+    a_mistyped_dial_is_told_while_the_program_runs,
     ends_in_the_middle_of_turns,
     watchers_and_holders_end_with_the_host
 );
@@ -148,7 +149,7 @@ fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
         let run = host::redial_run(&[&options[..], &["--report", report.path()]].concat(), &shop(runtime)?)?;
         let outcome = end(under_agent::start_as_it_is(run)?.host, word)?;
         ensure!(outcome.code()? == code, "{word}: {}", outcome.said());
-        let said: Vec<&str> = outcome.stderr.lines().filter(|line| line.starts_with("redial: ")).collect();
+        let said: Vec<&str> = outcome.stderr.lines().filter(|line| at_the_end(line)).collect();
         let [first, second] = said[..] else { anyhow::bail!("not two sentences: {}", outcome.said()) };
         ensure!(
             first.starts_with(&format!("{misspelt}{meant}")) && second == elsewhere,
@@ -169,6 +170,40 @@ fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
     let outcome = host::run(other)?;
     ensure_said(&outcome, 0, &["never loaded the agent"])?;
     ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.said());
+    Ok(())
+}
+
+/// Sentences of the launcher, but for what it said while the program ran, which may have ended before.
+fn at_the_end(line: &str) -> bool {
+    line.starts_with("redial: ") && !line.contains(" matches nothing so far")
+}
+
+/// Long before its end, and with what it may have meant; what only loads later matches then.
+fn a_mistyped_dial_is_told_while_the_program_runs(runtime: Runtime) -> Result<()> {
+    let dials = ["Shop!Shop.Crat.*=count", "Shop!Shop.Order.*=count", "Plugin!Plugin.Tax.*=count"];
+    let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
+    let run = host::redial_run(&options, &shop(runtime)?)?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(run.get_program()).args(run.get_args());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let mut host = Host::start(shell)?;
+    host.wait_for("ready")?;
+    let so_far =
+        |dial| format!("redial: --dial '{dial}' matches nothing so far, and stands for what loads later");
+    let meant = host.wait_for(&so_far(dials[0]))?;
+    ensure!(meant.starts_with("; did you mean 'Shop!Shop.Cart.*'"), "{meant}");
+    host.wait_for(&so_far(dials[2]))?;
+    host.ask("load-plugin", "plugin")?;
+    host.say("exit 0")?;
+    let outcome = host.finish()?.ok()?;
+    let last: Vec<&str> = outcome.stdout.lines().filter(|line| at_the_end(line)).collect();
+    let [last] = last[..] else { anyhow::bail!("not one sentence: {}", outcome.said()) };
+    ensure!(last.starts_with(&format!("redial: --dial '{}' matched nothing; did you", dials[0])), "{last}");
     Ok(())
 }
 
