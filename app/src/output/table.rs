@@ -246,10 +246,15 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     format!("{head}…{end}")
 }
 
-/// A method's name of at most `width` characters: its parameters go first.
+/// A method's name of at most `width` characters: its assembly goes first, else its parameters.
 fn cut_name(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
+    let fits = |name: &str| name.chars().count() <= width;
+    if fits(name) {
         return name.to_owned();
+    }
+    let without_assembly = name.split_once('!').map(|(_, rest)| format!("…{rest}"));
+    if let Some(rest) = without_assembly.filter(|rest| fits(rest)) {
+        return rest;
     }
     let parts = name.strip_suffix(')').and_then(|name| name.split_once('('));
     match parts.filter(|(_, parameters)| !parameters.is_empty() && !parameters.contains('(')) {
@@ -335,12 +340,17 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_name_the_parameters_go_first() {
+    fn a_long_name_loses_its_assembly_and_then_its_parameters() {
         let name = "Shop!Shop.Tally.Add(Shop.Known, long)";
-        assert_eq!(cut_name(name, 37), name);
-        assert_eq!(cut_name(name, 36), "Shop!Shop.Tally.Add(…)");
-        assert_eq!(cut_name(name, 20), "Shop!Sh…Tally.Add(…)");
-        assert_eq!(cut_name("Shop!Shop.Tally.Add()", 20).chars().count(), 20);
+        for (width, shown) in [
+            (37, name),
+            (36, "…Shop.Tally.Add(Shop.Known, long)"),
+            (32, "Shop!Shop.Tally.Add(…)"),
+            (20, "Shop!Sh…Tally.Add(…)"),
+        ] {
+            assert_eq!(cut_name(name, width), shown, "{width}");
+        }
+        assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 20).chars().count(), 20);
         let body = "Shop!Shop.Cart+<Add>d__1.MoveNext() (body of Shop.Cart.Add)";
         assert!(cut_name(body, 40).ends_with("(body of Shop.Cart.Add)"), "whose body it is stays");
     }

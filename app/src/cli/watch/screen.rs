@@ -95,7 +95,7 @@ impl View {
         Ok(match size {
             Some((columns, rows)) => {
                 let (shown, over) = on_first(ordered, self.plain.all);
-                table(&self.head(dials, &shown, over), &shown, places, columns, rows)
+                table(&self.head(dials, &shown, over, columns), &shown, places, columns, rows)
             }
             None => self.plain.lines(t_ms, &ordered, places),
         })
@@ -103,11 +103,20 @@ impl View {
 }
 
 impl View {
-    fn head(&self, dials: &Dials, shown: &[&Dial], over: Over) -> String {
+    /// The first line, on which what can be said elsewhere gives way to numbers.
+    fn head(&self, dials: &Dials, shown: &[&Dial], over: Over, columns: usize) -> String {
+        let head = |hint| self.head_with(hint, dials, shown, over);
+        let whole = head(true);
+        if whole.chars().count() <= columns { whole } else { head(false) }
+    }
+
+    fn head_with(&self, hint: bool, dials: &Dials, shown: &[&Dial], over: Over) -> String {
         let mut head = format!("{}: {}", self.title, words::count(shown.len() as u64, "dial", "dials"));
         if over.methods > 0 {
-            let them = words::them(over.methods);
-            head.push_str(&format!(", {} off again (--all lists {them})", words::grouped(over.methods)));
+            head.push_str(&format!(", {} off again", words::grouped(over.methods)));
+            if hint {
+                head.push_str(&format!(" (--all lists {})", words::them(over.methods)));
+            }
         }
         if let Some(percent) = dials.cost_percent().filter(|percent| *percent > 0.0) {
             head.push_str(&format!(", cost about {} of a processor", words::percent(percent)));
@@ -317,7 +326,7 @@ mod tests {
             plain: Plain::default(),
         };
         let (shown, over) = on_first(ByRate::default().order(dials), false);
-        table(&view.head(dials, &shown, over), &shown, Places::of(dials), columns, rows)
+        table(&view.head(dials, &shown, over, columns), &shown, Places::of(dials), columns, rows)
     }
 
     #[test]
@@ -457,6 +466,7 @@ mod tests {
             (lines[0].as_str(), lines.len()),
             ("process 42: 2 dials, 1 off again (--all lists it)", 4)
         );
+        assert_eq!(drawn(&dials, 40, 24)[0], "process 42: 2 dials, 1 off again");
         let (mut plain, mut order) = (Plain::default(), ByRate::default());
         let lines = plain.lines(0, &order.order(&dials), Places::of(&dials));
         assert!(lines.len() == 4 && lines[1].ends_with("(2 calls); --all lists it"), "{lines:#?}");
