@@ -20,6 +20,7 @@ on_each_runtime!(
     the_same_end_as_without,
     the_same_words_at_every_end,
     the_launcher_passes_every_end_on,
+    the_launcher_waits_for_a_program_that_does_not_end,
     dials_that_matched_nothing_are_told,
     a_mistyped_dial_is_told_while_the_program_runs,
     ends_in_the_middle_of_turns,
@@ -101,9 +102,28 @@ fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
     }
     host.ask("loop on", "looping")?;
     host.ask("loop wait 20", "looped")?;
-    let sent = Command::new("kill").args(["-TERM", &pid.to_string()]).status()?;
-    ensure!(sent.success(), "SIGTERM cannot be sent");
+    signal("-TERM", pid)?;
     host.finish()
+}
+
+fn signal(signal: &str, pid: u32) -> Result<()> {
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status()?;
+    ensure!(sent.success(), "{signal} cannot be sent");
+    Ok(())
+}
+
+/// It passes SIGTERM on, as often as it comes, and stays for as long as the program does: nobody is left behind.
+fn the_launcher_waits_for_a_program_that_does_not_end(runtime: Runtime) -> Result<()> {
+    let mut launcher = Host::start(host::redial_run(&[], &programs::named("stays")?.command(runtime)?)?)?;
+    let program: u32 = launcher.wait_for("ready")?.parse()?;
+    signal("-TERM", launcher.pid())?;
+    launcher.wait_for("stays")?;
+    signal("-TERM", launcher.pid())?;
+    ensure!(launcher.is_running()?, "it left its program behind");
+    signal("-KILL", program)?;
+    let outcome = launcher.finish()?;
+    ensure!(outcome.code()? == 128 + libc::SIGKILL, "{}", outcome.said());
+    Ok(())
 }
 
 /// Its exit status and all it wrote, its process id and the rounds it had made left out.
