@@ -20,7 +20,9 @@ on_each_runtime!(
     the_same_end_as_without,
     the_same_words_at_every_end,
     the_launcher_passes_every_end_on,
+    the_launcher_waits_for_a_program_that_does_not_end,
     dials_that_matched_nothing_are_told,
+    a_mistyped_dial_is_told_while_the_program_runs,
     ends_in_the_middle_of_turns,
     watchers_and_holders_end_with_the_host
 );
@@ -100,9 +102,28 @@ fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
     }
     host.ask("loop on", "looping")?;
     host.ask("loop wait 20", "looped")?;
-    let sent = Command::new("kill").args(["-TERM", &pid.to_string()]).status()?;
-    ensure!(sent.success(), "SIGTERM cannot be sent");
+    signal("-TERM", pid)?;
     host.finish()
+}
+
+fn signal(signal: &str, pid: u32) -> Result<()> {
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status()?;
+    ensure!(sent.success(), "{signal} cannot be sent");
+    Ok(())
+}
+
+/// It passes SIGTERM on, as often as it comes, and stays for as long as the program does: nobody is left behind.
+fn the_launcher_waits_for_a_program_that_does_not_end(runtime: Runtime) -> Result<()> {
+    let mut launcher = Host::start(host::redial_run(&[], &programs::named("stays")?.command(runtime)?)?)?;
+    let program: u32 = launcher.wait_for("ready")?.parse()?;
+    signal("-TERM", launcher.pid())?;
+    launcher.wait_for("stays")?;
+    signal("-TERM", launcher.pid())?;
+    ensure!(launcher.is_running()?, "it left its program behind");
+    signal("-KILL", program)?;
+    let outcome = launcher.finish()?;
+    ensure!(outcome.code()? == 128 + libc::SIGKILL, "{}", outcome.said());
+    Ok(())
 }
 
 /// Its exit status and all it wrote, its process id and the rounds it had made left out.
@@ -148,7 +169,7 @@ fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
         let run = host::redial_run(&[&options[..], &["--report", report.path()]].concat(), &shop(runtime)?)?;
         let outcome = end(under_agent::start_as_it_is(run)?.host, word)?;
         ensure!(outcome.code()? == code, "{word}: {}", outcome.said());
-        let said: Vec<&str> = outcome.stderr.lines().filter(|line| line.starts_with("redial: ")).collect();
+        let said: Vec<&str> = outcome.stderr.lines().filter(|line| at_the_end(line)).collect();
         let [first, second] = said[..] else { anyhow::bail!("not two sentences: {}", outcome.said()) };
         ensure!(
             first.starts_with(&format!("{misspelt}{meant}")) && second == elsewhere,
@@ -169,6 +190,40 @@ fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
     let outcome = host::run(other)?;
     ensure_said(&outcome, 0, &["never loaded the agent"])?;
     ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.said());
+    Ok(())
+}
+
+/// Sentences of the launcher, but for what it said while the program ran, which may have ended before.
+fn at_the_end(line: &str) -> bool {
+    line.starts_with("redial: ") && !line.contains(" matches nothing so far")
+}
+
+/// Long before its end, and with what it may have meant; what only loads later matches then.
+fn a_mistyped_dial_is_told_while_the_program_runs(runtime: Runtime) -> Result<()> {
+    let dials = ["Shop!Shop.Crat.*=count", "Shop!Shop.Order.*=count", "Plugin!Plugin.Tax.*=count"];
+    let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
+    let run = host::redial_run(&options, &shop(runtime)?)?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(run.get_program()).args(run.get_args());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let mut host = Host::start(shell)?;
+    host.wait_for("ready")?;
+    let so_far =
+        |dial| format!("redial: --dial '{dial}' matches nothing so far, and stands for what loads later");
+    let meant = host.wait_for(&so_far(dials[0]))?;
+    ensure!(meant.starts_with("; did you mean 'Shop!Shop.Cart.*'"), "{meant}");
+    host.wait_for(&so_far(dials[2]))?;
+    host.ask("load-plugin", "plugin")?;
+    host.say("exit 0")?;
+    let outcome = host.finish()?.ok()?;
+    let last: Vec<&str> = outcome.stdout.lines().filter(|line| at_the_end(line)).collect();
+    let [last] = last[..] else { anyhow::bail!("not one sentence: {}", outcome.said()) };
+    ensure!(last.starts_with(&format!("redial: --dial '{}' matched nothing; did you", dials[0])), "{last}");
     Ok(())
 }
 

@@ -119,12 +119,11 @@ impl Module {
         }
     }
 
-    /// One for tests of what knows modules by name and number only.
-    #[cfg(test)]
-    pub fn sample(key: ModuleKey, name: &str) -> Module {
+    /// One of which no more is known.
+    fn new(key: ModuleKey, name: String) -> Module {
         Module {
             key,
-            name: name.to_owned(),
+            name,
             path: String::new(),
             assembly: 0,
             domain: 0,
@@ -140,6 +139,12 @@ impl Module {
             gone: AtomicBool::new(false),
             readers: RwLock::new(()),
         }
+    }
+
+    /// One for tests of what knows modules by name and number only.
+    #[cfg(test)]
+    pub fn sample(key: ModuleKey, name: &str) -> Module {
+        Module::new(key, name.to_owned())
     }
 
     /// Marks it unloaded, and waits, within a bound, for those who read its metadata.
@@ -189,25 +194,16 @@ impl Modules {
         self.learn_domain(info, domain);
         let mut inner = lock(&self.inner);
         inner.generations += 1;
-        let module = Arc::new(Module {
-            key: ModuleKey { module_id: id as u64, generation: inner.generations },
-            name,
+        let key = ModuleKey { module_id: id as u64, generation: inner.generations };
+        Some(Arc::new(Module {
             path: facts.path,
             assembly,
             domain,
-            domain_name: OnceLock::new(),
             dynamic: facts.dynamic,
             collectible: facts.collectible,
             before_attach,
-            precompiled: OnceLock::new(),
-            debug_build: OnceLock::new(),
-            expanded: OnceLock::new(),
-            call_sites: OnceLock::new(),
-            local_sigs: Mutex::default(),
-            gone: AtomicBool::new(false),
-            readers: RwLock::new(()),
-        });
-        Some(module)
+            ..Module::new(key, name)
+        }))
     }
 
     /// Makes a module known; false when another life of it is.

@@ -89,7 +89,8 @@ fn left_out(copies: u64) -> String {
 pub fn unmatched_named(sentences: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     let more = sentences.len().saturating_sub(MAX_UNMATCHED_NAMED);
     let mut named: Vec<String> = sentences.take(MAX_UNMATCHED_NAMED).collect();
-    named.extend((more > 0).then(|| format!("and {more} more patterns match nothing yet")));
+    let patterns = if more == 1 { "pattern matches" } else { "patterns match" };
+    named.extend((more > 0).then(|| format!("and {more} more {patterns} nothing yet")));
     named
 }
 
@@ -101,6 +102,8 @@ mod tests {
     fn of_many_that_match_nothing_some_are_named() {
         let named = |number: usize| unmatched_named((0..number).map(|index| index.to_string()));
         assert_eq!(named(MAX_UNMATCHED_NAMED).len(), MAX_UNMATCHED_NAMED);
+        let one_more = named(MAX_UNMATCHED_NAMED + 1);
+        assert_eq!(one_more[MAX_UNMATCHED_NAMED], "and 1 more pattern matches nothing yet");
         let more = named(1024);
         assert_eq!(more.len(), MAX_UNMATCHED_NAMED + 1);
         assert_eq!(more[MAX_UNMATCHED_NAMED], "and 896 more patterns match nothing yet");

@@ -293,7 +293,8 @@ impl Worker {
             self.agent.server.audit.note_text(&by.user, &by.program, format!("{refused}{line}"));
         }
         if !rest.is_empty() {
-            let more = format!("and {} more lines of the same set", rest.len());
+            let lines = if rest.len() == 1 { "line" } else { "lines" };
+            let more = format!("and {} more {lines} of the same set", rest.len());
             self.agent.server.audit.note_text(&by.user, &by.program, more);
         }
         lease.keeps = held;

@@ -3,6 +3,7 @@
 use super::duration;
 use super::env::Means;
 use super::target::Target;
+use super::times;
 use crate::output::words;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::dialset::{self, DialProblem};
@@ -30,7 +31,19 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
     )
 }
 
-/// What the column says.
+/// What the columns say.
+fn columns() -> String {
+    format!(
+        "{STATES}
+
+Times (level time) in brackets are the last ones: the method is not timed any more. Where a terminal has no room for all
+columns beside names, they are left out in this order, and named:
+  {}.
+Into a file or pipe, and with --json, all are there.",
+        times::going()
+    )
+}
+
 const STATES: &str = "\
 STATE is asked (live from the method's next call), live v2 (calls run the second version of its code that was made),
 reverting (off from the next call), off, refused (the reason says why), failed (the runtime reported an error) or lost (its
@@ -76,10 +89,10 @@ pub enum Command {
     /// Take back the last change, whoever made it
     Undo(Undo),
     /// Show every dialled method: wanted, actual, calls
-    #[command(after_help = STATES)]
+    #[command(after_help = columns())]
     Status(Status),
     /// Show the numbers as they change, until Ctrl-C (which changes no dial)
-    #[command(after_help = STATES)]
+    #[command(after_help = columns())]
     Watch(Watch),
     /// Turn every dial off, and wait until it is done
     Off(Off),

@@ -119,7 +119,10 @@ fn choose(found: Vec<Found>, matched: u64, arguments: &arguments::Il) -> Result<
     };
     let (Some(first), left) = (meant.pop(), meant) else {
         let copy = hex(arguments.copy.unwrap_or_default());
-        let why = format!("none of the {} that match is in module {copy}", words::methods(matched));
+        let why = match matched {
+            1 => format!("the one method that matches is not in module {copy}"),
+            matched => format!("none of the {} that match is in module {copy}", words::methods(matched)),
+        };
         return Err(Failure::new(Exit::NothingMatched, why));
     };
     if left.is_empty() && (matched == all as u64 || arguments.copy.is_some()) {

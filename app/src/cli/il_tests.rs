@@ -53,6 +53,8 @@ fn a_copy_is_chosen_by_its_module() {
         (exit, why.as_str()),
         (Exit::NothingMatched, "none of the 2 methods that match is in module 0x30")
     );
+    let (_, why) = chosen(vec![found(0x10, 5, "(int)")], 1, Some(0x30)).expect_err("no such copy");
+    assert_eq!(why, "the one method that matches is not in module 0x30");
     let (_, why) = chosen(vec![found(1, 5, "(int)"), found(1, 6, "(int)")], 2, None).expect_err("one name");
     assert_eq!(
         why,

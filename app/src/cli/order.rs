@@ -32,7 +32,8 @@ impl Over {
     pub fn line(&self) -> Option<String> {
         let were = if self.methods == 1 { "was dialled and is off" } else { "were dialled and are off" };
         let (methods, calls) = (words::methods(self.methods), words::count(self.calls, "call", "calls"));
-        (self.methods > 0).then(|| format!("{methods} {were} again ({calls}); --all lists them"))
+        let them = words::them(self.methods);
+        (self.methods > 0).then(|| format!("{methods} {were} again ({calls}); --all lists {them}"))
     }
 }
 
@@ -115,10 +116,7 @@ mod tests {
         let (rows, left) = on_first(by_calls(&dials), false);
         assert_eq!((methods(&rows).as_str(), left), ("BDC", Over { methods: 1, calls: 40 }));
         let said = left.line();
-        assert_eq!(
-            said.as_deref(),
-            Some("1 method was dialled and is off again (40 calls); --all lists them")
-        );
+        assert_eq!(said.as_deref(), Some("1 method was dialled and is off again (40 calls); --all lists it"));
         let (rows, left) = on_first(by_calls(&dials), true);
         assert_eq!((methods(&rows).as_str(), left.line()), ("BDCA", None));
         // What still runs the old code counts on.

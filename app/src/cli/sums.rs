@@ -7,7 +7,7 @@ use super::watch::screen::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use crate::model::dials::{Dial, Dials};
 use crate::model::live::times::add;
 use crate::output::json::SumJson;
-use crate::output::table::{Table, number, printable, wide};
+use crate::output::table::{Table, name, number, printable};
 use crate::output::words;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
@@ -36,6 +36,8 @@ pub struct Sum {
     pub at_least: u64,
     /// Its times, without percentiles; None while none was timed.
     pub times: Option<Times>,
+    /// Processes in which it is timed now.
+    pub timed: u64,
 }
 
 /// Methods with what is known of them.
@@ -53,7 +55,8 @@ impl Sums {
             let sum = sums.0.entry((status::name(dial), parts)).or_default();
             sum.add(&one);
             sum.processes = 1;
-            for number in [&mut sum.wanted, &mut sum.live, &mut sum.on, &mut sum.at_least] {
+            let numbers = [&mut sum.wanted, &mut sum.live, &mut sum.on, &mut sum.at_least, &mut sum.timed];
+            for number in numbers {
                 *number = 1.min(*number);
             }
         }
@@ -70,7 +73,7 @@ impl Sums {
     /// The process has ended: its calls and their times stay, nothing else.
     pub fn end(&mut self) {
         for sum in self.0.values_mut() {
-            (sum.rate, sum.wanted, sum.live, sum.on) = (None, 0, 0, 0);
+            (sum.rate, sum.wanted, sum.live, sum.on, sum.timed) = (None, 0, 0, 0, 0);
             sum.times = sum.times.map(|times| Times { in_flight: 0, ..times });
         }
     }
@@ -85,6 +88,12 @@ impl Sums {
     pub fn about_times(&self, all: bool) -> Option<&'static str> {
         let timed = self.0.values().any(|sum| sum.times.is_some() && (all || !sum.is_over()));
         timed.then_some(times::WITHOUT_PERCENTILES)
+    }
+
+    /// What the brackets around times say, where one of the rows has them.
+    pub fn about_last(&self, all: bool) -> Option<&'static str> {
+        let last = self.0.values().any(|sum| sum.times_are_last() && (all || !sum.is_over()));
+        last.then_some(times::LAST)
     }
 
     /// Whether nothing is or was dialled.
@@ -138,8 +147,8 @@ impl Sums {
             line.push_str(&format!(", {} per second", words::rate(rate)));
         }
         if !over.is_empty() && !all {
-            let over = words::methods(over.len() as u64);
-            line.push_str(&format!("; {over} off again (--all lists them)"));
+            let (over, them) = (words::methods(over.len() as u64), words::them(over.len() as u64));
+            line.push_str(&format!("; {over} off again (--all lists {them})"));
         }
         line
     }
@@ -151,27 +160,28 @@ impl Sums {
             return Vec::new();
         }
         let mut headings = vec![number("CALLS")];
-        headings.extend(rates.then(|| number("PER SECOND")));
+        headings.extend(rates.then(|| number("PER SECOND").or("PER S")));
         headings.push(number("LIVE"));
         let timed = self.about_times(all).is_some();
         if timed {
             headings.extend(times::summed_headings());
         }
-        headings.push(wide("METHOD"));
+        headings.push(name("METHOD"));
         let mut table = Table::new(&headings);
-        for (name, sum) in rows.iter().take(most) {
+        for (method, sum) in rows.iter().take(most) {
             let mut cells = vec![sum.calls()];
             cells.extend(rates.then(|| rate(sum.rate)));
             cells.push(sum.state());
             if timed {
-                cells.extend(times::summed_cells(sum.times.as_ref()));
+                cells.extend(times::summed_cells(sum.times.as_ref(), sum.times_are_last()));
             }
-            cells.push(printable(name));
+            cells.push(printable(method));
             table.row(cells);
         }
         let mut lines = table.lines(columns);
         let more = rows.len().saturating_sub(most) as u64;
         lines.extend((more > 0).then(|| format!("… and {} called less often", words::grouped(more))));
+        lines.extend(times::no_room(&table.left_out(columns)));
         lines
     }
 }
@@ -189,6 +199,7 @@ impl Sum {
             on: u64::from(!dial.is_over()),
             at_least: u64::from(leaves_out(dial)),
             times,
+            timed: u64::from(dial.times.is_some() && !times::are_last(dial)),
         }
     }
 
@@ -203,12 +214,18 @@ impl Sum {
         self.live += other.live;
         self.on += other.on;
         self.at_least += other.at_least;
+        self.timed += other.timed;
         other.times.iter().for_each(|times| add(&mut self.times, times));
     }
 
     /// Whether it is off everywhere.
     fn is_over(&self) -> bool {
         self.on == 0
+    }
+
+    /// Whether its times are the last ones: it is timed nowhere any more.
+    pub fn times_are_last(&self) -> bool {
+        self.times.is_some() && self.timed == 0
     }
 
     /// Its calls, marked where some are left out.
@@ -266,7 +283,7 @@ mod tests {
         );
         assert_eq!(
             sums.line((3, 0), false),
-            "3 processes: 2 methods dialled, 3,234 calls; 1 method off again (--all lists them)"
+            "3 processes: 2 methods dialled, 3,234 calls; 1 method off again (--all lists it)"
         );
         assert_eq!(sums.line((3, 0), true), "3 processes: 2 methods dialled, 3,234 calls");
         let all = sums.table(true, false, 10, None);
@@ -308,7 +325,10 @@ mod tests {
     fn times_are_added_up_and_percentiles_are_not() {
         let process = |max_ns| {
             let mut dials = Dials::default();
-            dials.rows(vec![live(0, "Shop.Cart.Add", 1_000), live(1, "Shop.Cart.Take", 5)]);
+            dials.rows(vec![
+                StatusRow { wanted: Level::Time, ..live(0, "Shop.Cart.Add", 1_000) },
+                live(1, "Shop.Cart.Take", 5),
+            ]);
             dials.times(vec![Times { max_ns, ..times(0) }]);
             Sums::of(&dials)
         };
@@ -317,9 +337,9 @@ mod tests {
         assert_eq!(
             sums.table(false, false, 9, None),
             [
-                "CALLS    LIVE     MAX    TOTAL     SELF  EXCEPTIONS  IN FLIGHT  METHOD",
-                "2,000  2 of 2  20.0 s  2,200 s  1,100 s          40          6  Shop!Shop.Cart.Add()",
-                "   10  2 of 2       -        -        -           -          -  Shop!Shop.Cart.Take()",
+                "CALLS    LIVE      MAX    TOTAL     SELF  EXCEPTIONS  IN FLIGHT  METHOD",
+                "2,000  2 of 2   20.0 s  2,200 s  1,100 s          40          6  Shop!Shop.Cart.Add()",
+                "   10  2 of 2        -        -        -           -          -  Shop!Shop.Cart.Take()",
             ]
         );
         assert!(sums.about_times(false).is_some_and(|said| said.contains("percentiles cannot be added up")));
@@ -329,9 +349,16 @@ mod tests {
             (&2_200_000_000_000_u64.into(), &20_000_000_000_u64.into())
         );
         assert!(json[1]["total_ns"].is_null() && json[0].get("p50_ns").is_none());
+        assert_eq!(sums.about_last(true), None);
+        let narrow = sums.table(false, true, 9, Some(80));
+        assert!(
+            narrow[1].ends_with("Shop!Shop.Cart.Add()") && narrow[3].starts_with("no room for "),
+            "{narrow:#?}"
+        );
         // Calls that were under way when a process ended are under way no more.
         sums.end();
-        assert!(sums.table(true, false, 9, None)[1].contains(" 0  Shop!Shop.Cart.Add()"));
+        assert!(sums.table(true, false, 9, None)[1].contains(" (0)  Shop!Shop.Cart.Add()"));
+        assert_eq!(sums.about_last(true), Some(times::LAST));
         assert_eq!(Sums::default().about_times(true), None);
     }
 

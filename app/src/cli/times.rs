@@ -1,12 +1,29 @@
 //! The columns of times, in tables of dials of which some are timed.
 
-use crate::model::dials::{Dial, Dials};
+use crate::model::dials::Dial;
 use crate::output::table::{Column, number};
 use crate::output::times::TimeColumn;
+use crate::output::words;
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
+/// What the brackets around times say.
+pub const LAST: &str = "(…) the last numbers: the method is not timed any more";
+
+/// In which order columns of times go where there is no room for all.
+const GOING: [TimeColumn; 8] = [
+    TimeColumn::P90,
+    TimeColumn::InFlight,
+    TimeColumn::Exceptions,
+    TimeColumn::Own,
+    TimeColumn::Max,
+    TimeColumn::Total,
+    TimeColumn::P99,
+    TimeColumn::P50,
+];
 
 /// Whether a table has these columns.
 #[derive(Clone, Copy, Debug)]
@@ -18,15 +35,14 @@ impl TimeColumns {
         TimeColumns(dials.into_iter().any(|dial| dial.times.is_some()))
     }
 
-    /// The same for all dials of a process.
-    pub fn of_all(dials: &Dials) -> TimeColumns {
-        TimeColumns::of(dials.iter())
+    /// Whether it has them.
+    pub fn are_there(self) -> bool {
+        self.0
     }
 
     /// Their headings.
     pub fn headings(self) -> Vec<Column> {
-        let names = ["P50", "P90", "P99", "MAX", "TOTAL", "SELF", "EXCEPTIONS", "IN FLIGHT"];
-        if self.0 { names.map(number).to_vec() } else { Vec::new() }
+        if self.0 { TimeColumn::ALL.map(heading).to_vec() } else { Vec::new() }
     }
 
     /// The cells of a dial.
@@ -34,20 +50,74 @@ impl TimeColumns {
         if !self.0 {
             return Vec::new();
         }
+        let last = are_last(dial);
         let cell = |column: TimeColumn| dial.times.as_ref().and_then(|times| column.cell(times));
-        TimeColumn::ALL.map(|column| cell(column).unwrap_or_else(|| NOTHING.to_owned())).to_vec()
+        TimeColumn::ALL.map(|column| in_cell(cell(column), last)).to_vec()
     }
 }
 
-/// The same in a row of words, behind a line of something else; nothing for a dial that is not timed.
-pub fn suffix(dial: &Dial) -> String {
-    if dial.times.is_none() {
-        return String::new();
+/// In which order columns go where a terminal has no room for all, as words.
+pub fn going() -> String {
+    GOING.map(|column| headings(column).0).join(", ")
+}
+
+/// Its heading, and the one for narrow terminals.
+fn headings(column: TimeColumn) -> (&'static str, &'static str) {
+    match column {
+        TimeColumn::P50 => ("P50", "P50"),
+        TimeColumn::P90 => ("P90", "P90"),
+        TimeColumn::P99 => ("P99", "P99"),
+        TimeColumn::Max => ("MAX", "MAX"),
+        TimeColumn::Total => ("TOTAL", "TOTAL"),
+        TimeColumn::Own => ("SELF", "SELF"),
+        TimeColumn::Exceptions => ("EXCEPTIONS", "EXCEPT."),
+        TimeColumn::InFlight => ("IN FLIGHT", "FLIGHT"),
     }
-    let names = TimeColumn::ALL.map(TimeColumn::name);
-    let cells = TimeColumns(true).cells(dial);
-    let told = names.iter().zip(cells).map(|(name, cell)| format!("{name} {cell}"));
-    format!("  {}", told.collect::<Vec<_>>().join(", "))
+}
+
+fn heading(column: TimeColumn) -> Column {
+    let (heading, short) = headings(column);
+    // As wide as most durations are: `1.20 µs`.
+    let least = if column.is_duration() { 7 } else { 0 };
+    let turn = GOING.iter().position(|going| *going == column).unwrap_or_default();
+    number(heading).or(short).at_least(least).goes(turn as u8)
+}
+
+fn in_cell(known: Option<String>, last: bool) -> String {
+    match known {
+        Some(known) if last => format!("({known})"),
+        known => known.unwrap_or_else(|| NOTHING.to_owned()),
+    }
+}
+
+/// Whether a dial has times of which none are added any more: it was turned off, or down.
+pub fn are_last(dial: &Dial) -> bool {
+    let is_timed = match dial.row.state {
+        State::Asked | State::Live => dial.row.wanted >= Level::Time,
+        // Calls that are under way.
+        State::Reverting => true,
+        State::Off | State::Refused | State::Failed | State::Lost => false,
+    };
+    dial.times.is_some() && !is_timed
+}
+
+/// A sentence about columns that a table has no room for; nothing where it has room for all.
+pub fn no_room(left_out: &[&str]) -> Option<String> {
+    let them = words::them(left_out.len() as u64);
+    (!left_out.is_empty()).then(|| format!("no room for {}; --json has {them}", left_out.join(", ")))
+}
+
+/// The times in a row of words, behind a line of something else; nothing for a dial that was not timed.
+pub fn suffix(dial: &Dial) -> String {
+    let Some(times) = &dial.times else { return String::new() };
+    let told = TimeColumn::ALL.map(|column| (column.name(), column.cell(times)));
+    in_words(told, are_last(dial))
+}
+
+fn in_words(told: impl IntoIterator<Item = (&'static str, Option<String>)>, last: bool) -> String {
+    let each = |(name, cell): (&str, Option<String>)| format!("{name} {}", in_cell(cell, false));
+    let told: Vec<String> = told.into_iter().map(each).collect();
+    format!("  {}{}", if last { "last times: " } else { "" }, told.join(", "))
 }
 
 /// The columns of times that add up over copies and processes. Percentiles do not.
@@ -60,33 +130,35 @@ pub const WITHOUT_PERCENTILES: &str = "MAX is the longest in any of the processe
 
 /// The headings of the columns of sums.
 pub fn summed_headings() -> [Column; SUMMED.len()] {
-    ["MAX", "TOTAL", "SELF", "EXCEPTIONS", "IN FLIGHT"].map(number)
+    SUMMED.map(heading)
 }
 
-/// The cells of a sum, which may have none.
-pub fn summed_cells(times: Option<&Times>) -> [String; SUMMED.len()] {
-    let cell = |column: TimeColumn| times.and_then(|times| column.cell(times));
-    SUMMED.map(|column| cell(column).unwrap_or_else(|| NOTHING.to_owned()))
+/// The cells of a sum, which may have none; `last`: nothing is added to it any more.
+pub fn summed_cells(times: Option<&Times>, last: bool) -> [String; SUMMED.len()] {
+    SUMMED.map(|column| in_cell(times.and_then(|times| column.cell(times)), times.is_some() && last))
 }
 
 /// The same in a row of words, behind a line of something else; nothing where there are none.
-pub fn summed_suffix(times: Option<&Times>) -> String {
-    if times.is_none() {
-        return String::new();
-    }
-    let told =
-        SUMMED.iter().zip(summed_cells(times)).map(|(column, cell)| format!("{} {cell}", column.name()));
-    format!("  {}", told.collect::<Vec<_>>().join(", "))
+pub fn summed_suffix(times: Option<&Times>, last: bool) -> String {
+    let told = |times: &Times| SUMMED.map(|column| (column.name(), column.cell(times)));
+    times.map(|times| in_words(told(times), last)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::dials::Dials;
     use crate::model::dials::tests::{row, times};
+    use redial_protocol::message::StatusRow;
+
+    fn timed(state: State, wanted: Level) -> StatusRow {
+        StatusRow { wanted, state, ..row(0, "A", 5) }
+    }
 
     fn dials(timed: bool) -> Dials {
         let mut dials = Dials::default();
-        dials.rows(vec![row(0, "A", 5), row(1, "B", 6)]);
+        let wanted = if timed { Level::Time } else { Level::Count };
+        dials.rows(vec![StatusRow { wanted, ..row(0, "A", 5) }, row(1, "B", 6)]);
         if timed {
             dials.times(vec![times(0)]);
         }
@@ -95,15 +167,48 @@ mod tests {
 
     #[test]
     fn the_columns_are_there_where_something_is_timed() {
-        let plain = TimeColumns::of_all(&dials(false));
+        let plain = TimeColumns::of(dials(false).iter());
         assert!(plain.headings().is_empty());
         let dials = dials(true);
-        let columns = TimeColumns::of_all(&dials);
+        let columns = TimeColumns::of(dials.iter());
         assert_eq!(columns.headings().len(), 8);
         let cells: Vec<Vec<String>> = dials.iter().map(|dial| columns.cells(dial)).collect();
         assert_eq!(cells[0], ["1.20 µs", "250 µs", "8.59 s", "17.2 s", "1,100 s", "550 s", "20", "3"]);
         assert_eq!(cells[1], ["-"; 8]);
         let told: Vec<String> = dials.iter().map(suffix).collect();
         assert!(told[0].starts_with("  p50 1.20 µs, p90") && told[1].is_empty(), "{told:?}");
+    }
+    #[test]
+    fn what_is_not_timed_any_more_is_told_as_the_last_numbers() {
+        for (state, wanted, last) in [
+            (State::Live, Level::Time, false),
+            (State::Asked, Level::Time, false),
+            (State::Reverting, Level::Off, false),
+            (State::Live, Level::Count, true),
+            (State::Off, Level::Off, true),
+            (State::Lost, Level::Time, true),
+        ] {
+            let mut dials = dials(true);
+            dials.rows(vec![timed(state, wanted)]);
+            let columns = TimeColumns::of(dials.iter());
+            let dial = dials.iter().next().expect("a dial");
+            assert_eq!(are_last(dial), last, "{state} {wanted}");
+            let expected = if last { ["(1.20 µs)", "(3)"] } else { ["1.20 µs", "3"] };
+            let cells = columns.cells(dial);
+            assert_eq!([cells[0].as_str(), cells[7].as_str()], expected, "{state} {wanted}");
+            assert_eq!(suffix(dial).starts_with("  last times: p50 1.20 µs, p90"), last);
+        }
+        let none = dials(false);
+        assert!(!none.iter().any(are_last));
+        let sum = times(0);
+        assert_eq!(summed_cells(Some(&sum), true)[0], "(17.2 s)");
+        assert!(summed_suffix(Some(&sum), true).starts_with("  last times: max 17.2 s, "));
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_named() {
+        assert_eq!(no_room(&[]), None);
+        assert_eq!(no_room(&["P90"]).as_deref(), Some("no room for P90; --json has it"));
+        assert_eq!(no_room(&["P90", "MAX"]).as_deref(), Some("no room for P90, MAX; --json has them"));
     }
 }

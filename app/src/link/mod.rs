@@ -5,6 +5,7 @@ pub mod attach;
 pub mod backoff;
 pub mod connect;
 pub mod discover;
+pub mod early;
 pub mod error;
 mod ipc;
 pub mod launch;

@@ -30,12 +30,21 @@ pub fn unmatched(dials: &[String], marks: &[Mark], noted: &Noted) -> Vec<Unmatch
 }
 
 impl Unmatched {
-    /// A sentence about it; `what` is what the dial was given as: `--dial`.
+    /// A sentence about it once the program has ended; `what` is what the dial was given as: `--dial`.
     pub fn sentence(&self, what: &str) -> String {
+        self.words(what, "matched nothing", "")
+    }
+
+    /// The same while it runs.
+    pub fn so_far(&self, what: &str) -> String {
+        self.words(what, "matches nothing so far", ", and stands for what loads later")
+    }
+
+    fn words(&self, what: &str, verb: &str, then: &str) -> String {
         let pattern =
             self.dial.rsplit_once('=').map_or(self.dial.as_str(), |(pattern, _)| pattern.trim_end());
         let case = case_matters(pattern, &self.suggestions);
-        let nothing = format!("{what} '{}' matched nothing{case}", printable(&self.dial));
+        let nothing = format!("{what} '{}' {verb}{case}{then}", printable(&self.dial));
         let quoted: Vec<String> =
             self.suggestions.iter().map(|one| format!("'{}'", printable(one))).collect();
         match quoted.is_empty() {
@@ -65,6 +74,10 @@ mod tests {
                 "--dial 'A.C=count' matched nothing; did you mean 'A.Cc' or 'A.*'?",
                 "--dial 'A.D=off' matched nothing"
             ]
+        );
+        assert_eq!(
+            unmatched_now[1].so_far("the dial"),
+            "the dial 'A.D=off' matches nothing so far, and stands for what loads later"
         );
         assert_eq!(unmatched(&dials, &[Mark::Inert("so".into())], &noted), [], "nobody looked");
     }

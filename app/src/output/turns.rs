@@ -162,9 +162,9 @@ fn refusals(
 /// A sentence for each module of which one copy was dialled for all AppDomains that share it.
 fn accepted_for_all(shared: &[SharedModule]) -> impl Iterator<Item = String> {
     shared.iter().filter(|module| module.accepted).map(|module| {
-        let methods = words::count(module.methods, "method", "methods");
+        let methods = words::count(module.methods, "method of it turns", "methods of it turn");
         format!(
-            "{} is one copy for the AppDomains {}: {methods} of it turn in all of them",
+            "{} is one copy for the AppDomains {}: {methods} in all of them",
             printable(&module.module),
             domains(module)
         )
@@ -288,6 +288,8 @@ pub mod tests {
                  2 methods of it turn in all of them",
             ]
         );
+        let one = SharedModule { methods: 1, ..shared(true) };
+        assert!(accepted_for_all(&[one]).all(|line| line.ends_with(": 1 method of it turns in all of them")));
     }
 
     #[test]

@@ -28,6 +28,11 @@ pub fn methods(number: u64) -> String {
     count(number, "method", "methods")
 }
 
+/// `it` for one, else `them`.
+pub fn them(number: u64) -> &'static str {
+    if number == 1 { "it" } else { "them" }
+}
+
 /// What a state means for a method, as a sentence without its beginning.
 pub fn state_means(state: State) -> &'static str {
     match state {

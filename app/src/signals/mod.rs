@@ -10,7 +10,19 @@ mod system;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use system::{Forwarding, ask_to_end, kill, make_askable};
+pub use system::{Forwarding, ask_to_end, kill, left_of, make_askable};
+
+/// What is left of a child that was made askable, and of what it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It runs.
+    Child,
+    /// It has ended, and so many of its group have not. It was not waited for, so that they can be signalled.
+    #[cfg_attr(windows, allow(dead_code, reason = "there it alone is stopped"))]
+    Others(usize),
+    /// Nothing: it was waited for.
+    Nobody(std::process::ExitStatus),
+}
 
 /// What a Ctrl-C does from `Interrupts::catch` on: nothing but what `deliver_to` says. A second one ends the
 /// program with 130, whatever it waits for.

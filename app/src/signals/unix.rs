@@ -1,6 +1,7 @@
 //! Signals of Unix. Catching waits for them in a thread (sigwait(3)), so that nothing runs inside a handler;
 //! passing on must happen inside one, because the main thread waits for the child.
 
+use super::Left;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -117,6 +118,52 @@ pub fn kill(child: &mut Child) -> io::Result<()> {
     signal_group(child, libc::SIGKILL)
 }
 
+/// What is left of such a child and its group. Once nothing is, it was waited for.
+///
+/// # Errors
+/// When the system cannot say.
+pub fn left_of(child: &mut Child) -> io::Result<Left> {
+    if !has_ended(child)? {
+        return Ok(Left::Child);
+    }
+    match others_of(child.id()) {
+        0 => child.wait().map(Left::Nobody),
+        others => Ok(Left::Others(others)),
+    }
+}
+
+/// Whether a child has ended, without waiting for it: its number stays its own.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    // SAFETY: waitid(2) for our own child with a zeroed siginfo of our own, which stays zero while the child runs; WNOWAIT
+    // leaves it waitable.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let how = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
+        match libc::waitid(libc::P_PID, child.id(), &mut info, how) {
+            0 => Ok(info.si_pid() != 0),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Processes of a group that run, but for its leader.
+fn others_of(leader: u32) -> usize {
+    let Ok(listed) = std::fs::read_dir("/proc") else { return 0 };
+    let pids = listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != leader && group_of(*pid) == Some(leader)).count()
+}
+
+/// The group of a process that runs (proc(5), `stat`).
+fn group_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Before it stands the name, which may have anything in it.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let ended = matches!(fields.next()?, "Z" | "X");
+    let group = fields.nth(1)?.parse().ok()?;
+    (!ended).then_some(group)
+}
+
 fn signal_group(child: &Child, signal: libc::c_int) -> io::Result<()> {
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     if pid <= 1 {
@@ -209,6 +256,36 @@ mod tests {
             let status = child.wait().expect("waited for");
             assert_eq!(status.signal(), says.is_empty().then_some(libc::SIGKILL), "{status}");
         }
+    }
+
+    /// A launcher that ends when it is asked, and a program of its that does not.
+    #[test]
+    fn what_outlives_its_launcher_is_known_and_can_be_killed() {
+        let script = "sh -c 'trap \"\" TERM; echo ready; while :; do sleep 0.05; done' & wait";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        make_askable(&mut command);
+        let mut child = command.spawn().expect("sh");
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("readable");
+        assert_eq!(left_of(&mut child).expect("known"), Left::Child);
+        ask_to_end(&child).expect("it can be asked");
+        while left_of(&mut child).expect("known") == Left::Child {
+            std::thread::yield_now();
+        }
+        // It, and the `sleep` it is at.
+        assert!(matches!(left_of(&mut child), Ok(Left::Others(1..))));
+        kill(&mut child).expect("it can be killed");
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).expect("readable");
+        let status = loop {
+            match left_of(&mut child).expect("known") {
+                Left::Nobody(status) => break status,
+                _ => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(status.signal(), Some(libc::SIGTERM), "it had ended before");
     }
 
     fn signal_this_process(signal: libc::c_int) {

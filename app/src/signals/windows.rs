@@ -61,6 +61,14 @@ pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
     }
 }
 
+/// What is left of it: what it started is not followed.
+///
+/// # Errors
+/// When the system cannot say.
+pub fn left_of(child: &mut std::process::Child) -> io::Result<super::Left> {
+    Ok(child.try_wait()?.map_or(super::Left::Child, super::Left::Nobody))
+}
+
 /// Ends a child, whatever it does.
 ///
 /// # Errors

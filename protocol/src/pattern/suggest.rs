@@ -280,7 +280,7 @@ impl Half {
         if tail && matches!(before, Some(b'.' | b'+')) {
             return Some(Near { distance: 2, kept });
         }
-        if wanted.len() >= 3 && contains_ignoring_case(actual, wanted) {
+        if wanted.len() >= 3 && has_word(actual, wanted) {
             return Some(Near { distance: 3, kept });
         }
         let typos = edits(wanted, actual, (wanted.len() / 3).clamp(1, 4))?;
@@ -328,8 +328,16 @@ fn escape(name: &str) -> String {
     name.replace('\\', r"\\").replace('*', r"\*")
 }
 
-fn contains_ignoring_case(text: &str, part: &str) -> bool {
-    text.as_bytes().windows(part.len().max(1)).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+/// Whether a word within `name` begins with `part`, case aside: `Cart` in `ShoppingCartTests`, but not `Nope` in
+/// `TokenOperation`.
+fn has_word(name: &str, part: &str) -> bool {
+    let begins = |at: usize, first: &u8| {
+        let before = at.checked_sub(1).and_then(|before| name.as_bytes().get(before));
+        first.is_ascii_uppercase() || before.is_none_or(|before| !before.is_ascii_alphanumeric())
+    };
+    let parts = name.as_bytes().windows(part.len().max(1)).enumerate();
+    let mut same = parts.filter(|(_, window)| window.eq_ignore_ascii_case(part.as_bytes()));
+    same.any(|(at, window)| window.first().is_some_and(|first| begins(at, first)))
 }
 
 /// Typing mistakes between two names, case aside: letters wrong, missing, too many, or two exchanged (the optimal
@@ -383,7 +391,21 @@ fn edits(a: &str, b: &str, most: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::edits;
+    use super::{edits, has_word};
+
+    #[test]
+    fn parts_of_names_are_meant_where_a_word_begins() {
+        for (name, part, expected) in [
+            ("System.TokenOperation", "Nope", false),
+            ("Shop.ShoppingCartTests", "cart", true),
+            ("Shop.IOStream", "stream", true),
+            ("get_total", "Total", true),
+            ("Shop.Cart", "shop", true),
+            ("Shop", "Shopping", false),
+        ] {
+            assert_eq!(has_word(name, part), expected, "{part} in {name}");
+        }
+    }
 
     #[test]
     fn typing_mistakes_are_counted_up_to_a_limit() {

@@ -6,6 +6,7 @@ mod report;
 use super::arguments;
 use super::whole_file::WholeFile;
 use crate::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
+use crate::link::early::{Dials, Early};
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
 use crate::link::unmatched::unmatched;
@@ -70,8 +71,16 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
     let forwarding = Forwarding::begin();
     let mut child = command.spawn().map_err(|error| not_started(&program.to_string_lossy(), &error))?;
     forwarding.to(&child);
+    let dials = Dials {
+        texts: arguments.dials.clone(),
+        orders: wishes.orders,
+        what: "--dial",
+        children: arguments.children,
+    };
+    let early = Early::begin(dials, files.mark().to_owned(), sentence);
     let collector = report.is_some().then(|| Collector::start(child.id(), files.mark().to_owned()));
     let status = forwarding.wait(&mut child).map_err(|error| Failed::own(format!("cannot wait: {error}")))?;
+    drop(early);
     let code = code(status);
     let processes = collector.map(Collector::finish);
     // The files are needed until here: what the agents noted last is read at the very end.

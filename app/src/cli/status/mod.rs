@@ -4,14 +4,14 @@ mod agent;
 
 use super::places::Places;
 use super::sums::Sums;
-use super::times::TimeColumns;
+use super::times::{self, TimeColumns};
 use super::{arguments, order, several};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::session::{Page, Session};
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::DialJson;
-use crate::output::table::{Table, number, text, wide};
+use crate::output::table::{self, Table, number, text, wide};
 use crate::output::{Out, terminal_columns, words};
 use redial_protocol::cost::Cost;
 use redial_protocol::message::{AgentStatus, Command, Reply};
@@ -83,7 +83,8 @@ fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
     } else if asked > 0 {
         let table = sums.table(arguments.all, false, usize::MAX, terminal_columns());
         table.iter().try_for_each(|line| out.line(line))?;
-        let explained = [sums.explained(arguments.all), sums.about_times(arguments.all)];
+        let all = arguments.all;
+        let explained = [sums.explained(all), sums.about_times(all), sums.about_last(all)];
         explained.into_iter().flatten().try_for_each(|explained| out.line(explained))?;
         out.line(&sums.line((asked, 0), arguments.all))?;
     }
@@ -117,13 +118,14 @@ pub fn unmatched(pattern: &str, dialled: &Dials) -> String {
     let before = words::grouped(over);
     match (dialled.len() as u64 - over, over) {
         (0, 0) => format!("no dialled method matches '{pattern}': none is or was dialled"),
+        (0, 1) => format!("no method is dialled, and the one that was does not match '{pattern}'"),
         (0, _) => format!("no method is dialled, and none of the {before} that were matches '{pattern}'"),
         (1, 0) => format!("the one dialled method does not match '{pattern}'"),
         (on, 0) => format!("none of the {} dialled methods matches '{pattern}'", words::grouped(on)),
-        (on, _) => format!(
-            "none of the {} dialled methods matches '{pattern}', nor of the {before} that were",
-            words::grouped(on)
-        ),
+        (on, over) => {
+            let all = words::grouped(on + over);
+            format!("none of the {all} methods that are or were dialled matches '{pattern}'")
+        }
     }
 }
 
@@ -131,28 +133,7 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<
     let mut lines = Vec::new();
     let (rows, over) = order::on_first(order::by_calls(dials), all);
     if !rows.is_empty() {
-        let notes = |dial: &Dial| {
-            words::notes(dial.row.note.as_deref(), dial.row.times_note.as_deref()).map(Cow::into_owned)
-        };
-        let noted = rows.iter().any(|dial| notes(dial).is_some());
-        let places = Places::of(dials);
-        let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
-        let times = TimeColumns::of_all(dials);
-        headings.extend(times.headings());
-        headings.extend(places.headings());
-        headings.push(wide("METHOD"));
-        headings.extend(noted.then(|| wide("REASON")));
-        let mut table = Table::new(&headings);
-        for dial in rows {
-            let row = &dial.row;
-            let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
-            cells.extend(times.cells(dial));
-            cells.extend(places.cells(dial));
-            let body = words::body_of(&row.method).map(|of| format!(" ({of})")).unwrap_or_default();
-            cells.extend([name(dial) + &body, notes(dial).unwrap_or_default()]);
-            table.row(cells);
-        }
-        lines.extend(table.lines(columns));
+        lines.extend(rows_lines(&rows, dials, columns));
         lines.push(String::new());
     } else if over.methods > 0 {
         lines.push("no method is dialled".to_owned());
@@ -164,6 +145,59 @@ fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<
     lines.push(kept_line(status));
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
     lines
+}
+
+/// Some of the dials as a table. Where reasons do not fit beside the rest, each stands below its row.
+fn rows_lines(rows: &[&Dial], dials: &Dials, columns: Option<usize>) -> Vec<String> {
+    let beside = rows_table(rows, dials, true);
+    let (fitting, below) = match columns.filter(|columns| !beside.fits(*columns)) {
+        Some(columns) => (rows_table(rows, dials, false), Some(columns)),
+        None => (beside, None),
+    };
+    let mut drawn = fitting.lines(columns).into_iter();
+    let mut lines: Vec<String> = drawn.next().into_iter().collect();
+    for (dial, line) in rows.iter().zip(drawn) {
+        lines.push(line);
+        if let Some((columns, reason)) = below.zip(reason(dial)) {
+            let reason = table::wrapped(&table::printable(&reason), columns.saturating_sub(INDENT.len()));
+            lines.extend(reason.into_iter().map(|part| format!("{INDENT}{part}")));
+        }
+    }
+    if let Some((columns, text)) = columns.zip(times::no_room(&fitting.left_out(columns))) {
+        lines.extend(table::wrapped(&text, columns));
+    }
+    lines.extend(rows.iter().any(|dial| times::are_last(dial)).then(|| times::LAST.to_owned()));
+    lines
+}
+
+/// Before a reason that stands below its row.
+const INDENT: &str = "    ";
+
+fn rows_table(rows: &[&Dial], dials: &Dials, reasons: bool) -> Table {
+    let reasons = reasons && rows.iter().any(|dial| reason(dial).is_some());
+    let places = Places::of(dials);
+    let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
+    let times = TimeColumns::of(rows.iter().copied());
+    headings.extend(times.headings());
+    headings.extend(places.headings());
+    headings.push(table::name("METHOD"));
+    headings.extend(reasons.then(|| wide("REASON")));
+    let mut table = Table::new(&headings);
+    for dial in rows {
+        let row = &dial.row;
+        let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
+        cells.extend(times.cells(dial));
+        cells.extend(places.cells(dial));
+        let body = words::body_of(&row.method).map(|of| format!(" ({of})")).unwrap_or_default();
+        cells.extend([name(dial) + &body, reason(dial).unwrap_or_default()]);
+        table.row(cells);
+    }
+    table
+}
+
+/// Why a dial was refused or failed, or what its numbers leave out.
+fn reason(dial: &Dial) -> Option<String> {
+    words::notes(dial.row.note.as_deref(), dial.row.times_note.as_deref()).map(Cow::into_owned)
 }
 
 /// The state with the version that is live: `live v2`.
@@ -196,7 +230,7 @@ fn kept_line(status: &AgentStatus) -> String {
 mod tests {
     use super::agent::tests::agent_status;
     use super::*;
-    use crate::model::dials::tests::row;
+    use crate::model::dials::tests::{row, times as timed};
     use redial_protocol::ids::InstanceId;
     use redial_protocol::level::Level;
     use redial_protocol::message::{Instance, StatusRow};
@@ -251,8 +285,46 @@ mod tests {
                 "1 caller was inlined",
             ]
         );
-        let narrow = copies_lines(&dials(), &agent_status(), false, Some(60));
-        assert!(narrow[..3].iter().all(|line| line.chars().count() <= 60), "{narrow:#?}");
+        let narrow = copies_lines(&dials(), &agent_status(), false, Some(50));
+        assert_eq!(
+            narrow[..4],
+            [
+                "CALLS  WANTED  STATE    METHOD",
+                "1,234  count   live v2  Shop!Shop.Cart.Add()",
+                "    0  count   refused  Shop!Shop.Cart.Native()",
+                "    it is a P/Invoke",
+            ],
+            "no room beside"
+        );
+    }
+
+    #[test]
+    fn names_and_reasons_are_read_beside_times_on_any_terminal() {
+        let mut dials = Dials::default();
+        let reason = "other code may stand in the place of its calls: the compiler's own, or that of precompiled modules";
+        let long = "Shop.Cart.TotalOfEverythingThereIsToBeSold";
+        let mut slow = row(0, long, 1_234_567);
+        (slow.wanted, slow.state, slow.note) = (Level::Time, State::Live, Some(reason.into()));
+        let mut was = row(1, "Shop.Cart.Take", 12);
+        was.state = State::Live;
+        dials.rows(vec![slow, was]);
+        dials.times(vec![timed(0), timed(1)]);
+        let whole = copies_lines(&dials, &agent_status(), false, None);
+        assert!(
+            whole[1].contains("8.59 s") && whole[1].contains(long) && whole[1].ends_with(reason),
+            "{whole:#?}"
+        );
+        assert!(whole[2].contains("(8.59 s)") && whole[3] == times::LAST, "{whole:#?}");
+        for columns in [60, 80, 100, 120, 160] {
+            let lines = copies_lines(&dials, &agent_status(), false, Some(columns));
+            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
+            let before = lines[0].find("METHOD").expect("a heading");
+            let room = lines[1].chars().count() - before;
+            assert!(room >= (columns * 3 / 8).min("Shop!()".len() + long.len()), "{columns}: {lines:#?}");
+            assert!(lines[2].starts_with("    other code may stand"), "{columns}: {lines:#?}");
+            let left_out = lines.iter().any(|line| line.starts_with("no room for P90, "));
+            assert_eq!(left_out, columns < 160, "{columns}: {lines:#?}");
+        }
     }
 
     #[test]
@@ -278,7 +350,10 @@ mod tests {
         assert_eq!(said(1, 0), "the one dialled method does not match 'Nope.*'");
         assert_eq!(said(0, 0), "no dialled method matches 'Nope.*': none is or was dialled");
         assert_eq!(said(0, 176), "no method is dialled, and none of the 176 that were matches 'Nope.*'");
-        assert_eq!(said(2, 174), "none of the 2 dialled methods matches 'Nope.*', nor of the 174 that were");
+        assert_eq!(said(0, 1), "no method is dialled, and the one that was does not match 'Nope.*'");
+        for (on, over) in [(2, 174), (175, 1), (1, 175)] {
+            assert_eq!(said(on, over), "none of the 176 methods that are or were dialled matches 'Nope.*'");
+        }
     }
 
     fn off(mut row: StatusRow) -> StatusRow {

@@ -61,10 +61,10 @@ fn limited_to_nothing(order: &Order, domains: &[DomainRow], modules: &[ModuleRow
         names.truncate(NAMED);
         names.push(format!("{} more", words::grouped(more as u64)));
     }
-    let there = if names.is_empty() {
-        "there is none".to_owned()
-    } else {
-        format!("there are {}", words::all(&names))
+    let there = match names.as_slice() {
+        [] => "there is none".to_owned(),
+        [only] => format!("there is only {only}"),
+        several => format!("there are {}", words::all(several)),
     };
     Some(format!("no AppDomain's name begins with '{}'; {there}", printable(prefix)))
 }
@@ -108,6 +108,7 @@ mod tests {
             why("Store", 13).is_some_and(|why| why.ends_with("'Shop-10' and 1 more")),
             "those without a module are left out"
         );
+        assert!(why("Store", 1).is_some_and(|why| why.ends_with("; there is only 'Shop-1'")));
         assert!(why("Store", 0).is_some_and(|why| why.ends_with("there is none")));
     }
 }

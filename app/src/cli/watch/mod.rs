@@ -3,6 +3,7 @@
 pub mod screen;
 mod several;
 mod sum;
+mod threads;
 
 use super::{arguments, status};
 use crate::exit::{Exit, Failure};
@@ -84,7 +85,7 @@ fn watch(
     let pattern = arguments.pattern.as_deref();
     if let Some(pattern) = pattern.filter(|_| dials.is_empty()) {
         let why = unmatched(session, pattern)?;
-        say(format!("{why}; watching goes on, for what is dialled later"));
+        say(why);
     }
     let mut pace = Pace::new(interval);
     let mut left = arguments.count.unwrap_or(u64::MAX);
@@ -112,6 +113,8 @@ fn watch(
     }
 }
 
+const GOES_ON: &str = "watching goes on, for what is dialled later";
+
 /// Why a pattern matches no dialled method, and what to do about it.
 fn unmatched(session: &mut Session, pattern: &str) -> Result<String, Stop> {
     let dialled = status::ask_rows(session, None)?;
@@ -125,13 +128,17 @@ fn unmatched(session: &mut Session, pattern: &str) -> Result<String, Stop> {
 
 /// `near`: patterns near one that matches no method at all.
 fn advice(pid: u32, pattern: &str, dialled: &Dials, near: Option<&[String]>) -> String {
-    let why = status::unmatched(pattern, dialled);
+    let shown = printable(pattern);
     match near {
-        None => format!("{why}; `redial dial {pid} '{}' count` dials it", printable(pattern)),
-        Some([]) => format!("{why}, nor does any other"),
+        None => {
+            let why = status::unmatched(pattern, dialled);
+            format!("{why}; `redial dial {pid} '{shown}' count` dials what does; {GOES_ON}")
+        }
+        Some([]) => format!("no method matches '{shown}', dialled or not; {GOES_ON}"),
         Some(near) => {
             let quoted: Vec<String> = near.iter().map(|one| format!("'{}'", printable(one))).collect();
-            format!("{why}, nor does any other; did you mean {}?", words::either(&quoted))
+            let meant = words::either(&quoted);
+            format!("no method matches '{shown}', dialled or not; {GOES_ON}; did you mean {meant}?")
         }
     }
 }
@@ -203,15 +210,18 @@ mod tests {
         };
         assert_eq!(
             advice(9, "Shop.Cart.*", &dials(3), None),
-            "none of the 3 dialled methods matches 'Shop.Cart.*'; `redial dial 9 'Shop.Cart.*' count` dials it"
+            "none of the 3 dialled methods matches 'Shop.Cart.*'; `redial dial 9 'Shop.Cart.*' count` dials what does; \
+             watching goes on, for what is dialled later"
         );
-        assert!(
-            advice(9, "A.B", &dials(0), Some(&[])).ends_with("none is or was dialled, nor does any other")
+        assert_eq!(
+            advice(9, "A.B", &dials(0), Some(&[])),
+            "no method matches 'A.B', dialled or not; watching goes on, for what is dialled later"
         );
         let near = ["A.C".to_owned(), "*.B".to_owned()];
-        assert!(
-            advice(9, "A.B", &dials(1), Some(&near))
-                .ends_with("nor does any other; did you mean 'A.C' or '*.B'?")
+        assert_eq!(
+            advice(9, "A.B", &dials(1), Some(&near)),
+            "no method matches 'A.B', dialled or not; watching goes on, for what is dialled later; did you mean 'A.C' or \
+             '*.B'?"
         );
     }
 

@@ -8,7 +8,7 @@ use super::super::times::{self, TimeColumns};
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::{DialJson, WatchJson};
-use crate::output::table::{Table, cut_middle, number, printable, text, wide};
+use crate::output::table::{Table, cut_middle, name, number, printable, text};
 use crate::output::{Out, json_line, terminal, words};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
@@ -95,7 +95,7 @@ impl View {
         Ok(match size {
             Some((columns, rows)) => {
                 let (shown, over) = on_first(ordered, self.plain.all);
-                table(&self.head(dials, &shown, over), &shown, places, columns, rows)
+                table(&self.head(dials, &shown, over, columns), &shown, places, columns, rows)
             }
             None => self.plain.lines(t_ms, &ordered, places),
         })
@@ -103,10 +103,20 @@ impl View {
 }
 
 impl View {
-    fn head(&self, dials: &Dials, shown: &[&Dial], over: Over) -> String {
+    /// The first line, on which what can be said elsewhere gives way to numbers.
+    fn head(&self, dials: &Dials, shown: &[&Dial], over: Over, columns: usize) -> String {
+        let head = |hint| self.head_with(hint, dials, shown, over);
+        let whole = head(true);
+        if whole.chars().count() <= columns { whole } else { head(false) }
+    }
+
+    fn head_with(&self, hint: bool, dials: &Dials, shown: &[&Dial], over: Over) -> String {
         let mut head = format!("{}: {}", self.title, words::count(shown.len() as u64, "dial", "dials"));
         if over.methods > 0 {
-            head.push_str(&format!(", {} off again (--all lists them)", words::grouped(over.methods)));
+            head.push_str(&format!(", {} off again", words::grouped(over.methods)));
+            if hint {
+                head.push_str(&format!(" (--all lists {})", words::them(over.methods)));
+            }
         }
         if let Some(percent) = dials.cost_percent().filter(|percent| *percent > 0.0) {
             head.push_str(&format!(", cost about {} of a processor", words::percent(percent)));
@@ -120,27 +130,36 @@ impl View {
 
 /// The table for a terminal under its first line, never larger than it.
 fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
-    let explained = rows >= 8 && ordered.iter().any(|dial| leaves_out(dial));
-    let most = rows.saturating_sub(4 + usize::from(explained)).max(1);
-    let mut lines = vec![head.to_owned()];
-    let mut headings = vec![number("CALLS"), number("PER SECOND"), text("STATE")];
     let times = TimeColumns::of(ordered.iter().copied());
+    let remarks = [
+        (ordered.iter().any(|dial| leaves_out(dial)), EXPLAINED),
+        (ordered.iter().any(|dial| times::are_last(dial)), times::LAST),
+    ];
+    let roomy = rows >= 8;
+    let remarks: Vec<&str> =
+        remarks.into_iter().filter(|(is, _)| *is && roomy).map(|(_, text)| text).collect();
+    // One for what columns there is no room for, whether it will be there or not: a table that jumps cannot be read.
+    let below = remarks.len() + usize::from(roomy && times.are_there());
+    let most = rows.saturating_sub(4 + below).max(1);
+    let mut headings = vec![number("CALLS"), number("PER SECOND").or("PER S"), text("STATE")];
     headings.extend(times.headings());
     headings.extend(places.headings());
-    headings.push(wide("METHOD"));
+    headings.push(name("METHOD"));
     let mut table = Table::new(&headings);
     for dial in ordered.iter().take(most) {
-        let mut cells = vec![calls(dial), rate(dial.rate), status::state(dial)];
+        let mut cells = vec![calls(dial), rate_of(dial), status::state(dial)];
         cells.extend(times.cells(dial));
         cells.extend(places.cells(dial));
         cells.push(status::name(dial));
         table.row(cells);
     }
+    let mut lines = vec![head.to_owned()];
     lines.extend(table.lines(Some(columns)));
     if ordered.len() > most {
         lines.push(format!("… and {} called less often", words::grouped((ordered.len() - most) as u64)));
     }
-    lines.extend(explained.then(|| EXPLAINED.to_owned()));
+    lines.extend(times::no_room(&table.left_out(Some(columns))).filter(|_| roomy));
+    lines.extend(remarks.into_iter().map(str::to_owned));
     lines.iter().map(|line| cut_middle(line, columns)).collect()
 }
 
@@ -167,6 +186,7 @@ struct Said {
     version: Option<u32>,
     leaves_out: bool,
     times: Option<Times>,
+    times_are_last: bool,
 }
 
 impl Said {
@@ -178,6 +198,7 @@ impl Said {
             version: dial.row.version,
             leaves_out: leaves_out(dial),
             times: dial.times,
+            times_are_last: times::are_last(dial),
         }
     }
 }
@@ -213,7 +234,7 @@ impl Plain {
             if told && before != Some(&now) {
                 let name = printable(&(status::name(dial) + &places.suffix(dial) + &times::suffix(dial)));
                 let state = status::state(dial);
-                lines.push(columns(&time, &calls(dial), &rate(dial.rate), &state, &name));
+                lines.push(columns(&time, &calls(dial), &rate_of(dial), &state, &name));
                 self.said.insert(dial.row.row, now);
             }
         }
@@ -246,6 +267,11 @@ fn calls(dial: &Dial) -> String {
     if leaves_out(dial) { format!("{AT_LEAST}{calls}") } else { calls }
 }
 
+/// Of what is off nobody knows how often it is called.
+fn rate_of(dial: &Dial) -> String {
+    rate(dial.rate.filter(|_| !dial.is_over()))
+}
+
 /// Calls a second, where they are known.
 pub fn rate(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".to_owned(), words::rate)
@@ -254,9 +280,10 @@ pub fn rate(rate: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::dials::tests::{counters, row};
+    use crate::model::dials::tests::{counters, row, times};
     use redial_protocol::cost::Cost;
     use redial_protocol::level::Level;
+    use redial_protocol::message::StatusRow;
 
     fn dials(count: u32) -> Dials {
         let mut dials = Dials::default();
@@ -268,9 +295,25 @@ mod tests {
         dials
     }
 
-    fn inlined(index: u32, state: State) -> redial_protocol::message::StatusRow {
+    fn inlined(index: u32, state: State) -> StatusRow {
         let note = Some("already inlined into compiled callers".to_owned());
-        redial_protocol::message::StatusRow { note, state, ..row(index, "Shop.Cart.Inlined", 1_500) }
+        StatusRow { note, state, ..row(index, "Shop.Cart.Inlined", 1_500) }
+    }
+
+    /// The first `number` of so many are timed, the others were.
+    fn timed(count: u32, number: u32) -> Dials {
+        let mut dials = dials(count);
+        dials.rows(
+            (0..number)
+                .map(|index| StatusRow {
+                    wanted: Level::Time,
+                    state: State::Live,
+                    ..row(index, &format!("Shop.Cart.Method{index:03}"), 1_234_567)
+                })
+                .collect(),
+        );
+        dials.times((0..count).map(times).collect());
+        dials
     }
 
     fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
@@ -283,7 +326,7 @@ mod tests {
             plain: Plain::default(),
         };
         let (shown, over) = on_first(ByRate::default().order(dials), false);
-        table(&view.head(dials, &shown, over), &shown, Places::of(dials), columns, rows)
+        table(&view.head(dials, &shown, over, columns), &shown, Places::of(dials), columns, rows)
     }
 
     #[test]
@@ -291,7 +334,7 @@ mod tests {
         let mut marked = dials(100);
         marked.rows(vec![inlined(100, State::Live)]);
         for (columns, rows) in [(80, 24), (40, 8), (20, 5), (200, 60)] {
-            for dials in [&dials(100), &marked] {
+            for dials in [&dials(100), &marked, &timed(100, 100), &timed(100, 50)] {
                 let lines = drawn(dials, columns, rows);
                 assert!(lines.len() < rows, "{} lines on {rows}", lines.len());
                 assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
@@ -301,6 +344,55 @@ mod tests {
         assert!(lines[0].contains("100 dials"));
         assert!(lines[2].ends_with("Method099()"), "the most called is first: {lines:#?}");
         assert!(lines[lines.len() - 1].contains("and 80 called less often"), "{lines:#?}");
+    }
+
+    #[test]
+    fn names_are_read_beside_times_on_terminals_of_any_width() {
+        let dials = timed(9, 9);
+        for (columns, left_out) in [
+            (80, Some("no room for P90, MAX, SELF, EXCEPTIONS, IN FLIGHT; --json has them")),
+            (100, Some("no room for P90, EXCEPTIONS, IN FLIGHT; --json has them")),
+            (120, Some("no room for P90; --json has it")),
+            (160, None),
+        ] {
+            let lines = drawn(&dials, columns, 24);
+            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
+            assert!(lines[2].ends_with("Shop!Shop.Cart.Method000()"), "{columns}: {lines:#?}");
+            assert_eq!(lines.get(11).map(String::as_str), left_out, "{columns}: {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn times_that_are_the_last_ones_say_so() {
+        let mut dials = timed(3, 1);
+        let lines = drawn(&dials, 200, 24);
+        assert!(lines[2].contains("  1.20 µs  ") && lines[3].contains("  (1.20 µs)  "), "{lines:#?}");
+        assert_eq!(lines[lines.len() - 1], times::LAST);
+        let (mut plain, mut order) = (Plain::default(), ByRate::default());
+        let lines = plain.lines(0, &order.order(&dials), Places::of(&dials));
+        assert!(lines[1].contains("Method000()  p50 1.20 µs"), "{lines:#?}");
+        assert!(lines[2].contains("()  last times: p50 1.20 µs"), "{lines:#?}");
+        // That the times go on no more is news, though the state is the same.
+        let mut down = row(0, "Shop.Cart.Method000", 1_234_567);
+        down.state = State::Live;
+        dials.rows(vec![down]);
+        let lines = plain.lines(1_000, &order.order(&dials), Places::of(&dials));
+        assert!(lines.len() == 1 && lines[0].contains("last times: "), "{lines:#?}");
+    }
+
+    #[test]
+    fn of_what_is_off_no_rate_is_known() {
+        let mut dials = dials(1);
+        dials.rows(vec![StatusRow {
+            wanted: Level::Off,
+            state: State::Off,
+            ..row(0, "Shop.Cart.Method000", 7)
+        }]);
+        dials.apply(counters(1_000, &[]));
+        dials.apply(counters(2_000, &[]));
+        let mut all = Plain { all: true, ..Plain::default() };
+        let lines = all.lines(0, &ByRate::default().order(&dials), Places::of(&dials));
+        assert!(lines[1].contains(" -  off "), "{lines:#?}");
     }
 
     #[test]
@@ -372,11 +464,12 @@ mod tests {
         let lines = drawn(&dials, 80, 24);
         assert_eq!(
             (lines[0].as_str(), lines.len()),
-            ("process 42: 2 dials, 1 off again (--all lists them)", 4)
+            ("process 42: 2 dials, 1 off again (--all lists it)", 4)
         );
+        assert_eq!(drawn(&dials, 40, 24)[0], "process 42: 2 dials, 1 off again");
         let (mut plain, mut order) = (Plain::default(), ByRate::default());
         let lines = plain.lines(0, &order.order(&dials), Places::of(&dials));
-        assert!(lines.len() == 4 && lines[1].ends_with("(2 calls); --all lists them"), "{lines:#?}");
+        assert!(lines.len() == 4 && lines[1].ends_with("(2 calls); --all lists it"), "{lines:#?}");
         dials.rows(vec![off(1)]);
         let lines = plain.lines(1_000, &order.order(&dials), Places::of(&dials));
         assert!(lines.len() == 1 && lines[0].contains(" off "), "{lines:#?}");

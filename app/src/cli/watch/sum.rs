@@ -1,71 +1,34 @@
-//! The numbers of several processes as they change, added up: a thread each that asks, and one that adds up and writes
-//! once an interval.
+//! The numbers of several processes as they change, added up, written once an interval.
 
+use super::arguments;
 use super::screen::{Drawn, columns, heading, rate, time};
-use super::{PROGRAM, arguments, ended, watch};
-use crate::cli::several::{about, combined};
+use super::threads::{What, exit, watch_each};
+use crate::cli::several::combined;
 use crate::cli::sums::{Sum, Sums};
 use crate::cli::target::Member;
 use crate::cli::times;
 use crate::exit::{Exit, Failure};
-use crate::link::connect;
+use crate::model::dials::Dials;
 use crate::output::json::WatchSumJson;
 use crate::output::table::{cut_middle, printable};
-use crate::output::{Out, json_line, sentence, terminal};
+use crate::output::{Out, json_line, terminal};
 use crate::signals::Interrupts;
 use redial_protocol::times::Times;
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Folds that wait to be added up.
-const WAITING: usize = 64;
-
-/// What a process's thread has to tell: its place among all, and what.
-type News = (usize, What);
-
-enum What {
-    Numbers(Sums, u64),
-    Ended(Result<Exit, Failure>),
-}
+/// The sums of a process, and the updates that its agent dropped.
+type Numbers = (Sums, u64);
+type News = super::threads::News<Numbers>;
 
 /// Watches all of them, until each has ended, so many sums were written, or Ctrl-C.
 pub fn run(arguments: &arguments::Watch, interrupts: &Interrupts) -> Result<Exit, Failure> {
     let members = arguments.target.find()?;
     // How often is counted where sums are written.
     let each = arguments::Watch { count: None, ..arguments.clone() };
-    let (sender, news) = sync_channel(WAITING);
-    std::thread::scope(|scope| {
-        for (place, member) in members.iter().enumerate() {
-            let (sender, each) = (sender.clone(), &each);
-            scope.spawn(move || {
-                let outcome = one(member, each, interrupts, place, &sender);
-                // Nobody listens any more when enough was written.
-                let _ = sender.send((place, What::Ended(outcome)));
-            });
-        }
-        drop(sender);
-        let written = Writer::new(&members, arguments).run(&news);
-        drop(news);
-        interrupts.stop();
-        written
-    })
-}
-
-fn one(
-    member: &Member,
-    arguments: &arguments::Watch,
-    interrupts: &Interrupts,
-    place: usize,
-    sender: &SyncSender<News>,
-) -> Result<Exit, Failure> {
-    let mut session = connect::open(member.key.pid, PROGRAM)?;
-    interrupts.deliver_to(session.interrupter());
-    let show = &mut |dials: &_| {
-        let numbers = What::Numbers(Sums::of(dials), dials.dropped());
-        sender.send((place, numbers)).map_err(|_| Failure::ClosedPipe)
-    };
-    ended(watch(&mut session, arguments, show, &|text| sentence(about(member, &text))))
+    let sums = |_: &Member| |dials: &Dials| Ok((Sums::of(dials), dials.dropped()));
+    watch_each(&members, &each, interrupts, sums, |news| Writer::new(&members, arguments).run(news))
 }
 
 /// Adds up and writes.
@@ -101,6 +64,7 @@ struct Said {
     called: bool,
     state: String,
     times: Option<Times>,
+    times_are_last: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -158,20 +122,15 @@ impl<'a> Writer<'a> {
         self.last.iter().all(|one| one.answered || one.ended)
     }
 
-    fn take(&mut self, place: usize, what: What) {
+    fn take(&mut self, place: usize, what: What<Numbers>) {
         let Some((member, last)) = self.members.get(place).zip(self.last.get_mut(place)) else { return };
         match what {
-            What::Numbers(sums, dropped) => *last = Last { sums, dropped, answered: true, ended: false },
+            What::Numbers((sums, dropped)) => *last = Last { sums, dropped, answered: true, ended: false },
             What::Ended(outcome) => {
                 last.ended = true;
                 last.sums.end();
                 self.running -= 1;
-                self.exits.push(outcome.as_ref().map_or_else(Failure::exit, |exit| *exit));
-                if let Err(failure @ Failure::Sentence { .. }) = outcome {
-                    // What stood on the terminal stays above the sentence.
-                    self.drawn = Drawn(0);
-                    sentence(about(member, &failure.to_string()));
-                }
+                self.exits.push(exit(member, outcome, &mut self.drawn));
             }
         }
     }
@@ -206,9 +165,12 @@ impl<'a> Writer<'a> {
 
     fn table(&self, sums: &Sums, (columns, rows): (usize, usize)) -> Vec<String> {
         let all = self.arguments.all;
-        let explained = [sums.explained(all), sums.about_times(all)].into_iter().flatten();
+        let timed = sums.about_times(all);
+        let explained = [sums.explained(all), timed, sums.about_last(all)].into_iter().flatten();
         let explained: Vec<&str> = explained.filter(|_| rows >= 8).collect();
-        let most = rows.saturating_sub(4 + explained.len()).max(1);
+        // The table has one line more for what columns there is no room for.
+        let below = explained.len() + usize::from(timed.is_some());
+        let most = rows.saturating_sub(4 + below).max(1);
         let mut lines = vec![sums.line(self.processes(), all)];
         lines.extend(sums.table(all, true, most, Some(columns)));
         lines.extend(explained.into_iter().map(str::to_owned));
@@ -236,7 +198,8 @@ impl<'a> Writer<'a> {
             let before = self.said.get(name);
             let told = before.is_some() || self.arguments.all || now.state != "off";
             if told && before != Some(&now) {
-                let name_and_times = printable(name) + &times::summed_suffix(sum.times.as_ref());
+                let times = times::summed_suffix(sum.times.as_ref(), sum.times_are_last());
+                let name_and_times = printable(name) + &times;
                 lines.push(columns(&time, &sum.calls(), &rate(sum.rate), &now.state, &name_and_times));
                 self.said.insert(name.to_owned(), now);
             }
@@ -252,16 +215,22 @@ fn following(due: Instant, interval: Duration, now: Instant) -> Instant {
 
 fn said(sum: &Sum) -> Said {
     let called = sum.rate.is_some_and(|rate| rate > 0.0);
-    Said { calls: sum.calls, called, state: sum.state(), times: sum.times }
+    Said {
+        calls: sum.calls,
+        called,
+        state: sum.state(),
+        times: sum.times,
+        times_are_last: sum.times_are_last(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cli::target::Target;
-    use crate::model::dials::Dials;
     use crate::model::dials::tests::{counters, row, times};
     use redial_protocol::ids::ProcessKey;
+    use redial_protocol::level::Level;
     use redial_protocol::message::StatusRow;
     use redial_protocol::state::State;
 
@@ -275,15 +244,15 @@ mod tests {
         arguments::Watch { target, pattern, all: false, sum: true, interval: 1, count, json: false }
     }
 
-    fn numbers(calls: u64) -> What {
+    fn numbers(calls: u64) -> What<Numbers> {
         let mut dials = Dials::default();
         dials.rows(vec![StatusRow { state: State::Live, ..row(0, "Shop.Cart.Add", calls) }]);
         dials.first_fold_covers(1_000);
         dials.apply(counters(1_000, &[(0, 40)]));
-        What::Numbers(Sums::of(&dials), 0)
+        What::Numbers((Sums::of(&dials), 0))
     }
 
-    fn unreachable() -> What {
+    fn unreachable() -> What<Numbers> {
         What::Ended(Err(Failure::new(Exit::NoProcess, "there is no such process")))
     }
 
@@ -291,7 +260,7 @@ mod tests {
     fn a_file_gets_what_changed_of_the_sums() {
         let (members, arguments) = (members(), arguments(None, None));
         let mut writer = Writer::new(&members, &arguments);
-        (0..2).for_each(|place| writer.take(place, What::Numbers(Sums::default(), 0)));
+        (0..2).for_each(|place| writer.take(place, What::Numbers((Sums::default(), 0))));
         let mut dials = Dials::default();
         dials.rows(vec![row(0, "Shop.Cart.Add", 5), row(1, "Shop.Cart.Take", 3)]);
         let sums = |dials: &Dials| {
@@ -327,7 +296,8 @@ mod tests {
         let (members, arguments) = (members(), arguments(None, None));
         let mut writer = Writer::new(&members, &arguments);
         let mut dials = Dials::default();
-        dials.rows(vec![StatusRow { state: State::Live, ..row(0, "Shop.Cart.Add", 5) }]);
+        let timed = |wanted| StatusRow { wanted, state: State::Live, ..row(0, "Shop.Cart.Add", 5) };
+        dials.rows(vec![timed(Level::Time)]);
         dials.times(vec![times(0)]);
         let lines = writer.changes(&Sums::of(&dials), 1_000);
         assert_eq!(lines[2], times::WITHOUT_PERCENTILES);
@@ -339,24 +309,27 @@ mod tests {
         dials.times(vec![Times { in_flight: 0, exits: 1_003, ..times(0) }]);
         let lines = writer.changes(&Sums::of(&dials), 3_000);
         assert!(lines.len() == 1 && lines[0].ends_with("in flight 0"), "{lines:#?}");
+        dials.rows(vec![timed(Level::Count)]);
+        let lines = writer.changes(&Sums::of(&dials), 4_000);
+        assert!(lines.len() == 1 && lines[0].contains("Add()  last times: max 17.2 s"), "{lines:#?}");
     }
 
     #[test]
     fn lines_are_counted_once_each_has_answered_or_never_will() {
         let (members, arguments) = (members(), arguments(Some("Nope.*"), Some(1)));
         let mut writer = Writer::new(&members, &arguments);
-        writer.take(0, What::Numbers(Sums::default(), 0));
+        writer.take(0, What::Numbers((Sums::default(), 0)));
         assert!(!writer.is_complete(), "the other may still answer");
         writer.take(1, unreachable());
         assert!(writer.is_complete());
-        let run = |whats: [What; 2]| {
-            let (sender, news) = sync_channel(2);
+        let run = |whats: [What<Numbers>; 2]| {
+            let (sender, news) = std::sync::mpsc::sync_channel(2);
             for (place, what) in whats.into_iter().enumerate() {
                 sender.send((place, what)).expect("there is room");
             }
             Writer::new(&members, &arguments).run(&news)
         };
-        let nothing = || What::Numbers(Sums::default(), 0);
+        let nothing = || What::Numbers((Sums::default(), 0));
         let nobody = run([unreachable(), unreachable()]).expect("each was told of by itself");
         assert_eq!(nobody, Exit::NoProcess, "nobody said that nothing matched");
         let matched = run([nothing(), unreachable()]).map_err(|failure| failure.exit());

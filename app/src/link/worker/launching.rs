@@ -2,12 +2,14 @@
 
 use super::outlet::Outlet;
 use super::tail::Tail;
+use crate::link::early::{Dials, Early};
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
 use crate::link::unmatched::unmatched;
 use crate::model::ids::Ticket;
 use crate::model::update::{Launch, Update};
-use crate::signals;
+use crate::output::words;
+use crate::signals::{self, Left};
 use redial_protocol::dialset::print_order;
 use redial_protocol::order::Order;
 use redial_protocol::process;
@@ -22,8 +24,11 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(20);
 /// The same, once an agent is there.
 const LOOK_LATER: Duration = Duration::from_millis(200);
-/// How long after the agent came a dial that has matched nothing is told of: what it means mostly loads before.
-const SOON: Duration = Duration::from_secs(10);
+
+/// What a stopped program started is given so long to end, before it is told that it has not.
+const OUTLIVED: Duration = Duration::from_secs(2);
+/// What a dial is called in sentences about it.
+const DIAL: &str = "the dial";
 
 /// What to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,9 +85,13 @@ pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) -> Launched {
     let failed = tell.clone();
     let thread = std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &tell) {
         Ok((child, files, tail)) => {
-            let dials: Vec<String> = spec.orders.iter().map(print_order).collect();
+            let texts: Vec<String> = spec.orders.iter().map(print_order).collect();
+            let dials =
+                Dials { texts: texts.clone(), orders: spec.orders, what: DIAL, children: spec.children };
+            let say = tell.clone();
+            let early = Early::begin(dials, files.mark().to_owned(), move |text| say(Launch::Notice(text)));
             let name = spec.program.to_string_lossy();
-            follow((&name, child), (&files, &dials), &tail, &stops, &tell);
+            follow((&name, child), (&files, &texts, early), &tail, &stops, &tell);
         }
         Err(why) => tell(Launch::Failed(why)),
     });
@@ -132,16 +141,32 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tai
 
 fn follow(
     (name, mut child): (&str, Child),
-    (files, dials): (&Files, &[String]),
+    (files, dials, early): (&Files, &[String], Early),
     tail: &Tail,
     stops: &Receiver<Stop>,
     tell: &impl Fn(Launch),
 ) {
     let mut told = 0;
-    let mut soon: Option<Instant> = None;
+    let mut early = Some(early);
+    let mut asked = false;
+    let mut outlived: Option<Instant> = None;
+    let mut told_of_others = false;
     loop {
         // The end first: what was noted before it is then surely read.
-        let ended = child.try_wait();
+        let ended = match signals::left_of(&mut child) {
+            Ok(Left::Child) => Ok(None),
+            Ok(Left::Nobody(status)) => Ok(Some(status)),
+            // It was asked to end for the sake of what it started: that is what is followed from now on.
+            Ok(Left::Others(others)) if asked => {
+                if outlived.get_or_insert_with(Instant::now).elapsed() >= OUTLIVED && !told_of_others {
+                    told_of_others = true;
+                    tell(Launch::Notice(outlives(name, others)));
+                }
+                Ok(None)
+            }
+            Ok(Left::Others(_)) => child.wait().map(Some),
+            Err(error) => Err(error),
+        };
         let text = std::fs::read_to_string(files.mark()).unwrap_or_default();
         let marks = launch::marks(&text);
         for mark in marks.iter().skip(told) {
@@ -150,16 +175,12 @@ fn follow(
                 Mark::Inert(why) => Launch::Notice(format!("the agent was loaded and does nothing: {why}")),
             });
         }
-        if told == 0 && !marks.is_empty() {
-            soon = Some(Instant::now() + SOON);
-        }
         told = told.max(marks.len());
         let has_ended = !matches!(ended, Ok(None));
-        if has_ended || soon.is_some_and(|soon| Instant::now() >= soon) {
-            soon = None;
+        if has_ended {
+            drop(early.take());
             for one in unmatched(dials, &marks, &launch::noted(&text)) {
-                let so_far = if has_ended { "" } else { " so far; what it means may load later" };
-                tell(Launch::Notice(format!("{}{so_far}", one.sentence("the dial"))));
+                tell(Launch::Notice(one.sentence(DIAL)));
             }
         }
         if has_ended {
@@ -170,7 +191,10 @@ fn follow(
             Ok(None) => {
                 let pause = if told == 0 { LOOK } else { LOOK_LATER };
                 match stops.recv_timeout(pause) {
-                    Ok(stop) => tell(stopped(name, &mut child, stop)),
+                    Ok(stop) => {
+                        asked = true;
+                        tell(stopped(name, &mut child, stop));
+                    }
                     Err(RecvTimeoutError::Timeout) => {}
                     // Nobody is there any more who would stop it.
                     Err(RecvTimeoutError::Disconnected) => std::thread::sleep(pause),
@@ -225,6 +249,12 @@ fn not_stopped(name: &str, stop: Stop, error: &std::io::Error) -> String {
     }
 }
 
+fn outlives(name: &str, others: usize) -> String {
+    let (them, run) = (words::them(others as u64), if others == 1 { "runs" } else { "run" });
+    let processes = words::count(others as u64, "process", "processes");
+    format!("{name} has ended, and {processes} that it started still {run}; “Kill” ends {them}")
+}
+
 fn how(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -248,5 +278,10 @@ mod tests {
             "Shop cannot be asked to end: no console; “Kill” ends it"
         );
         assert_eq!(not_stopped("Shop", Stop::Kill, &error), "Shop cannot be killed: no console");
+        assert_eq!(
+            outlives("dotnet", 1),
+            "dotnet has ended, and 1 process that it started still runs; “Kill” ends it"
+        );
+        assert!(outlives("sh", 2).contains("2 processes that it started still run; “Kill” ends them"));
     }
 }

@@ -88,11 +88,11 @@ impl Turning {
             (Reply::Refused(refusal), None) => self.end(describe::refused(&LinkError::Refused(refusal))),
             (Reply::Refused(refusal), Some(ending)) => {
                 let why = describe::refused(&LinkError::Refused(refusal)).why;
-                let stay = self.waiting.len() + 1;
-                ending.why = format!(
-                    "{}; {stay} of its {} parts were done by then and stay: {why}",
-                    ending.why, self.parts
-                );
+                let stay = match self.waiting.len() + 1 {
+                    1 => format!("1 of its {} parts was done by then and stays", self.parts),
+                    stay => format!("{stay} of its {} parts were done by then and stay", self.parts),
+                };
+                ending.why = format!("{}; {stay}: {why}", ending.why);
                 self.waiting.clear();
             }
             _ => return false,

@@ -141,6 +141,11 @@ fn what_is_refused_half_way_is_taken_back_too_or_says_what_stays() {
         why.contains("2 of its 3 parts were done by then and stay: the dials are controlled by"),
         "{why}"
     );
+    case.turn(3, 3);
+    case.answer(done(31));
+    assert!(case.answer(holder()).is_empty());
+    let (_, why) = refused(&case.answer(holder()));
+    assert!(why.contains("1 of its 3 parts was done by then and stays: the dials"), "{why}");
     assert!(case.turns.is_empty());
 }
 

@@ -202,6 +202,7 @@ impl Fleet {
             (0, false) => {
                 let why = match self.members.len() {
                     0 => "no process is chosen any more".to_owned(),
+                    1 => "the process cannot be turned".to_owned(),
                     number => format!("none of the {number} processes can be turned"),
                 };
                 Status::Lost { why, retry: Retry::Asked, since: Duration::ZERO }

@@ -1,0 +1,79 @@
+//! *Stop* and *Kill* where a launcher ends when it is asked and the program that it started does not, as the window's
+//! worker does it.
+#![cfg(target_os = "linux")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use redial::link::worker::{Command, LaunchSpec, Stop, Worker};
+use redial::model::ids::Ticket;
+use redial::model::update::{Launch, Update};
+use redial_testbed::host::DEADLINE;
+use redial_testbed::programs;
+use redial_testbed::runtimes::Runtime;
+
+const TICKET: Ticket = Ticket(1);
+
+/// Hears what becomes of the launched program until this is found; whatever else was told is in the error.
+fn until<T>(worker: &Worker, what: &str, mut found: impl FnMut(&Launch) -> Option<T>) -> Result<T> {
+    let deadline = Instant::now() + DEADLINE;
+    let mut told = Vec::new();
+    while Instant::now() < deadline {
+        let Some(Update::Launch(TICKET, launch)) = worker.wait(Duration::from_millis(100)) else { continue };
+        if let Some(found) = found(&launch) {
+            return Ok(found);
+        }
+        told.push(launch);
+    }
+    bail!("{what} did not come; told was {told:#?}")
+}
+
+/// Whether a process is there and not only waits to be heard of.
+fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_program_that_outlives_its_launcher_can_be_killed() -> Result<()> {
+    let program = programs::named("stays")?.command(Runtime::V8_0)?;
+    let mut arguments = vec!["-c".into(), "\"$0\" \"$@\" & wait".into(), program.get_program().to_owned()];
+    arguments.extend(program.get_args().map(ToOwned::to_owned));
+    let spec = LaunchSpec {
+        program: "sh".into(),
+        arguments,
+        environment: program
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect(),
+        children: true,
+        ..LaunchSpec::default()
+    };
+    let mut worker = Worker::start(Arc::new(|| {}))?;
+    worker.send(Command::Launch(TICKET, spec));
+    let mut pid = 0;
+    until(&worker, "that it runs", |launch| match launch {
+        Launch::Loaded(key) => {
+            pid = key.pid;
+            None
+        }
+        Launch::Output { lines, .. } => (lines.first()?.text == format!("ready {pid}")).then_some(()),
+        _ => None,
+    })?;
+    worker.send(Command::Stop(TICKET, Stop::Ask));
+    let notice = until(&worker, "that it runs on", |launch| match launch {
+        Launch::Notice(text) => Some(text.clone()),
+        Launch::Ended { how } => Some(format!("it was left alone, sh having ended {how}")),
+        _ => None,
+    })?;
+    let expected = "sh has ended, and 1 process that it started still runs; “Kill” ends it";
+    ensure!(notice == expected && runs(pid), "{notice}");
+    worker.send(Command::Stop(TICKET, Stop::Kill));
+    let how = until(&worker, "the end", |launch| match launch {
+        Launch::Ended { how } => Some(how.clone()),
+        _ => None,
+    })?;
+    ensure!(how == "by signal 15" && !runs(pid), "{how}");
+    Ok(())
+}
