@@ -2,7 +2,6 @@
 
 use super::hresult::{ClrError, check};
 use super::metadata::Import;
-use super::text;
 use windows_core::PWSTR;
 
 /// A field, or a member that a MemberRef names.
@@ -19,50 +18,42 @@ pub struct Member {
 impl Import {
     /// A MemberRef's row.
     pub fn member_ref(&self, token: u32) -> Result<Member, ClrError> {
-        let mut buffer = self.buffer.borrow_mut();
-        let (mut parent, mut written, mut blob, mut size) = (0u32, 0u32, std::ptr::null_mut(), 0u32);
-        // SAFETY: the name buffer has the length given; out pointers are live locals.
-        let hresult = unsafe {
-            self.import.GetMemberRefProps(
-                token,
-                &mut parent,
-                Some(PWSTR(buffer.as_mut_ptr())),
-                buffer.len() as u32,
-                &mut written,
-                &mut blob,
-                &mut size,
-            )
-        };
-        check("GetMemberRefProps", hresult)?;
+        let (mut parent, mut blob, mut size) = (0u32, std::ptr::null_mut(), 0u32);
+        let name = self.name("GetMemberRefProps", |name, units, written| {
+            // SAFETY: as in `type_def_name`.
+            unsafe {
+                self.import.GetMemberRefProps(token, &mut parent, name, units, written, &mut blob, &mut size)
+            }
+        })?;
         // SAFETY: what the call above answered.
-        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { super::blob(blob, size) } })
+        Ok(Member { parent, name, signature: unsafe { super::blob(blob, size) } })
     }
 
     /// A FieldDef's row.
     pub fn field(&self, token: u32) -> Result<Member, ClrError> {
-        let mut buffer = self.buffer.borrow_mut();
-        let (mut parent, mut written, mut blob, mut size) = (0u32, 0u32, std::ptr::null_mut(), 0u32);
+        let (mut parent, mut blob, mut size) = (0u32, std::ptr::null_mut(), 0u32);
         let (mut attributes, mut constant_type, mut constant, mut constant_size) =
             (0u32, 0u32, std::ptr::null_mut(), 0u32);
-        // SAFETY: as in `member_ref`; the constant is not looked at.
-        let hresult = unsafe {
-            self.import.GetFieldProps(
-                token,
-                &mut parent,
-                Some(PWSTR(buffer.as_mut_ptr())),
-                buffer.len() as u32,
-                &mut written,
-                &mut attributes,
-                &mut blob,
-                &mut size,
-                &mut constant_type,
-                &mut constant,
-                &mut constant_size,
-            )
-        };
-        check("GetFieldProps", hresult)?;
+        let name = self.name("GetFieldProps", |name, units, written| {
+            // SAFETY: as in `type_def_name`; the constant is not looked at.
+            unsafe {
+                self.import.GetFieldProps(
+                    token,
+                    &mut parent,
+                    name,
+                    units,
+                    written,
+                    &mut attributes,
+                    &mut blob,
+                    &mut size,
+                    &mut constant_type,
+                    &mut constant,
+                    &mut constant_size,
+                )
+            }
+        })?;
         // SAFETY: what the call above answered.
-        Ok(Member { parent, name: text(&buffer, written), signature: unsafe { super::blob(blob, size) } })
+        Ok(Member { parent, name, signature: unsafe { super::blob(blob, size) } })
     }
 
     /// A MethodSpec: the token of the method, and the blob with what it is instantiated over.
@@ -89,7 +80,7 @@ impl Import {
     pub fn user_string(&self, token: u32, limit: usize) -> Result<(String, bool), ClrError> {
         let mut buffer = self.buffer.borrow_mut();
         let mut length = 0u32;
-        // SAFETY: as in `member_ref`. A literal that is longer than the buffer is cut (CLDB_S_TRUNCATION).
+        // SAFETY: the buffer has the length given; the out pointer is a live local. A literal that is longer than the buffer is cut (CLDB_S_TRUNCATION).
         let hresult = unsafe {
             self.import.GetUserString(
                 token,

@@ -147,23 +147,27 @@ impl Import {
         all
     }
 
+    /// The name that `read` gives: `call` writes it into the buffer that it is handed, of so many units, all of them there,
+    /// and says how many it is long.
+    pub(super) fn name(
+        &self,
+        call: &'static str,
+        read: impl FnOnce(Option<PWSTR>, u32, *mut u32) -> HRESULT,
+    ) -> Result<String, ClrError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let mut written = 0u32;
+        let name = PWSTR(buffer.as_mut_ptr());
+        check(call, read(Some(name), buffer.len() as u32, &mut written))?;
+        Ok(text(&buffer, written))
+    }
+
     /// A TypeDef's name with its namespace, without the enclosing type.
     pub fn type_def_name(&self, token: u32) -> Result<String, ClrError> {
-        let mut buffer = self.buffer.borrow_mut();
-        let (mut written, mut flags, mut extends) = (0u32, 0u32, 0u32);
-        // SAFETY: the buffer has the length given; out pointers are live locals.
-        let hresult = unsafe {
-            self.import.GetTypeDefProps(
-                token,
-                Some(PWSTR(buffer.as_mut_ptr())),
-                buffer.len() as u32,
-                &mut written,
-                &mut flags,
-                &mut extends,
-            )
-        };
-        check("GetTypeDefProps", hresult)?;
-        Ok(text(&buffer, written))
+        let (mut flags, mut extends) = (0u32, 0u32);
+        self.name("GetTypeDefProps", |name, units, written| {
+            // SAFETY: the name's buffer has the length given (`name`); out pointers are live locals.
+            unsafe { self.import.GetTypeDefProps(token, name, units, written, &mut flags, &mut extends) }
+        })
     }
 
     /// The type a nested TypeDef stands in; None for a top-level one.
@@ -176,20 +180,12 @@ impl Import {
 
     /// A TypeRef's resolution scope and name.
     pub fn type_ref(&self, token: u32) -> Result<(u32, String), ClrError> {
-        let mut buffer = self.buffer.borrow_mut();
-        let (mut scope, mut written) = (0u32, 0u32);
-        // SAFETY: as in `type_def`.
-        let hresult = unsafe {
-            self.import.GetTypeRefProps(
-                token,
-                &mut scope,
-                Some(PWSTR(buffer.as_mut_ptr())),
-                buffer.len() as u32,
-                &mut written,
-            )
-        };
-        check("GetTypeRefProps", hresult)?;
-        Ok((scope, text(&buffer, written)))
+        let mut scope = 0u32;
+        let name = self.name("GetTypeRefProps", |name, units, written| {
+            // SAFETY: as in `type_def_name`.
+            unsafe { self.import.GetTypeRefProps(token, &mut scope, name, units, written) }
+        })?;
+        Ok((scope, name))
     }
 
     /// `GetSigFromToken`: a copy of the blob of a StandAloneSig.
@@ -203,32 +199,30 @@ impl Import {
 
     /// A MethodDef's row.
     pub fn method(&self, token: u32) -> Result<MethodDef, ClrError> {
-        let mut buffer = self.buffer.borrow_mut();
-        let (mut class, mut written, mut attributes, mut rva, mut impl_flags, mut size) =
-            (0, 0, 0, 0, 0, 0u32);
+        let (mut class, mut attributes, mut rva, mut impl_flags, mut size) = (0, 0, 0, 0, 0u32);
         let mut blob = std::ptr::null_mut();
-        // SAFETY: the name buffer is non-null with its true length (a null length with a non-null buffer coincided
-        // with crashes on 8 and 9); out pointers are live locals.
-        let hresult = unsafe {
-            self.import.GetMethodProps(
-                token,
-                &mut class,
-                Some(PWSTR(buffer.as_mut_ptr())),
-                buffer.len() as u32,
-                &mut written,
-                &mut attributes,
-                &mut blob,
-                &mut size,
-                &mut rva,
-                &mut impl_flags,
-            )
-        };
-        check("GetMethodProps", hresult)?;
+        let name = self.name("GetMethodProps", |name, units, written| {
+            // SAFETY: as in `type_def_name` (a null length with a non-null buffer coincided with crashes on 8 and 9).
+            unsafe {
+                self.import.GetMethodProps(
+                    token,
+                    &mut class,
+                    name,
+                    units,
+                    written,
+                    &mut attributes,
+                    &mut blob,
+                    &mut size,
+                    &mut rva,
+                    &mut impl_flags,
+                )
+            }
+        })?;
         // SAFETY: what the call above answered.
         let signature = unsafe { super::blob(blob, size) };
         // The nil token stands for `<Module>`, the first type.
         let type_def = if class & 0x00FF_FFFF == 0 { 0x0200_0001 } else { class };
-        Ok(MethodDef { type_def, name: text(&buffer, written), attributes, impl_flags, rva, signature })
+        Ok(MethodDef { type_def, name, attributes, impl_flags, rva, signature })
     }
 
     /// How the parameters of a method that are by reference are passed, by their number from 1, in no order; nothing is
@@ -293,22 +287,23 @@ impl Import {
     }
 
     fn generic_parameter(&self, token: u32) -> Option<(u32, String)> {
-        let mut buffer = self.buffer.borrow_mut();
-        let (mut sequence, mut flags, mut owner, mut reserved, mut written) = (0, 0, 0, 0, 0u32);
-        // SAFETY: as in `type_def`.
-        let hresult = unsafe {
-            self.import.GetGenericParamProps(
-                token,
-                &mut sequence,
-                &mut flags,
-                &mut owner,
-                &mut reserved,
-                Some(PWSTR(buffer.as_mut_ptr())),
-                buffer.len() as u32,
-                &mut written,
-            )
-        };
-        hresult.is_ok().then(|| (sequence, text(&buffer, written)))
+        let (mut sequence, mut flags, mut owner, mut reserved) = (0, 0, 0, 0);
+        let name = self.name("GetGenericParamProps", |name, units, written| {
+            // SAFETY: as in `type_def_name`.
+            unsafe {
+                self.import.GetGenericParamProps(
+                    token,
+                    &mut sequence,
+                    &mut flags,
+                    &mut owner,
+                    &mut reserved,
+                    name,
+                    units,
+                    written,
+                )
+            }
+        });
+        Some((sequence, name.ok()?))
     }
 
     /// The TypeDef with that full name, if the module defines it.

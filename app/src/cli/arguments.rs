@@ -31,22 +31,19 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
     )
 }
 
-/// What the columns say.
+/// What the columns say; lines are broken where they are shown.
 fn columns() -> String {
     format!(
-        "{STATES}
-
-Times (level time) in brackets are the last ones: the method is not timed any more. Where a terminal has no room for all
-columns beside names, they are left out in this order, and named:
-  {}.
-Into a file or pipe, and with --json, all are there.",
+        "{STATES}\n\nTimes (level time) in brackets are the last ones: the method is not timed any more. Where a terminal has \
+         no room for all columns beside names, they are left out in this order, and named: {}. Into a file or pipe, and \
+         with --json, all are there.",
         times::going()
     )
 }
 
 const STATES: &str = "\
-STATE is asked (live from the method's next call), live v2 (calls run the second version of its code that was made),
-reverting (off from the next call), off, refused (the reason says why), failed (the runtime reported an error) or lost (its
+STATE is asked (live from the method's next call), live v2 (calls run the second version of its code that was made), \
+reverting (off from the next call), off, refused (the reason says why), failed (the runtime reported an error) or lost (its \
 module was unloaded).";
 
 /// Turn instrumentation dials on the methods of live .NET processes, and off again.

@@ -160,6 +160,22 @@ fn several_processes_are_told_in_one_word() {
 }
 
 #[test]
+fn help_says_which_columns_go_first() {
+    for command in ["status", "watch"] {
+        let asked = Arguments::try_parse_from(["redial", command, "--help"]).expect_err("help").to_string();
+        let words: Vec<&str> = asked.split_whitespace().collect();
+        let help = words.join(" ");
+        assert!(
+            help.contains(
+                "in this order, and named: P90, IN FLIGHT, EXCEPTIONS, SELF, MAX, TOTAL, P99, P50."
+            ),
+            "{help}"
+        );
+        assert!(help.contains("STATE is asked (live"), "{help}");
+    }
+}
+
+#[test]
 fn dial_sets_are_applied_saved_and_undone() {
     let Ok(Command::Apply(apply)) = parse("apply 7 - --plan --for 90s --take --later --json") else {
         panic!("an apply")
