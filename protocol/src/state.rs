@@ -1,5 +1,6 @@
 //! The states of a copy, as only the agent's ledger may say them.
 
+use crate::level::Level;
 use serde::{Deserialize, Serialize};
 
 /// What the runtime does with a copy right now.
@@ -35,6 +36,18 @@ impl State {
             State::Failed => "failed",
             State::Lost => "lost",
         }
+    }
+
+    /// Whether calls are counted, or will be at the next one (*reverting*: those that are under way); else the number of
+    /// calls is the last there was.
+    pub fn counts(self) -> bool {
+        matches!(self, State::Asked | State::Live | State::Reverting)
+    }
+
+    /// Whether calls of what is wanted at that level are timed, or will be at the next one; else times are the last there
+    /// were.
+    pub fn is_timed(self, wanted: Level) -> bool {
+        self.counts() && (wanted >= Level::Time || self == State::Reverting)
     }
 }
 

@@ -153,7 +153,7 @@ pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Res
         }
         let (chain, walk) = pace.look();
         println!(
-            "    after it the machine computed at {:.0} % and read at {:.0} % of its best pace",
+            "    after it the machine computed at {:.0} % and read at {:.0} % of its best pace so far",
             100.0 * chain,
             100.0 * walk
         );

@@ -80,7 +80,8 @@ impl Import {
     pub fn user_string(&self, token: u32, limit: usize) -> Result<(String, bool), ClrError> {
         let mut buffer = self.buffer.borrow_mut();
         let mut length = 0u32;
-        // SAFETY: the buffer has the length given; the out pointer is a live local. A literal that is longer than the buffer is cut (CLDB_S_TRUNCATION).
+        // SAFETY: the buffer has the length given; the out pointer is a live local. A literal that is longer than the buffer
+        // is cut (CLDB_S_TRUNCATION).
         let hresult = unsafe {
             self.import.GetUserString(
                 token,

@@ -147,8 +147,8 @@ impl Import {
         all
     }
 
-    /// The name that `read` gives: `call` writes it into the buffer that it is handed, of so many units, all of them there,
-    /// and says how many it is long.
+    /// The name that a metadata call gives. `read` makes the call: it is handed a buffer, its length in UTF-16 units and
+    /// where the call writes the name's length; `call` is what the call is called in errors.
     pub(super) fn name(
         &self,
         call: &'static str,

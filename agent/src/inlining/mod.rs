@@ -200,15 +200,20 @@ impl Inlining {
     /// Forbids inlining of callees from now on; answers for each which compiled methods may hold it already.
     pub fn veto(&self, callees: impl Iterator<Item = Method> + Clone) -> Vec<Holders> {
         self.change(|vetoed| vetoed.dialled.extend(callees.clone()));
-        // Looked up after the veto stands, so that no inlining falls between the two.
-        let held = lock(&self.held);
-        callees.map(|callee| held.holders(callee)).collect()
+        // Looked up after the veto stands, so that no inlining falls between the two. The JIT waits for one callee at most.
+        callees.map(|callee| lock(&self.held).holders(callee)).collect()
     }
 
     /// Which compiled methods are known to hold any of these callees, sorted ones; nothing is forbidden. In no order, some
     /// perhaps twice.
     pub fn inliners_of(&self, callees: &[Method]) -> Vec<Method> {
-        lock(&self.held).inliners_of(callees)
+        let mut inliners = Vec::new();
+        let mut from = Some(0);
+        while let Some(at) = from {
+            // Locked anew for each part: the JIT waits for one of them at most.
+            from = lock(&self.held).inliners_of(callees, at, &mut inliners);
+        }
+        inliners
     }
 
     /// Allows them again.
@@ -299,6 +304,17 @@ mod tests {
         assert_eq!(inlining.apart(&[CALLER], Care::Methods, || true, || ()), Err(HashSet::from([CALLER])));
         inlining.compiled(10);
         assert_eq!(ask(Care::Everything), Ok(()));
+    }
+
+    #[test]
+    fn inliners_are_found_in_every_part() {
+        let inlining = Inlining::default();
+        let callees: Vec<Method> = (0..5_000).map(|token| (1, token)).collect();
+        callees.iter().for_each(|callee| assert!(inlining.may_inline(*callee, Some((2, callee.1)), false)));
+        let mut found = inlining.inliners_of(&callees);
+        found.sort_unstable();
+        assert_eq!(found, (0..5_000).map(|token| (2, token)).collect::<Vec<Method>>());
+        assert_eq!(inlining.inliners_of(&[(1, 4_999)]), [(2, 4_999)]);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 const MAX_METHODS: usize = 60_000;
 /// Pairs remembered.
 const MAX_PAIRS: usize = 400_000;
+/// Entries gone through at a time.
+const PART: usize = 1_024;
 
 /// Pairs of callee and inliner. Past the bounds none is added, and the callee is marked.
 #[derive(Default)]
@@ -66,14 +68,18 @@ impl Pairs {
         Holders { inliners: entry.inliners.iter().filter_map(method).collect(), incomplete: entry.incomplete }
     }
 
-    /// Who holds any of these callees, sorted ones: of a whole framework few are known here.
-    pub fn inliners_of(&self, callees: &[Method]) -> Vec<Method> {
+    /// Adds who holds any of these callees, sorted ones, as far as the next part of the entries tells; where the part after
+    /// it begins. (Of a whole framework few callees are known here, so entries are gone through, and not callees.)
+    pub fn inliners_of(&self, callees: &[Method], from: usize, inliners: &mut Vec<Method>) -> Option<usize> {
         let held = |entry: &&Entry| {
             !entry.inliners.is_empty()
                 && entry.method.is_some_and(|method| callees.binary_search(&method).is_ok())
         };
-        let numbers = self.methods.iter().filter(held).flat_map(|entry| &entry.inliners);
-        numbers.filter_map(|number| self.methods.get(*number as usize)?.method).collect()
+        let part = self.methods.iter().skip(from).take(PART);
+        let numbers = part.filter(held).flat_map(|entry| &entry.inliners);
+        inliners.extend(numbers.filter_map(|number| self.methods.get(*number as usize)?.method));
+        let next = from + PART;
+        (next < self.methods.len()).then_some(next)
     }
 
     /// Forgets the methods of an unloaded module.
@@ -156,11 +162,15 @@ mod tests {
         pairs.note(OTHER, Some(CALLER));
         assert_eq!(sorted(&pairs, CALLEE), [OTHER, CALLER]);
         assert_eq!(pairs.pairs, 3);
-        let mut all = pairs.inliners_of(&[CALLEE, OTHER]);
-        all.sort_unstable();
-        assert_eq!(all, [OTHER, CALLER, CALLER]);
-        assert_eq!(pairs.inliners_of(&[OTHER, CALLER]), [CALLER]);
-        assert_eq!(pairs.inliners_of(&[CALLER]), []);
+        let of = |callees: &[Method]| {
+            let mut all = Vec::new();
+            assert_eq!(pairs.inliners_of(callees, 0, &mut all), None, "one part holds them");
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(of(&[CALLEE, OTHER]), [OTHER, CALLER, CALLER]);
+        assert_eq!(of(&[OTHER, CALLER]), [CALLER]);
+        assert_eq!(of(&[CALLER]), []);
         pairs.forget(2);
         assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
         assert_eq!(sorted(&pairs, OTHER), []);

@@ -4,8 +4,6 @@ use crate::model::dials::Dial;
 use crate::output::table::{Column, number};
 use crate::output::times::TimeColumn;
 use crate::output::words;
-use redial_protocol::level::Level;
-use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
 /// What stands where nothing is known.
@@ -92,13 +90,7 @@ fn in_cell(known: Option<String>, last: bool) -> String {
 
 /// Whether a dial has times of which none are added any more: it was turned off, or down.
 pub fn are_last(dial: &Dial) -> bool {
-    let is_timed = match dial.row.state {
-        State::Asked | State::Live => dial.row.wanted >= Level::Time,
-        // Calls that are under way.
-        State::Reverting => true,
-        State::Off | State::Refused | State::Failed | State::Lost => false,
-    };
-    dial.times.is_some() && !is_timed
+    dial.times.is_some() && !dial.row.state.is_timed(dial.row.wanted)
 }
 
 /// A sentence about columns that a table has no room for; nothing where it has room for all.
@@ -149,7 +141,9 @@ mod tests {
     use super::*;
     use crate::model::dials::Dials;
     use crate::model::dials::tests::{row, times};
+    use redial_protocol::level::Level;
     use redial_protocol::message::StatusRow;
+    use redial_protocol::state::State;
 
     fn timed(state: State, wanted: Level) -> StatusRow {
         StatusRow { wanted, state, ..row(0, "A", 5) }
@@ -178,6 +172,7 @@ mod tests {
         let told: Vec<String> = dials.iter().map(suffix).collect();
         assert!(told[0].starts_with("  p50 1.20 µs, p90") && told[1].is_empty(), "{told:?}");
     }
+
     #[test]
     fn what_is_not_timed_any_more_is_told_as_the_last_numbers() {
         for (state, wanted, last) in [

@@ -29,13 +29,12 @@ pub fn table(lines: Lines<'_>, form: Form) -> (String, usize) {
 }
 
 fn methods(lines: Lines<'_>) -> Vec<MethodIx> {
-    let connection = lines.own;
-    let all = (0..lines.len()).filter_map(|place| lines.at(place)?.node);
-    let several = connection.selection.len() > 1;
-    let wanted = all.filter(|node| !several || connection.selection.contains(*node));
-    wanted
-        .filter_map(|node| match node {
-            Node::Method(method) => Some(method),
+    let picked = &lines.list.selection;
+    let several = picked.len() > 1;
+    let all = (0..lines.len()).filter_map(|place| lines.at(place));
+    all.filter(|line| !several || picked.contains(line.row))
+        .filter_map(|line| match line.node {
+            Some(Node::Method(method)) => Some(method),
             _ => None,
         })
         .take(MOST)

@@ -86,7 +86,9 @@ impl App {
         self.note_looks();
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
-        if let Some(Looks { filter, sort, hold }) = self.looks.clone() {
+        if let Some(Looks { mut filter, sort, hold }) = self.looks.clone() {
+            // That one is a setting, which can change while nothing is looked at.
+            filter.hide_framework = self.settings.hide_framework;
             self.model.change_list(|connection| {
                 connection.set_sort(sort);
                 connection.list.set_hold(hold);

@@ -16,9 +16,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "redial run";
-/// How often the agents' marks, and what is loaded, are looked at.
+/// How often the agents' marks are looked at.
 const LOOK: Duration = Duration::from_millis(100);
-/// What a program starts with is loaded when nothing more was for so long.
+/// What a program starts with is loaded when nothing more was for so long; no more often is it looked at, which the program
+/// pays for.
 const QUIET: Duration = Duration::from_millis(500);
 /// How long after the first agent came it is told all the same: some programs load something all the time, and what a
 /// program starts (a build first, perhaps) may be what the dials are for.
@@ -102,8 +103,7 @@ fn sentences(dials: &Dials, mark: &Path, over: &Over) -> Vec<String> {
         let Some(first) = pids.first() else { continue };
         let late = came.get_or_insert_with(Instant::now).elapsed() >= LATEST;
         if late || !dials.children && start.is_over(*first) {
-            let noted = asked(&dials.orders, &pids, noted);
-            let left = unmatched(&dials.texts, &marks, &noted);
+            let left = unmatched(&dials.texts, &marks, &asked(&dials.orders, &pids, noted));
             return left.iter().map(|one| one.so_far(dials.what)).collect();
         }
     }
@@ -122,13 +122,20 @@ fn loaded(mark: &Mark) -> Option<u32> {
 struct Start {
     session: Option<Session>,
     loaded: Loaded,
+    looked: Option<Instant>,
 }
 
 impl Start {
     /// Whether what the program starts with is loaded.
     fn is_over(&mut self, pid: u32) -> bool {
+        if self.looked.is_some_and(|looked| looked.elapsed() < QUIET) {
+            return false;
+        }
         match self.modules(pid) {
-            Ok(modules) => self.loaded.are_all(&modules, Instant::now()),
+            Ok(modules) => {
+                let now = *self.looked.insert(Instant::now());
+                self.loaded.are_all(&modules, now)
+            }
             Err(_) => {
                 // Its agent may not listen yet.
                 self.session = None;
@@ -163,29 +170,32 @@ impl Loaded {
     }
 }
 
-/// What these processes say of the dials that nothing was noted of.
+/// What these processes say of the first dials that nothing was noted of; the rest is left for the program's end.
 fn asked(orders: &[Order], pids: &[u32], mut noted: Noted) -> Noted {
+    let mut left = (0..orders.len()).filter(|index| !noted.matched.contains(index));
+    let asked: Vec<usize> = left.by_ref().take(MEANT).collect();
+    let rest: Vec<usize> = left.collect();
     for pid in pids {
         let Ok(mut session) = connect::open(*pid, PROGRAM) else { continue };
-        let left: Vec<usize> = (0..orders.len()).filter(|index| !noted.matched.contains(index)).collect();
-        for (index, order) in left.iter().filter_map(|index| Some((*index, orders.get(*index)?))).take(MEANT)
-        {
+        for index in &asked {
+            let Some(order) = orders.get(*index).filter(|_| !noted.matched.contains(index)) else { continue };
             let command = Command::Methods { pattern: Some(order.pattern.clone()), limit: 1 };
             match session.ask(command, &mut |_| {}) {
                 Ok(Reply::Methods { matched: 0, suggestions }) => {
-                    let near = noted.near.entry(index).or_default();
+                    let near = noted.near.entry(*index).or_default();
                     if near.is_empty() {
                         *near = suggestions;
                     }
                 }
                 // It is only not noted yet; or it is for an AppDomain, and not the pattern is wrong.
                 Ok(Reply::Methods { .. }) if order.domain.is_none() => {
-                    noted.matched.insert(index);
+                    noted.matched.insert(*index);
                 }
                 _ => {}
             }
         }
     }
+    noted.matched.extend(rest);
     noted
 }
 
@@ -268,8 +278,11 @@ mod tests {
             |_| {
                 let (sender, said) = channel();
                 let say = move |text| sender.send(text).expect("the test listens");
-                // The first was noted; the last matches, though it is not noted yet.
-                let dials = dials(&["Shop.Cart.*", "Shop.Crat.*", "Shop.Order.*"]);
+                // The first was noted; those of orders match, though that is not noted yet; the last is not asked for.
+                let mut patterns = vec!["Shop.Cart.*", "Shop.Crat.*"];
+                patterns.extend(["Shop.Order.*"; MEANT - 1]);
+                patterns.push("Shop.Crat.*");
+                let dials = dials(&patterns);
                 let early = Early::begin(dials, mark.clone(), say);
                 let told: Vec<String> = said.iter().collect();
                 let expected = "--dial 'Shop.Crat.*=count' matches nothing so far, and stands for what loads later; did you mean \

@@ -13,8 +13,43 @@ pub struct Lines<'a> {
     pub own: &'a Connection,
     /// Whose rows they are: their order, their filter and what is picked of them.
     pub list: &'a Connection,
-    /// What the rows are in `own`; absent: themselves.
-    to: Option<&'a Renumbering>,
+    /// What the rows are in `own`, and why it has nothing in some; absent: they are its own.
+    to: Option<(&'a Renumbering, Lack)>,
+}
+
+/// Why a process has nothing in a row that others beside it have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// It has not loaded it.
+    Unloaded,
+    /// It may have it: not all of its methods are read.
+    Unread,
+    /// It may have it: not all of its methods fit into the list of all.
+    LeftOut,
+}
+
+impl Lack {
+    /// The sign in the row.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Lack::Unloaded => "–",
+            Lack::Unread => "…",
+            Lack::LeftOut => "?",
+        }
+    }
+
+    /// A sentence about what the process called `title` lacks.
+    pub fn sentence(self, title: &str, what: &str) -> String {
+        match self {
+            Lack::Unloaded => format!("{title} has not loaded {what}"),
+            Lack::Unread => format!("{title} may have {what}: not all of its methods are read"),
+            Lack::LeftOut => {
+                format!(
+                    "{title} may have {what}: not all of its methods fit into a list of several processes"
+                )
+            }
+        }
+    }
 }
 
 /// A row.
@@ -53,6 +88,11 @@ impl<'a> Lines<'a> {
         self.to.is_some()
     }
 
+    /// Why the process has nothing in rows where it has nothing.
+    pub fn lack(&self) -> Lack {
+        self.to.map_or(Lack::Unloaded, |(_, lack)| lack)
+    }
+
     /// Whether rows are picked, and the process has nothing in any of them.
     pub fn lacks_picked(&self) -> bool {
         !self.list.selection.is_empty() && self.own.selection.is_empty()
@@ -63,7 +103,7 @@ impl<'a> Lines<'a> {
         let row = self.list.row_at(place)?;
         let node = match self.to {
             None => Some(row),
-            Some(to) => to.node(row),
+            Some((to, _)) => to.node(row),
         };
         let line = Line { row, node, depth: 0, expanded: false, methods: 1 };
         match self.list.shape {
@@ -109,7 +149,7 @@ impl Model {
         if !self.is_beside() {
             return Some(Lines::of(own));
         }
-        let to = self.fleet()?.column(id)?;
+        let to = self.fleet()?.column(own)?;
         Some(Lines { own, list: self.list()?, to: Some(to) })
     }
 

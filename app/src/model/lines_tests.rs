@@ -113,6 +113,23 @@ fn each_process_has_the_rows_of_all_and_nothing_where_it_lacks_one() {
 }
 
 #[test]
+fn a_process_lacks_nothing_that_it_has_not_been_asked_for() {
+    let mut model = two(Arrangement::Beside);
+    let lack = |model: &Model, id| model.lines(id).expect("it is there").lack();
+    assert_eq!([FIRST, SECOND].map(|id| lack(&model, id)), [Lack::Unloaded; 2]);
+    let connection = model.connections.get_mut(&FIRST).expect("it was chosen");
+    connection.catalogue.unload(&[copy(1, "Extra", "extra", &[1]).key]);
+    assert_eq!([FIRST, SECOND].map(|id| lack(&model, id)), [Lack::Unread, Lack::Unloaded]);
+    settle(&mut model);
+    assert_eq!(lack(&model, FIRST), Lack::Unloaded);
+    let connection = model.connections.get_mut(&FIRST).expect("it was chosen");
+    connection.catalogue = Default::default();
+    settle(&mut model);
+    assert_eq!(lack(&model, FIRST), Lack::Unread, "its catalogue is to come");
+    assert_eq!(Lack::Unread.sentence("shop", "A.B"), "shop may have A.B: not all of its methods are read");
+}
+
+#[test]
 fn the_order_is_that_of_the_sums() {
     let mut model = two(Arrangement::Beside);
     let calls = |model: &mut Model, id, name: &str, number, calls| {

@@ -66,12 +66,12 @@ pub struct LiveRow {
 impl LiveRow {
     /// Whether calls are counted, or will be at the next one; else its number is the last there was.
     pub fn counts(&self) -> bool {
-        matches!(self.state, State::Asked | State::Live | State::Reverting)
+        self.state.counts()
     }
 
     /// Whether calls are timed, or will be at the next one; else its times are the last there were.
     pub fn is_timed(&self) -> bool {
-        self.counts() && (self.wanted >= Level::Time || self.state == State::Reverting)
+        self.state.is_timed(self.wanted)
     }
 
     /// Calls a second, while it counts: of what is off nobody knows how often it is called.

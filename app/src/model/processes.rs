@@ -38,6 +38,9 @@ pub struct RuntimeRow {
 /// What there is to say of a process without the agent.
 const WITHOUT_AGENT: &str = "it runs without the agent";
 
+/// Processes that came and ended while rows were still, and keep a row.
+const PASSERS_BY: usize = 20;
+
 /// What can be done with a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
@@ -175,12 +178,21 @@ impl Processes {
 
     /// The rows as they stand on screen: those of [`Processes::shown`] in their order, or in that of earlier ones.
     pub fn standing(&self) -> impl Iterator<Item = Standing<'_>> {
-        self.standing.iter().enumerate().filter_map(|(place, key)| {
-            let there = self.rows.get(key);
-            let has_ended = there.is_none();
-            let row = there.or_else(|| self.ended.get(key))?;
-            Some(Standing { row, is_new: place >= self.settled && !has_ended, has_ended })
-        })
+        (0..self.places()).filter_map(|place| self.standing_at(place))
+    }
+
+    /// How many rows stand on screen.
+    pub fn places(&self) -> usize {
+        self.standing.len()
+    }
+
+    /// The row that stands at a place.
+    pub fn standing_at(&self, place: usize) -> Option<Standing<'_>> {
+        let key = self.standing.get(place)?;
+        let there = self.rows.get(key);
+        let has_ended = there.is_none();
+        let row = there.or_else(|| self.ended.get(key))?;
+        Some(Standing { row, is_new: place >= self.settled && !has_ended, has_ended })
     }
 
     /// Lets each row take its place, unless they are still.
@@ -190,11 +202,21 @@ impl Processes {
             self.standing.extend(self.shown.iter().filter(|key| !known.contains(*key)));
             // What ended before it was ever shown has no row.
             self.ended.retain(|key, _| known.contains(key));
+            self.drop_passers_by();
             return;
         }
         self.standing.clone_from(&self.shown);
         self.settled = self.standing.len();
         self.ended.clear();
+    }
+
+    /// Of what came and ended while rows were still, only the newest stay: a build starts thousands.
+    fn drop_passers_by(&mut self) {
+        let passers_by = self.standing.iter().skip(self.settled).filter(|key| self.ended.contains_key(key));
+        let gone = passers_by.clone().count().saturating_sub(PASSERS_BY);
+        let gone: HashSet<ProcessKey> = passers_by.take(gone).copied().collect();
+        self.standing.retain(|key| !gone.contains(key));
+        self.ended.retain(|key, _| !gone.contains(key));
     }
 
     /// As [`Processes::settle`]; what was asked for here is shown at once.

@@ -84,6 +84,27 @@ fn rows_that_are_still_keep_their_places_and_what_is_new_stands_at_the_end() {
 }
 
 #[test]
+fn of_what_comes_and_ends_under_a_parked_pointer_some_rows_stay() {
+    let mut processes = Processes::default();
+    let launch = AgentState::LaunchOnly(String::new());
+    processes.apply(changes(vec![row(1, "shop", launch.clone()), row(2, "zoo", launch.clone())], vec![]));
+    processes.set_still(true);
+    for pid in 3..1000 {
+        let gone = ProcessKey { pid: pid - 1, start: 5 };
+        processes.apply(changes(vec![row(pid, "csc", launch.clone())], vec![gone]));
+    }
+    let stand = standing(&processes);
+    assert_eq!(
+        stand[..3],
+        [(1, ""), (2, "ended"), (979, "ended")],
+        "those that stood there, then the newest"
+    );
+    assert_eq!(stand.len(), 2 + PASSERS_BY + 1);
+    assert_eq!(stand.last(), Some(&(999, "new")));
+    assert_eq!(processes.ended.len(), 1 + PASSERS_BY);
+}
+
+#[test]
 fn every_word_must_be_somewhere() {
     let mut processes = Processes::default();
     let launch = AgentState::LaunchOnly(String::new());

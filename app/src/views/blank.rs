@@ -19,7 +19,7 @@ pub fn show(
         painter.rect_filled(rect, 0.0, palette.stripe);
     }
     let at = pos2(rect.left() + 20.0, rect.center().y);
-    painter.text(at, Align2::CENTER_CENTER, "–", FontId::proportional(14.0), palette.weak);
+    painter.text(at, Align2::CENTER_CENTER, lines.lack().sign(), FontId::proportional(14.0), palette.weak);
     let response = ui.interact(clip, ui.scope_id().with(("blank", row)), Sense::hover());
     if !response.hovered() {
         return;
@@ -29,5 +29,5 @@ pub fn show(
         Node::Method(method) => catalogue.full_name(method).text,
         group => catalogue.label(group).to_owned(),
     };
-    response.on_hover_text_at_pointer(format!("{} has not loaded {name}", lines.own.title()));
+    response.on_hover_text_at_pointer(lines.lack().sentence(&lines.own.title(), &name));
 }

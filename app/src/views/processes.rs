@@ -46,24 +46,24 @@ impl State {
 pub fn show(ui: &mut Ui, state: &mut State, model: &Model, mono: Duration, commands: &mut Vec<Command>) {
     let processes = &model.processes;
     head(ui, state, model, commands);
-    let rows: Vec<Standing<'_>> = processes.standing().collect();
-    if rows.is_empty() {
+    let number = processes.places();
+    if number == 0 {
         state.over = false;
         empty(ui, processes, commands);
         return;
     }
-    let window = state.scroll.show(ui, "processes", rows.len(), ROW);
+    let window = state.scroll.show(ui, "processes", number, ROW);
     let menu = state.over && Popup::is_any_open(ui.ctx());
     let over = menu || ui.rect_contains_pointer(window.rect);
     if std::mem::replace(&mut state.over, over) != over {
         ui.ctx().request_repaint();
     }
     for index in window.rows.clone() {
-        let Some(row) = rows.get(index) else { continue };
+        let Some(row) = processes.standing_at(index) else { continue };
         let key = row.row.key;
         let chosen = model.chosen().contains(&key);
         let launched = model.launched_as(key.pid).filter(|_| !row.has_ended);
-        one(ui, (window.row_rect(index), window.rect), *row, (chosen, launched, mono), commands);
+        one(ui, (window.row_rect(index), window.rect), row, (chosen, launched, mono), commands);
     }
 }
 

@@ -222,7 +222,7 @@ pub fn whose(ui: &mut Ui, lines: Lines<'_>) {
     ui.add(Label::new(RichText::new(lines.own.title()).color(palette.weak)).truncate());
     if lines.lacks_picked() {
         ui.add_space(10.0);
-        ui.label("This process has not loaded what is picked.");
+        ui.label(lines.lack().sentence("This process", "what is picked") + ".");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::several::{ADD, merged, rows, told};
 use super::stage::{SHOP, act, feed, look_at_shops, processes, row, shop, window, window_of, with_shop};
-use crate::commands::Command;
+use crate::commands::{Command, Form};
 use crate::desktop::App;
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::list::{Key, Sort};
@@ -12,7 +12,7 @@ use crate::model::selection::Mode;
 use crate::model::several::Arrangement;
 use crate::model::update::{Launch, Retry, Told, Update};
 use eframe::egui::accesskit::Role;
-use eframe::egui::{Rect, Theme};
+use eframe::egui::{Modifiers, Rect, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
@@ -222,4 +222,21 @@ fn no_row_moves_when_a_process_ends() {
     let line = place(&harness, "process 4242 has ended; these are its last numbers");
     assert_eq!(place(&harness, ADD), before);
     assert!(line.top() > before.bottom(), "it stands below the rows");
+}
+
+#[test]
+fn side_by_side_nothing_is_copied_of_a_process_that_lacks_what_is_picked() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    told(&mut harness, 2, super::stage::crowd_of(3));
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    harness.get_by_label("Crowd!Crowd.Type0.Method0()").click();
+    harness.run_steps(3);
+    harness.get_by_label("Crowd!Crowd.Type0.Method1()").click_modifiers(Modifiers::COMMAND);
+    harness.run_steps(3);
+    for (id, copied) in [(1, "copied 0 methods"), (2, "copied 2 methods")] {
+        act(&mut harness, Command::Focus(ConnectionId(id)));
+        act(&mut harness, Command::Copy(Form::Text));
+        let entries = harness.state().model.log.entries();
+        assert_eq!(entries.back().map(|entry| entry.text.as_str()), Some(copied));
+    }
 }

@@ -43,6 +43,17 @@ fn selected(harness: &Harness<'static, App>) -> usize {
     harness.state().model.current().map_or(0, |connection| connection.selection.len())
 }
 
+#[test]
+fn what_is_hidden_everywhere_can_be_set_while_nothing_is_looked_at() {
+    let mut harness = two();
+    let before = look(&harness).0.hide_framework;
+    act(&mut harness, Command::Disconnect);
+    assert!(harness.state().model.current().is_none());
+    act(&mut harness, Command::HideFramework);
+    act(&mut harness, Command::Select(shop(4243)));
+    assert_eq!(look(&harness).0.hide_framework, !before);
+}
+
 /// A key pressed by mistake turns nothing that was selected before.
 #[test]
 fn what_is_looked_at_again_has_nothing_selected_and_stands_at_its_top() {

@@ -189,7 +189,7 @@ fn follow(
         tail.take().into_iter().for_each(tell);
         match ended {
             Ok(None) => {
-                let pause = if told == 0 { LOOK } else { LOOK_LATER };
+                let pause = if told == 0 && outlived.is_none() { LOOK } else { LOOK_LATER };
                 match stops.recv_timeout(pause) {
                     Ok(stop) => {
                         asked = true;

@@ -4,9 +4,10 @@
 use super::Fleet;
 use crate::model::catalogue::forget::Renumbering;
 use crate::model::connection::Connection;
-use crate::model::ids::{ConnectionId, ModuleIx};
+use crate::model::ids::ModuleIx;
+use crate::model::lines::Lack;
 use redial_protocol::ids::ModuleKey;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// What rows of the merged list are in one process.
 #[derive(Debug, Default)]
@@ -21,10 +22,17 @@ pub struct Column {
 }
 
 impl Fleet {
-    /// What rows of the merged list are in a process; None: it is none of these.
-    pub fn column(&self, id: ConnectionId) -> Option<&Renumbering> {
-        let member = self.members.iter().find(|member| member.connection == id)?;
-        Some(&member.column.to)
+    /// What rows of the merged list are in a process, and why it has nothing in some; None: it is none of these.
+    pub fn column(&self, theirs: &Connection) -> Option<(&Renumbering, Lack)> {
+        let member = self.members.iter().find(|member| member.connection == theirs.id)?;
+        let is_read = theirs.catalogue.is_complete()
+            && member.seen == Some((theirs.catalogue.edition(), theirs.numbering));
+        let lack = match (is_read, &member.left_out) {
+            (true, None) => Lack::Unloaded,
+            (true, Some(_)) => Lack::LeftOut,
+            (false, _) => Lack::Unread,
+        };
+        Some((&member.column.to, lack))
     }
 
     /// Makes a process show, and have selected, what the merged list does. A row stands for all copies that the process has.
@@ -64,8 +72,10 @@ fn found(modules: &HashMap<ModuleKey, ModuleKey>, all: &Connection, theirs: &Con
         Some((all.catalogue.lead(ours), theirs.catalogue.lead(there)))
     };
     // Of copies the first one stands for all.
-    let pairs: BTreeMap<ModuleIx, ModuleIx> = modules.iter().filter_map(pair).collect();
-    let root = pairs.values().next().map_or(0, |first| theirs.catalogue.home(*first));
+    let mut pairs: Vec<(ModuleIx, ModuleIx)> = modules.iter().filter_map(pair).collect();
+    pairs.sort_unstable();
+    pairs.dedup_by_key(|(ours, _)| *ours);
+    let root = pairs.first().map_or(0, |(_, first)| theirs.catalogue.home(*first));
     let pairs = pairs.into_iter().filter_map(|(ours, there)| {
         let pair = (all.catalogue.module(ours)?, theirs.catalogue.module(there)?);
         let is_same = pair.0.methods.len() == pair.1.methods.len();
