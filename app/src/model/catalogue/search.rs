@@ -17,9 +17,6 @@ const REMEMBERED: usize = 32;
 const PLACED: usize = 2;
 const PLACES: usize = 500_000;
 
-/// Methods from which on a second processor is worth its start.
-const MANY: usize = 100_000;
-
 /// Searches, and remembers what words found: a letter taken back, or a further word, costs next to nothing.
 #[derive(Debug, Default)]
 pub struct Searcher {
@@ -68,28 +65,17 @@ impl Searcher {
         let look = |part: usize, arena: &Arena| {
             Part::of(arena, term, earlier.map(|(known, all)| (known, &all[part])))
         };
-        let own = || {
-            let (types, names) = (look(0, &catalogue.type_text), look(1, &catalogue.names));
-            let mut found = Bits::none(catalogue.len());
-            for owner in types.strings.iter_in(0..u32::MAX) {
-                if let Some(one) = catalogue.types.get(owner as usize) {
-                    found.set_range(one.methods.clone(), true);
-                }
+        let [types, names, parameters] =
+            [(0, &catalogue.type_text), (1, &catalogue.names), (2, &catalogue.signatures)]
+                .map(|(part, arena)| look(part, arena));
+        let mut found = Bits::none(catalogue.len());
+        for owner in types.strings.iter_in(0..u32::MAX) {
+            if let Some(one) = catalogue.types.get(owner as usize) {
+                found.set_range(one.methods.clone(), true);
             }
-            found.set_by(&catalogue.name_of, &names.strings);
-            (types, names, found)
-        };
-        let of_parameters = || {
-            let parameters = look(2, &catalogue.signatures);
-            let mut found = Bits::none(catalogue.len());
-            found.set_by(&catalogue.signature_of, &parameters.strings);
-            (parameters, found)
-        };
-        let ((types, names, mut found), (parameters, others)) = match catalogue.len() < MANY {
-            true => (own(), of_parameters()),
-            false => beside(own, of_parameters),
-        };
-        found.unite(&others);
+        }
+        found.set_by(&catalogue.name_of, &names.strings);
+        found.set_by(&catalogue.signature_of, &parameters.strings);
         across_borders(catalogue, term, &mut found);
         if let (Some(types), Some(names), Some(parameters)) = (types.places, names.places, parameters.places)
         {
@@ -129,19 +115,6 @@ impl Part {
         };
         Part { strings: arena.strings_at(&places), places: Some(places) }
     }
-}
-
-/// Runs both, the second on another processor if there is one to be had.
-fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
-    std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().name("redial-search".into()).spawn_scoped(scope, &there);
-        let here = here();
-        let there = match started {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => there(),
-        };
-        (here, there)
-    })
 }
 
 /// Adds the methods in whose name a word stands across the borders of the parts.
