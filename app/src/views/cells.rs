@@ -130,7 +130,7 @@ impl<'a> Name<'a> {
 
     /// All of it but for what is left out.
     fn job(&self, less: Less) -> LayoutJob {
-        let mut job = LayoutJob::default();
+        let mut job = LayoutJob { break_on_newline: false, ..LayoutJob::default() };
         if !self.front.is_empty() {
             let small = TextFormat::simple(FontId::monospace(SMALL), self.palette.weak);
             job.append(&self.front, 0.0, small);
@@ -284,18 +284,18 @@ impl Paint<'_> {
     /// A name, from `left` to the end of its column, elided.
     pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>) {
         let room = Rangef::new(left, self.columns.name.max - 8.0).span().max(10.0);
-        let whole = self.painter.layout_job(name.job(Less::default())).size().x;
-        let less = match whole > room {
-            true => self.painter.ctx().fonts_mut(|fonts| {
-                name.fitted(whole - room, room, |size, letter| {
+        let mut galley = self.painter.layout_job(name.job(Less::default()));
+        // What fits is laid out once: that is what a frame with new names takes longest for.
+        let excess = galley.size().x - room;
+        if excess > 0.0 {
+            let less = self.painter.ctx().fonts_mut(|fonts| {
+                name.fitted(excess, room, |size, letter| {
                     fonts.glyph_width(&FontId::proportional(size), letter)
                 })
-            }),
-            false => Less::default(),
-        };
-        let mut job = name.job(less);
-        job.wrap = TextWrapping::truncate_at_width(room);
-        let galley = self.painter.layout_job(job);
+            });
+            let wrap = TextWrapping::truncate_at_width(room);
+            galley = self.painter.layout_job(LayoutJob { wrap, ..name.job(less) });
+        }
         let at = pos2(left, rect.center().y - galley.size().y / 2.0);
         self.painter.galley(at, galley, Color32::PLACEHOLDER);
     }
