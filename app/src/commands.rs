@@ -200,6 +200,8 @@ pub struct Situation {
     pub several: usize,
     /// Of them, those that have ended.
     pub several_ended: usize,
+    /// Processes that are not chosen, and in which this window holds dials.
+    pub held_elsewhere: usize,
     /// They are looked at merged: there is no single agent to be asked.
     pub merged: bool,
     /// Other processes are called like the one looked at.

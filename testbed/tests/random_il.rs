@@ -3,7 +3,9 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -33,7 +35,7 @@ fn times_change_nothing_and_count_exactly(runtime: Runtime) -> Result<()> {
 }
 
 fn rounds(runtime: Runtime, level: Level) -> Result<()> {
-    for seed in 1..=soak::scaled(1, 10) {
+    for seed in seeds()? {
         let folder = random_methods(seed)?;
         let notes = Notes::new(runtime, seed, level)?;
         let expected = Expected::find(runtime, &folder, &notes)?;
@@ -42,6 +44,17 @@ fn rounds(runtime: Runtime, level: Level) -> Result<()> {
         println!("{}: seed {seed} is the same and exact", runtime.name());
     }
     Ok(())
+}
+
+/// Seed 1, in the soak 1 to 10; those of `REDIAL_SEEDS` (`4` or `4-10`) where a failure is looked into.
+fn seeds() -> Result<RangeInclusive<u64>> {
+    let Ok(asked) = env::var("REDIAL_SEEDS") else { return Ok(1..=soak::scaled(1, 10)) };
+    let (first, last) = asked.split_once('-').unwrap_or((&asked, &asked));
+    let number =
+        |text: &str| text.parse().with_context(|| format!("REDIAL_SEEDS={asked}: {text:?} is no seed"));
+    let seeds = number(first)?..=number(last)?;
+    ensure!(!seeds.is_empty(), "REDIAL_SEEDS={asked} names no seed");
+    Ok(seeds)
 }
 
 fn round(runtime: Runtime, folder: &Path, notes: &Notes, expected: &Expected, level: Level) -> Result<()> {

@@ -5,7 +5,7 @@ use super::{App, TOAST, unread};
 use crate::commands::Command;
 use crate::model::connection::Connection;
 use crate::model::lines::Lines;
-use crate::model::log::Kind;
+use crate::model::log::{Entry, Kind};
 use crate::model::state::Launched;
 use crate::output::words;
 use crate::ui::theme::Palette;
@@ -212,6 +212,21 @@ impl App {
         }
     }
 
+    /// What an entry says; that all is off, of each process it was asked of.
+    fn told(&self, entry: &Entry) -> String {
+        let told = |entry: &Entry| entry.told_to(self.model.current).into_owned();
+        let answers = self.model.log.entries().iter().rev().take_while(|one| one.kind != Kind::Request);
+        let mut lines: Vec<String> = match entry.kind {
+            Kind::AllOff => answers.filter(|one| one.kind == Kind::AllOff).map(told).collect(),
+            _ => Vec::new(),
+        };
+        if lines.is_empty() {
+            return told(entry);
+        }
+        lines.reverse();
+        lines.join("\n")
+    }
+
     /// The newest refusal or failure, or that all is off, where it cannot be overlooked, for a while: above `bottom`, where
     /// the log begins, which says it, too.
     fn toast(
@@ -249,7 +264,7 @@ impl App {
                 |ui| {
                     ui.set_max_width(680.0);
                     ui.horizontal(|ui| {
-                        let text = RichText::new(entry.told_to(self.model.current)).color(colours.text);
+                        let text = RichText::new(self.told(entry)).color(colours.text);
                         ui.add(egui::Label::new(text).wrap());
                         if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
                             commands.push(Command::TakeControl);

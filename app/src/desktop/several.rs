@@ -269,9 +269,10 @@ impl App {
             && row.is_some_and(|row| row.agent == AgentState::Attachable)
     }
 
-    /// Dials of the processes chosen that are not off.
+    /// Dials that *All dials off* would turn off.
     pub(super) fn dials_on(&self) -> u64 {
-        let live = self.model.members().filter(|connection| connection.status == Status::Live);
+        let all = self.model.members().chain(self.model.held_elsewhere());
+        let live = all.filter(|connection| connection.status == Status::Live);
         let on = [State::Asked, State::Live, State::Reverting];
         live.flat_map(|connection| on.map(|state| connection.live.count(state) as u64)).sum()
     }
@@ -280,6 +281,7 @@ impl App {
     pub(super) fn situation_of_several(&self, situation: &mut Situation) {
         situation.several = self.model.chosen().len();
         situation.several_ended = self.model.ended().len();
+        situation.held_elsewhere = self.model.held_elsewhere().count();
         situation.merged = self.model.is_merged();
         if self.model.fleet().is_some() {
             situation.switches.merge_copies = self.model.arrangement() == Arrangement::Merged;

@@ -257,7 +257,7 @@ impl Model {
 
     /// From now on processes of these names that start join, as what is looked at does.
     pub fn begin_follow(&mut self, names: Vec<String>) {
-        if self.several.arrangement == Arrangement::Beside {
+        if self.several.arrangement == Arrangement::Beside && self.several.fleet.is_none() {
             self.several.arrangement = Arrangement::Merged;
         }
         let fleet = self.several.fleet.get_or_insert_default();
@@ -323,15 +323,20 @@ impl Model {
     /// Turns everything off in every process chosen, and wherever else this window holds dials: what to send.
     pub fn all_off(&mut self, now: Now) -> Vec<Errand> {
         let mut errands = self.chosen_off(now);
-        let chosen: Vec<ConnectionId> = self.members().map(|member| member.id).chain(self.current).collect();
-        let others = |connection: &&mut Connection| {
-            connection.id != FLEET && !chosen.contains(&connection.id) && connection.holds_here()
-        };
-        for connection in self.connections.values_mut().filter(others) {
+        let others: Vec<ConnectionId> = self.held_elsewhere().map(|connection| connection.id).collect();
+        for id in others {
+            let Some(connection) = self.connections.get_mut(&id) else { continue };
             let ticket = connection.all_off(&mut self.log, now);
             errands.push(Errand { connection: connection.id, step: Step::AllOff(ticket) });
         }
         errands
+    }
+
+    /// Processes that are not chosen, and in which this window holds dials.
+    pub fn held_elsewhere(&self) -> impl Iterator<Item = &Connection> {
+        let is_chosen = |id| self.current == Some(id) || self.members().any(|member| member.id == id);
+        let others = self.connections.values().filter(|connection| connection.id != FLEET);
+        others.filter(move |connection| connection.holds_here() && !is_chosen(connection.id))
     }
 
     fn chosen_off(&mut self, now: Now) -> Vec<Errand> {

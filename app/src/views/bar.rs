@@ -19,7 +19,7 @@ pub fn show(ui: &mut Ui, now: &Situation, on: u64, commands: &mut Vec<Command>) 
             ui.menu_button("Menu", |ui| menus(ui, now, commands));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            all_off(ui, on, now.running(), commands);
+            all_off(ui, on, now, commands);
             if wide && ui.button("Launch…").on_hover_text("starts a program with the agent in it").clicked()
             {
                 commands.push(Command::Launch);
@@ -38,8 +38,9 @@ fn menus(ui: &mut Ui, now: &Situation, commands: &mut Vec<Command>) {
     }
 }
 
-fn all_off(ui: &mut Ui, on: u64, several: usize, commands: &mut Vec<Command>) {
+fn all_off(ui: &mut Ui, on: u64, now: &Situation, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
+    let several = now.running() + now.held_elsewhere;
     let whose = if several > 1 { format!(" in {several} processes") } else { String::new() };
     let text = match on {
         0 => format!("{}{whose}", Command::AllOff.name()),
@@ -56,8 +57,8 @@ fn all_off(ui: &mut Ui, on: u64, several: usize, commands: &mut Vec<Command>) {
     };
     let response = ui.add(button);
     let response = response.on_hover_text(
-        "turns every dial of every process chosen off, whoever set it; the agent confirms when every method runs its original \
-         code again",
+        "turns every dial off, whoever set it, in every process chosen, and wherever else this window holds dials; the agents \
+         confirm when every method runs its original code again",
     );
     if response.clicked() {
         commands.push(Command::AllOff);

@@ -36,7 +36,7 @@ fn nothing(ui: &mut Ui) {
         ui.weak("Pick a method in the list, or move with the arrows. Space turns its dial.");
         ui.add_space(10.0);
         ui.strong("What is called most?");
-        ui.weak("Ctrl+A selects all methods shown, Space counts them; then sort by “per second”.");
+        ui.weak("Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.");
     });
 }
 

@@ -5,6 +5,7 @@ use crate::commands::Command;
 use crate::model::Model;
 use crate::model::connection::{Connection, Status};
 use crate::model::ids::Ticket;
+use crate::model::several::Arrangement;
 use crate::model::state::Launched;
 use crate::model::update::Retry;
 use crate::output::words;
@@ -116,7 +117,8 @@ fn of_several(
     ui.label(RichText::new(format!("{answer} of {all} connected")).color(colour));
     stop_several(ui, &model.launched_looked_at(), mono, commands);
     ui.separator();
-    ui.weak("numbers are sums; pick one process for its control, latency and memory");
+    let sums = if model.arrangement() == Arrangement::Merged { "numbers are sums; " } else { "" };
+    ui.weak(format!("{sums}pick one process for its control, latency and memory"));
 }
 
 /// The process, elided where its name is long.

@@ -106,6 +106,35 @@ fn all_off_is_also_for_what_this_window_holds_elsewhere() {
 }
 
 #[test]
+fn all_off_says_beforehand_and_afterwards_where_it_is_for() {
+    let mut harness = two();
+    let says = |harness: &Harness<'static, App>, text: &str| {
+        harness.query_all_by_label_contains(text).next().is_some()
+    };
+    assert!(!says(&harness, "All dials off in"));
+    let holder = Some(Holder { pid: std::process::id(), program: "redial".into() });
+    let account = AgentStatus { control: holder.clone(), held: 3, ..status() };
+    let control = Told::Event(Event::Control(holder));
+    told(&mut harness, 1, vec![control, Told::AgentStatus(Box::new(account)), super::stage::rows()]);
+    assert!(says(&harness, "All dials off in 2 processes (3)"), "those that are not looked at, too");
+    act(&mut harness, Command::AllOff);
+    let asked = |harness: &Harness<'static, App>, id| {
+        let turns = &harness.state().model.connections[&ConnectionId(id)].turns;
+        turns.pending().last().expect("all off").ticket
+    };
+    let tickets = [1, 2].map(|id| asked(&harness, id));
+    told(&mut harness, 1, vec![Told::AllOff(tickets[0], Ok((3, 0)))]);
+    told(&mut harness, 2, vec![Told::AllOff(tickets[1], Ok((0, 0)))]);
+    let said =
+        "Shop.dll (4243): all off: every dial is off, 3 reverted to the original IL\nall off: no dial was on";
+    assert!(says(&harness, said));
+    assert!(
+        harness.state().model.connections[&ConnectionId(2)].turns.undoable().is_none(),
+        "nothing was done"
+    );
+}
+
+#[test]
 fn side_by_side_what_is_picked_is_picked_in_each_and_stays_so_however_they_are_shown() {
     let mut harness = look_at_shops(window(Theme::Dark));
     act(&mut harness, Command::SelectAll);

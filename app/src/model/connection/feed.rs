@@ -347,7 +347,11 @@ impl Connection {
         }
         let (kind, text) = match result {
             Ok((reverted, remaining)) => {
-                self.turns.accepted(ticket, now);
+                match (reverted, remaining) {
+                    // There is nothing to undo.
+                    (0, 0) => drop(self.turns.failed(ticket)),
+                    _ => drop(self.turns.accepted(ticket, now)),
+                }
                 match (reverted, remaining) {
                     (0, 0) => (Kind::AllOff, "all off: no dial was on".to_owned()),
                     (reverted, 0) => (
