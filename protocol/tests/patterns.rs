@@ -309,6 +309,9 @@ fn no_match_suggests_the_nearest() {
     check_suggestions("Shop!Add", &["Shop!*.Add", "Shop!Shop.Cart.Add"]);
     check_suggestions("Shop.Cart", &["Shop.Cart.*"]);
     check_suggestions("Shop.Crat", &["Shop.Cart.*"]);
+    check_suggestions("Crat", &["Shop.Cart.*"]);
+    check_suggestions("Crat.Add", &["Shop.Cart.Add"]);
+    check_suggestions("Shopp", &["Shop!*"]);
     check_suggestions("Shop.Data", &["Shop.Data.*.*"]);
     check_suggestions("Shop.Tests", &["Shop.Tests!*"]);
     check_suggestions("Add*", &["*.Add*"]);

@@ -156,6 +156,7 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(command)?;
     let dial = |pattern| live.redial("dial", &[pattern, "count"]);
     ensure_said(&dial("Shop.Cart.Ad")?, 6, &["nothing matched; did you mean 'Shop.Cart.Add'"])?;
+    ensure_said(&dial("Crat")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
     ensure_said(&dial("Shop.Cart.Nope")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
     ensure_said(&dial("Add")?, 6, &["nothing matched; did you mean '*.Add', 'Shop.", "Shop.Cart.Add'"])?;
     let case = "since upper and lower case matter; did you mean 'Shop.Cart.Add'";

@@ -10,6 +10,8 @@ use crate::limits::MAX_SUGGESTIONS;
 const MAX_COMPARED: usize = 128;
 /// How far names are that resemble what was wanted in half of their letters only: behind every typing mistake.
 const RESEMBLES: u32 = 16;
+/// How far a name is whose last words, or whose assembly, were meant, before its typing mistakes.
+const LAST_WORDS: u32 = 4;
 /// How far everything of a type is that was named rightly.
 const WHOLE_TYPE: u32 = RESEMBLES + MAX_COMPARED as u32;
 
@@ -46,8 +48,10 @@ pub fn suggestions<'a>(
                 nearest
                     .offer(distance, || format!("{}{}.*", prefix(), near.type_text(&half.text, type_name)));
             }
-            if pattern.assembly.is_none() && assembly.eq_ignore_ascii_case(body) {
-                nearest.offer(2, || format!("{assembly}!*"));
+            if pattern.assembly.is_none()
+                && let Some(away) = wanted.as_assembly(assembly)
+            {
+                nearest.offer(away, || format!("{assembly}!*"));
             }
         }
         match &wanted.type_half {
@@ -118,6 +122,16 @@ impl Wanted {
             _ => 0,
         };
         nearest.offer(away + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
+    }
+
+    /// How far an assembly's name is from the whole of it.
+    fn as_assembly(&self, assembly: &str) -> Option<u32> {
+        let whole = &self.whole.text;
+        if assembly.eq_ignore_ascii_case(whole) {
+            return Some(2);
+        }
+        let typos = edits(whole, assembly, most_typos(whole)).filter(|_| !self.whole.glob.has_wildcard())?;
+        Some(LAST_WORDS + typos)
     }
 
     /// `NAME.*`, where the name is a namespace's or an assembly's, and no type's.
@@ -283,8 +297,13 @@ impl Half {
         if wanted.len() >= 3 && has_word(actual, wanted) {
             return Some(Near { distance: 3, kept });
         }
-        let typos = edits(wanted, actual, (wanted.len() / 3).clamp(1, 4))?;
-        Some(Near { distance: 3 + typos, kept })
+        if let Some(typos) = edits(wanted, actual, most_typos(wanted)) {
+            return Some(Near { distance: 3 + typos, kept });
+        }
+        // `Crat` for `Shop.Cart`.
+        let last = last_words(actual, wanted.split(SEPARATORS).count()).filter(|_| wanted.len() >= 3)?;
+        let typos = edits(wanted, last, most_typos(wanted))?;
+        Some(Near { distance: LAST_WORDS + typos, kept })
     }
 
     /// Whether a name so near is the one that was wanted, but for case and what stands before it.
@@ -314,9 +333,23 @@ impl Half {
         let words = before_star.split('.').count();
         let end = actual.match_indices('.').nth(words.checked_sub(1)?).map_or(actual.len(), |(dot, _)| dot);
         let start = actual.get(..end)?;
-        let typos = edits(before_star, start, (before_star.len() / 3).clamp(1, 4))?;
+        let typos = edits(before_star, start, most_typos(before_star))?;
         Some(Near { distance: 3 + typos, kept: Kept::Prefix { actual: end, wanted: before_star.len() } })
     }
+}
+
+/// Between the words of a type's name.
+const SEPARATORS: [char; 2] = ['.', '+'];
+
+/// So many words at the end of a longer name; None where it has no more.
+fn last_words(name: &str, number: usize) -> Option<&str> {
+    let (at, _) = name.rmatch_indices(SEPARATORS).nth(number.checked_sub(1)?)?;
+    name.get(at + 1..)
+}
+
+/// Typing mistakes that a name may have.
+fn most_typos(name: &str) -> usize {
+    (name.len() / 3).clamp(1, 4)
 }
 
 /// Parsed text as it would be typed.
