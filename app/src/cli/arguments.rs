@@ -13,14 +13,19 @@ use redial_protocol::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Which levels there are, for help; lines are broken where they are shown.
+fn levels() -> String {
+    format!("LEVEL is {}.\n{}.", words::levels(), words::max_level())
+}
+
 fn after() -> String {
-    let levels = words::levels();
+    let levels = levels();
     format!(
         "\
 PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything.
   Shop.Cart.*    every method of that type      Shop.*.*    the namespace and below
   Shop!*         a whole assembly               *.Add       every method of that name
-LEVEL is {levels}.
+{levels}
 PID is a process id; or several, 12,34; or name:NAME, every .NET process whose program or assembly is called so
 (Shop for Shop, Shop.exe or dotnet Shop.dll); or pool:NAME, the worker processes of an IIS application pool.
 A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains].
@@ -68,6 +73,7 @@ pub enum Command {
     /// List .NET processes, and what can be done with each
     Ps(Ps),
     /// Start a program with the agent in it
+    #[command(after_help = levels())]
     Run(Run),
     /// Load the agent into a running process
     Attach(Attach),
@@ -78,8 +84,10 @@ pub enum Command {
     /// Show a method's IL, before and after
     Il(Il),
     /// Turn the dials of matching methods
+    #[command(after_help = levels())]
     Dial(Dial),
     /// Turn dials as a dial set says, all in one change
+    #[command(after_help = levels())]
     Apply(Apply),
     /// Write the orders that stand as a dial set
     Save(Save),
@@ -200,7 +208,7 @@ pub struct Dial {
     #[arg(value_parser = pattern)]
     pub pattern: String,
     /// How much to see
-    #[arg(value_parser = level, help = format!("How much to see: {}", words::levels()))]
+    #[arg(value_parser = level)]
     pub level: Option<Level>,
     /// Only in AppDomains whose name begins with PREFIX, those of later included
     #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]

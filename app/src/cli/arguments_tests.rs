@@ -176,6 +176,17 @@ fn help_says_which_columns_go_first() {
 }
 
 #[test]
+fn help_lists_the_same_levels_wherever_one_is_asked_for() {
+    for command in ["dial", "run", "apply"] {
+        let asked = Arguments::try_parse_from(["redial", command, "--help"]).expect_err("help").to_string();
+        let help = asked.split_whitespace().collect::<Vec<_>>().join(" ");
+        let levels = levels();
+        assert!(help.contains(&levels.split_whitespace().collect::<Vec<_>>().join(" ")), "{help}");
+        assert!(levels.contains(&words::levels()) && levels.contains(&words::max_level()), "{levels}");
+    }
+}
+
+#[test]
 fn dial_sets_are_applied_saved_and_undone() {
     let Ok(Command::Apply(apply)) = parse("apply 7 - --plan --for 90s --take --later --json") else {
         panic!("an apply")

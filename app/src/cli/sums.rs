@@ -7,7 +7,7 @@ use super::watch::screen::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use crate::model::dials::{Dial, Dials};
 use crate::model::live::times::add;
 use crate::output::json::SumJson;
-use crate::output::table::{Table, name, number, printable};
+use crate::output::table::{Table, name, number, printable, text};
 use crate::output::words;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
@@ -42,17 +42,29 @@ pub struct Sum {
 
 /// Methods with what is known of them.
 #[derive(Clone, Debug, Default)]
-pub struct Sums(BTreeMap<Name, Sum>);
+pub struct Sums {
+    methods: BTreeMap<Name, Sum>,
+    /// Processes whose numbers come, whether they have a method or not.
+    processes: usize,
+}
+
+/// The table of sums.
+pub struct SumTable {
+    /// Its lines, headings first; none where nothing is dialled.
+    pub lines: Vec<String>,
+    /// Columns that there was no room for.
+    pub left_out: Vec<&'static str>,
+}
 
 impl Sums {
     /// What one process says. Of several copies there the method is live once one is.
     pub fn of(dials: &Dials) -> Sums {
-        let mut sums = Sums::default();
+        let mut sums = Sums { processes: 1, ..Sums::default() };
         for dial in dials.iter() {
             let one = Sum::of(dial);
             let row = &dial.row;
             let parts = [row.module.clone(), row.method.clone(), row.signature.clone()];
-            let sum = sums.0.entry((status::name(dial), parts)).or_default();
+            let sum = sums.methods.entry((status::name(dial), parts)).or_default();
             sum.add(&one);
             sum.processes = 1;
             let numbers = [&mut sum.wanted, &mut sum.live, &mut sum.on, &mut sum.at_least, &mut sum.timed];
@@ -65,46 +77,58 @@ impl Sums {
 
     /// Adds what another process says.
     pub fn add(&mut self, other: &Sums) {
-        for (name, one) in &other.0 {
-            self.0.entry(name.clone()).or_default().add(one);
+        self.processes += other.processes;
+        for (name, one) in &other.methods {
+            self.methods.entry(name.clone()).or_default().add(one);
         }
     }
 
     /// The process has ended: its calls and their times stay, nothing else.
     pub fn end(&mut self) {
-        for sum in self.0.values_mut() {
+        self.processes = 0;
+        for sum in self.methods.values_mut() {
             (sum.rate, sum.wanted, sum.live, sum.on, sum.timed) = (None, 0, 0, 0, 0);
             sum.times = sum.times.map(|times| Times { in_flight: 0, ..times });
         }
     }
 
-    /// What the sign before numbers that leave calls out says, where one of the rows has it.
-    pub fn explained(&self, all: bool) -> Option<&'static str> {
-        let marked = self.0.values().any(|sum| sum.at_least > 0 && (all || !sum.is_over()));
-        marked.then_some(EXPLAINED)
+    /// What is to be known of the numbers in the rows: of those that leave calls out, and of times.
+    pub fn about_numbers(&self, all: bool) -> Vec<&'static str> {
+        let marked = self.any(all, |sum| sum.at_least > 0).then_some(EXPLAINED);
+        let timed = self.is_timed(all).then_some([times::TIMED, times::WITHOUT_PERCENTILES]);
+        marked.into_iter().chain(timed.into_iter().flatten()).collect()
     }
 
-    /// What is missing of the times, where one of the rows has some.
-    pub fn about_times(&self, all: bool) -> Option<&'static str> {
-        let timed = self.0.values().any(|sum| sum.times.is_some() && (all || !sum.is_over()));
-        timed.then_some(times::WITHOUT_PERCENTILES)
+    /// The same of a table, with what the brackets around times say where one of the rows has them.
+    pub fn remarks(&self, all: bool) -> Vec<&'static str> {
+        let mut remarks = self.about_numbers(all);
+        remarks.extend(self.any(all, Sum::times_are_last).then_some(times::LAST));
+        remarks
     }
 
-    /// What the brackets around times say, where one of the rows has them.
-    pub fn about_last(&self, all: bool) -> Option<&'static str> {
-        let last = self.0.values().any(|sum| sum.times_are_last() && (all || !sum.is_over()));
-        last.then_some(times::LAST)
+    /// Whether one of the rows has times.
+    pub fn is_timed(&self, all: bool) -> bool {
+        self.any(all, |sum| sum.times.is_some())
+    }
+
+    fn any(&self, all: bool, is: impl Fn(&Sum) -> bool) -> bool {
+        self.methods.values().any(|sum| (all || !sum.is_over()) && is(sum))
+    }
+
+    /// Processes whose numbers come.
+    pub fn processes(&self) -> usize {
+        self.processes
     }
 
     /// Whether nothing is or was dialled.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.methods.is_empty()
     }
 
     /// The rows, those that are on somewhere first, then the most called; those that are off everywhere only with `all`.
     pub fn rows(&self, all: bool) -> Vec<(&str, &Sum)> {
         let mut rows: Vec<(&str, &Sum)> =
-            self.0.iter().map(|((name, _), sum)| (name.as_str(), sum)).collect();
+            self.methods.iter().map(|((name, _), sum)| (name.as_str(), sum)).collect();
         rows.retain(|(_, sum)| all || !sum.is_over());
         // Equals stay in the order of their names.
         rows.sort_by_key(|(_, sum)| (sum.is_over(), std::cmp::Reverse(sum.calls)));
@@ -113,7 +137,7 @@ impl Sums {
 
     /// Every row, for programs.
     pub fn json(&self) -> Vec<SumJson<'_>> {
-        let rows = self.0.iter().map(|((_, [module, method, signature]), sum)| SumJson {
+        let rows = self.methods.iter().map(|((_, [module, method, signature]), sum)| SumJson {
             method,
             signature,
             module,
@@ -131,14 +155,14 @@ impl Sums {
         rows.collect()
     }
 
-    /// `3 processes: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off again (--all lists them)`. Of
-    /// so many processes, and so many more that have ended.
-    pub fn line(&self, (processes, ended): (usize, usize), all: bool) -> String {
-        let (on, over): (Vec<&Sum>, Vec<&Sum>) = self.0.values().partition(|sum| !sum.is_over());
+    /// `3 processes: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off again (--all lists them)`;
+    /// beside so many processes that have ended.
+    pub fn line(&self, ended: usize, all: bool) -> String {
+        let (on, over): (Vec<&Sum>, Vec<&Sum>) = self.methods.values().partition(|sum| !sum.is_over());
         let mut total = Sum::default();
         on.iter().for_each(|sum| total.add(sum));
         let (methods, calls) = (words::methods(on.len() as u64), words::count(total.calls, "call", "calls"));
-        let mut processes = words::count(processes as u64, "process", "processes");
+        let mut processes = words::count(self.processes as u64, "process", "processes");
         if ended > 0 {
             processes.push_str(&format!(", {} ended", words::grouped(ended as u64)));
         }
@@ -154,15 +178,15 @@ impl Sums {
     }
 
     /// A table of at most so many rows, for a terminal of so many columns. `rates`: with calls a second.
-    pub fn table(&self, all: bool, rates: bool, most: usize, columns: Option<usize>) -> Vec<String> {
+    pub fn table(&self, all: bool, rates: bool, most: usize, columns: Option<usize>) -> SumTable {
         let rows = self.rows(all);
         if rows.is_empty() {
-            return Vec::new();
+            return SumTable { lines: Vec::new(), left_out: Vec::new() };
         }
         let mut headings = vec![number("CALLS")];
         headings.extend(rates.then(|| number("PER SECOND").or("PER S")));
-        headings.push(number("LIVE"));
-        let timed = self.about_times(all).is_some();
+        headings.push(text("STATE"));
+        let timed = self.is_timed(all);
         if timed {
             headings.extend(times::summed_headings());
         }
@@ -171,7 +195,7 @@ impl Sums {
         for (method, sum) in rows.iter().take(most) {
             let mut cells = vec![sum.calls()];
             cells.extend(rates.then(|| rate(sum.rate)));
-            cells.push(sum.state());
+            cells.push(sum.state(self.processes));
             if timed {
                 cells.extend(times::summed_cells(sum.times.as_ref(), sum.times_are_last()));
             }
@@ -181,8 +205,7 @@ impl Sums {
         let mut lines = table.lines(columns);
         let more = rows.len().saturating_sub(most) as u64;
         lines.extend((more > 0).then(|| format!("… and {} called less often", words::grouped(more))));
-        lines.extend(times::no_room(&table.left_out(columns)));
-        lines
+        SumTable { lines, left_out: table.left_out(columns) }
     }
 }
 
@@ -234,13 +257,13 @@ impl Sum {
         if self.at_least > 0 { format!("{AT_LEAST}{calls}") } else { calls }
     }
 
-    /// `18 of 20`: live in so many of the processes where it is meant to be on.
-    pub fn state(&self) -> String {
+    /// `18 of 20 live`: in so many of the processes whose numbers come, those without the method included.
+    pub fn state(&self, processes: usize) -> String {
         match self.wanted.max(self.live) {
             _ if self.is_over() => "off".to_owned(),
             // Nobody wants it any more, and its code is not back yet, or still called.
             0 => State::Reverting.to_string(),
-            meant => format!("{} of {meant}", self.live),
+            _ => words::live_of(self.live, processes as u64),
         }
     }
 }
@@ -274,21 +297,22 @@ mod tests {
             vec![row(0, "Shop.Cart.Add", 0)],
         ]);
         assert_eq!(
-            sums.table(false, false, 10, None),
+            sums.table(false, false, 10, None).lines,
             [
-                "CALLS    LIVE  METHOD",
-                "2,000  1 of 1  Shop!Shop.Cart.Clear()",
-                "1,234  2 of 3  Shop!Shop.Cart.Add()",
-            ]
+                "CALLS  STATE        METHOD",
+                "2,000  1 of 3 live  Shop!Shop.Cart.Clear()",
+                "1,234  2 of 3 live  Shop!Shop.Cart.Add()",
+            ],
+            "of all processes, those in which nobody dialled it included"
         );
         assert_eq!(
-            sums.line((3, 0), false),
+            sums.line(0, false),
             "3 processes: 2 methods dialled, 3,234 calls; 1 method off again (--all lists it)"
         );
-        assert_eq!(sums.line((3, 0), true), "3 processes: 2 methods dialled, 3,234 calls");
-        let all = sums.table(true, false, 10, None);
-        assert_eq!(all.last().map(String::as_str), Some("   50     off  Shop!Shop.Cart.Take()"));
-        assert_eq!(sums.table(false, true, 1, Some(40)).last().unwrap(), "… and 1 called less often");
+        assert_eq!(sums.line(0, true), "3 processes: 2 methods dialled, 3,234 calls");
+        let all = sums.table(true, false, 10, None).lines;
+        assert_eq!(all.last().map(String::as_str), Some("   50  off          Shop!Shop.Cart.Take()"));
+        assert_eq!(sums.table(false, true, 1, Some(40)).lines.last().unwrap(), "… and 1 called less often");
         let json = serde_json::to_value(sums.json()).expect("JSON");
         assert_eq!(
             json[0],
@@ -305,8 +329,8 @@ mod tests {
         let mut other = live(1, "Shop.Cart.Add", 7);
         other.copy.module.module_id = 5;
         let sums = sums(&[vec![live(0, "Shop.Cart.Add", 1), other]]);
-        assert_eq!(sums.table(false, false, 10, None)[1], "    8  1 of 1  Shop!Shop.Cart.Add()");
-        assert!(Sums::default().is_empty() && Sums::default().table(true, true, 10, None).is_empty());
+        assert_eq!(sums.table(false, false, 10, None).lines[1], "    8  1 of 1 live  Shop!Shop.Cart.Add()");
+        assert!(Sums::default().is_empty() && Sums::default().table(true, true, 10, None).lines.is_empty());
     }
 
     #[test]
@@ -317,8 +341,11 @@ mod tests {
         dials.first_fold_covers(1_000);
         dials.apply(counters(1_000, &[(0, 40)]));
         sums.add(&Sums::of(&dials));
-        assert_eq!(sums.line((2, 0), false), "2 processes: 1 method dialled, 42 calls, 40 per second");
-        assert_eq!(sums.table(false, true, 9, None)[1], "   42          40  2 of 2  Shop!Shop.Cart.Add()");
+        assert_eq!(sums.line(0, false), "2 processes: 1 method dialled, 42 calls, 40 per second");
+        assert_eq!(
+            sums.table(false, true, 9, None).lines[1],
+            "   42          40  2 of 2 live  Shop!Shop.Cart.Add()"
+        );
     }
 
     #[test]
@@ -335,31 +362,31 @@ mod tests {
         let mut sums = process(20_000_000_000);
         sums.add(&process(1_000));
         assert_eq!(
-            sums.table(false, false, 9, None),
+            sums.table(false, false, 9, None).lines,
             [
-                "CALLS    LIVE      MAX    TOTAL     SELF  EXCEPTIONS  IN FLIGHT  METHOD",
-                "2,000  2 of 2   20.0 s  2,200 s  1,100 s          40          6  Shop!Shop.Cart.Add()",
-                "   10  2 of 2        -        -        -           -          -  Shop!Shop.Cart.Take()",
+                "CALLS  STATE            MAX    TOTAL     SELF  EXCEPTIONS  IN FLIGHT  METHOD",
+                "2,000  2 of 2 live   20.0 s  2,200 s  1,100 s          40          6  Shop!Shop.Cart.Add()",
+                "   10  2 of 2 live        -        -        -           -          -  Shop!Shop.Cart.Take()",
             ]
         );
-        assert!(sums.about_times(false).is_some_and(|said| said.contains("percentiles cannot be added up")));
+        assert_eq!(sums.remarks(false), [times::TIMED, times::WITHOUT_PERCENTILES]);
         let json = serde_json::to_value(sums.json()).expect("JSON");
         assert_eq!(
             (&json[0]["total_ns"], &json[0]["max_ns"]),
             (&2_200_000_000_000_u64.into(), &20_000_000_000_u64.into())
         );
         assert!(json[1]["total_ns"].is_null() && json[0].get("p50_ns").is_none());
-        assert_eq!(sums.about_last(true), None);
         let narrow = sums.table(false, true, 9, Some(80));
         assert!(
-            narrow[1].ends_with("Shop!Shop.Cart.Add()") && narrow[3].starts_with("no room for "),
-            "{narrow:#?}"
+            narrow.lines[1].ends_with("Shop!Shop.Cart.Add()") && narrow.left_out.contains(&"IN FLIGHT"),
+            "{:?}: {:#?}",
+            narrow.left_out,
+            narrow.lines
         );
         // Calls that were under way when a process ended are under way no more.
         sums.end();
-        assert!(sums.table(true, false, 9, None)[1].contains(" (0)  Shop!Shop.Cart.Add()"));
-        assert_eq!(sums.about_last(true), Some(times::LAST));
-        assert_eq!(Sums::default().about_times(true), None);
+        assert!(sums.table(true, false, 9, None).lines[1].contains(" (0)  Shop!Shop.Cart.Add()"));
+        assert_eq!(sums.remarks(true).last(), Some(&times::LAST));
     }
 
     #[test]
@@ -367,16 +394,16 @@ mod tests {
         let reverting =
             StatusRow { wanted: Level::Off, state: State::Reverting, ..row(0, "Shop.Cart.Add", 5) };
         let sums = sums(&[vec![reverting]]);
-        assert_eq!(sums.line((1, 0), false), "1 process: 1 method dialled, 5 calls");
-        assert_eq!(sums.table(false, false, 9, None)[1], "    5  reverting  Shop!Shop.Cart.Add()");
+        assert_eq!(sums.line(0, false), "1 process: 1 method dialled, 5 calls");
+        assert_eq!(sums.table(false, false, 9, None).lines[1], "    5  reverting  Shop!Shop.Cart.Add()");
     }
 
     #[test]
     fn the_sign_of_what_leaves_calls_out_is_explained_where_it_is_shown() {
         let note = Some("1 caller was inlined".to_owned());
         let sums = sums(&[vec![StatusRow { note, ..live(0, "Shop.Cart.Add", 5) }]]);
-        assert!(sums.table(false, false, 9, None)[1].trim_start().starts_with("≥5"));
-        assert_eq!(sums.explained(false), Some(EXPLAINED));
-        assert_eq!(Sums::default().explained(true), None);
+        assert!(sums.table(false, false, 9, None).lines[1].trim_start().starts_with("≥5"));
+        assert_eq!(sums.remarks(false), [EXPLAINED]);
+        assert!(Sums::default().remarks(true).is_empty());
     }
 }

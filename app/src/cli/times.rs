@@ -8,6 +8,8 @@ use redial_protocol::times::Times;
 
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
+/// Of which calls times are.
+pub const TIMED: &str = "times are of the calls made at level time; CALLS has all";
 /// What the brackets around times say.
 pub const LAST: &str = "(…) the last numbers: the method is not timed any more";
 
@@ -54,6 +56,11 @@ impl TimeColumns {
     }
 }
 
+/// The headings of all of them.
+pub fn all_headings() -> Vec<&'static str> {
+    TimeColumn::ALL.map(|column| headings(column).0).to_vec()
+}
+
 /// In which order columns go where a terminal has no room for all, as words.
 pub fn going() -> String {
     GOING.map(|column| headings(column).0).join(", ")
@@ -91,6 +98,13 @@ fn in_cell(known: Option<String>, last: bool) -> String {
 /// Whether a dial has times of which none are added any more: it was turned off, or down.
 pub fn are_last(dial: &Dial) -> bool {
     dial.times.is_some() && !dial.row.state.is_timed(dial.row.wanted)
+}
+
+/// What is to be known of the times in a table of these dials.
+pub fn remarks<'a>(dials: impl IntoIterator<Item = &'a Dial> + Clone) -> Vec<&'static str> {
+    let timed = TimeColumns::of(dials.clone()).are_there();
+    let last = dials.into_iter().any(are_last);
+    timed.then_some(TIMED).into_iter().chain(last.then_some(LAST)).collect()
 }
 
 /// A sentence about columns that a table has no room for; nothing where it has room for all.

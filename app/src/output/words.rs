@@ -28,6 +28,11 @@ pub fn methods(number: u64) -> String {
     count(number, "method", "methods")
 }
 
+/// Of how many it is live in how many: `3 of 4 live`.
+pub fn live_of(live: u64, all: u64) -> String {
+    format!("{} of {} live", grouped(live), grouped(all))
+}
+
 /// `it` for one, else `them`.
 pub fn them(number: u64) -> &'static str {
     if number == 1 { "it" } else { "them" }
@@ -77,6 +82,17 @@ pub fn levels() -> String {
         [one] => format!("{here}; {one} is to come"),
         later => format!("{here}; {} are to come", all(&words(later))),
     }
+}
+
+/// How far a program's dials go, and who says so.
+pub fn max_level() -> String {
+    let words = Level::ALL.map(|level| level.to_string());
+    format!(
+        "REDIAL_MAX_LEVEL, in the environment a program is started with, is the highest level that may be asked for: {}; \
+         without it {}",
+        either(&words),
+        Level::PROVEN
+    )
 }
 
 /// What people call a kind of runtime: `.NET` for `coreclr`.
@@ -243,6 +259,7 @@ mod tests {
             assert!(part.contains(level.word()), "{here}; {later}");
         }
         assert!(later.ends_with("to come"), "{later}");
+        assert!(max_level().ends_with(": off, count, time or trace; without it count"), "{}", max_level());
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Face {
             (true, _) => "asking…".to_owned(),
             (_, 0) if group.is_bodyless() => NO_BODY.to_owned(),
             (_, 0) => String::new(),
-            _ => format!("{} of {} live", words::grouped(live.into()), words::grouped(on.into())),
+            _ => words::live_of(live.into(), on.into()),
         };
         let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
         let unable = group.is_bodyless().then_some(NO_BODIES);

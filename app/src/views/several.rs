@@ -281,7 +281,8 @@ pub fn head(ui: &mut Ui, connection: &Connection, chosen: bool, commands: &mut V
     }
 }
 
-/// What the knob and the words of a merged row say: of how many of the processes that can be turned it is live.
+/// What the knob and the words of a merged row say: in how many of the processes that answer it is live, those without the
+/// method included.
 pub fn face(connection: &Connection, group: &GroupDial, copies: &MethodSet, refused: usize) -> Face {
     let mut face = Face::of_group(group);
     let catalogue = &connection.catalogue;
@@ -291,10 +292,14 @@ pub fn face(connection: &Connection, group: &GroupDial, copies: &MethodSet, refu
             let module = catalogue.module(catalogue.module_of(*method));
             module.is_some_and(|module| !module.unloaded && catalogue.beyond(module).is_none())
         };
-        let live = group.sums.states.get(State::Live as usize).copied().unwrap_or(0);
         let able = copies.iter().filter(reached).count() as u64;
         if on > 0 && !group.pending {
-            face.says = format!("{} of {} live", words::grouped(live.into()), words::grouped(able));
+            let is_live = |method: &MethodIx| {
+                reached(method)
+                    && connection.live.of_method(*method).is_some_and(|row| row.state == State::Live)
+            };
+            let live = domains(connection, copies.iter().filter(is_live));
+            face.says = words::live_of(live as u64, catalogue.domains_in_reach() as u64);
         }
         face.several = face.several.filter(|_| able > 1).map(|_| (u64::from(on), able));
     }
@@ -325,14 +330,21 @@ fn is_refused(row: &LiveRow) -> bool {
 /// Processes that have a method, of all; those that have ended apart.
 pub fn processes_of(connection: &Connection, copies: &MethodSet) -> (usize, usize) {
     let catalogue = &connection.catalogue;
-    let there = |copy: MethodIx| {
-        let module = catalogue.module(catalogue.module_of(copy));
-        module.filter(|module| !catalogue.is_over(module)).map(|module| module.domain)
+    let there = |copy: &MethodIx| {
+        let module = catalogue.module(catalogue.module_of(*copy));
+        module.is_some_and(|module| !catalogue.is_over(module))
     };
-    let mut domains: Vec<u32> = copies.iter().filter_map(there).collect();
+    (domains(connection, copies.iter().filter(there)), catalogue.domains_there())
+}
+
+/// In how many domains these copies are.
+fn domains(connection: &Connection, copies: impl Iterator<Item = MethodIx>) -> usize {
+    let catalogue = &connection.catalogue;
+    let domain = |copy| Some(catalogue.module(catalogue.module_of(copy))?.domain);
+    let mut domains: Vec<u32> = copies.filter_map(domain).collect();
     domains.sort_unstable();
     domains.dedup();
-    (domains.len(), catalogue.domains_there())
+    domains.len()
 }
 
 #[cfg(test)]

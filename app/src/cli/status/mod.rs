@@ -81,12 +81,12 @@ fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
     if arguments.json {
         out.json(&sums.json())?;
     } else if asked > 0 {
-        let table = sums.table(arguments.all, false, usize::MAX, terminal_columns());
-        table.iter().try_for_each(|line| out.line(line))?;
-        let all = arguments.all;
-        let explained = [sums.explained(all), sums.about_times(all), sums.about_last(all)];
-        explained.into_iter().flatten().try_for_each(|explained| out.line(explained))?;
-        out.line(&sums.line((asked, 0), arguments.all))?;
+        let columns = terminal_columns();
+        let table = sums.table(arguments.all, false, usize::MAX, columns);
+        table.lines.iter().try_for_each(|line| out.line(line))?;
+        let remarks = sums.remarks(arguments.all);
+        beneath(&table.left_out, &remarks, columns).iter().try_for_each(|line| out.line(line))?;
+        out.line(&sums.line(0, arguments.all))?;
     }
     out.flush()?;
     drop(out);
@@ -163,11 +163,18 @@ fn rows_lines(rows: &[&Dial], dials: &Dials, columns: Option<usize>) -> Vec<Stri
             lines.extend(reason.into_iter().map(|part| format!("{INDENT}{part}")));
         }
     }
-    if let Some((columns, text)) = columns.zip(times::no_room(&fitting.left_out(columns))) {
-        lines.extend(table::wrapped(&text, columns));
-    }
-    lines.extend(rows.iter().any(|dial| times::are_last(dial)).then(|| times::LAST.to_owned()));
+    let remarks = times::remarks(rows.iter().copied());
+    lines.extend(beneath(&fitting.left_out(columns), &remarks, columns));
     lines
+}
+
+/// What is said beneath a table: which columns are left out, and remarks.
+fn beneath(left_out: &[&str], remarks: &[&str], columns: Option<usize>) -> Vec<String> {
+    let remarks = remarks.iter().map(|remark| (*remark).to_owned());
+    let notes = times::no_room(left_out).into_iter().chain(remarks);
+    let lines =
+        |note: String| columns.map_or_else(|| vec![note.clone()], |columns| table::wrapped(&note, columns));
+    notes.flat_map(lines).collect()
 }
 
 /// Before a reason that stands below its row.
@@ -314,7 +321,7 @@ mod tests {
             whole[1].contains("8.59 s") && whole[1].contains(long) && whole[1].ends_with(reason),
             "{whole:#?}"
         );
-        assert!(whole[2].contains("(8.59 s)") && whole[3] == times::LAST, "{whole:#?}");
+        assert!(whole[2].contains("(8.59 s)") && whole[3..5] == [times::TIMED, times::LAST], "{whole:#?}");
         for columns in [60, 80, 100, 120, 160] {
             let lines = copies_lines(&dials, &agent_status(), false, Some(columns));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
@@ -359,6 +366,25 @@ mod tests {
     fn off(mut row: StatusRow) -> StatusRow {
         (row.wanted, row.state) = (Level::Off, State::Off);
         row
+    }
+
+    #[test]
+    fn one_long_name_pushes_no_number_out_of_a_terminal() {
+        let long = format!("Shop.{}.Add", "VeryLongNamespace.".repeat(20));
+        let mut dials = Dials::default();
+        dials.rows(vec![
+            row(0, "Shop.Cart.Add", 1_234),
+            StatusRow { wanted: Level::Time, ..row(1, &long, 5) },
+        ]);
+        dials.times(vec![timed(1)]);
+        for columns in [60, 80, 120] {
+            let lines = copies_lines(&dials, &agent_status(), false, Some(columns));
+            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
+            assert!(lines[2].contains('…') && lines[2].ends_with(".Add()"), "{columns}: {lines:#?}");
+            assert!(lines.iter().any(|line| line.contains(times::TIMED)), "{columns}: {lines:#?}");
+        }
+        let whole = copies_lines(&dials, &agent_status(), false, None);
+        assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets all of it: {whole:#?}");
     }
 
     #[test]

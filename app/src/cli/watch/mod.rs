@@ -1,11 +1,12 @@
 //! `redial watch`: the numbers as they change. It reads only; ending it changes no dial.
 
+mod notes;
 pub mod screen;
 mod several;
 mod sum;
 mod threads;
 
-use super::{arguments, status};
+use super::{arguments, duration, status};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::LinkError;
@@ -21,10 +22,17 @@ use std::time::{Duration, Instant};
 /// What this is called among an agent's controllers.
 const PROGRAM: &str = "redial watch";
 
+/// Longest interval, in milliseconds, whose first numbers are waited for without a word.
+const LONG_MS: u32 = 2_000;
+
 /// Watches until Ctrl-C, `--count`, a closed pipe, or the end of the process.
 pub fn run(arguments: &arguments::Watch) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    }
+    if arguments.interval > LONG_MS {
+        let first = duration::words(arguments.interval.into());
+        sentence(format!("the first numbers come in {first}: a rate needs two looks"));
     }
     let interrupts = Interrupts::catch().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     match arguments.target.only() {
@@ -67,7 +75,7 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Shows the numbers with `show`, as they change; what there is to remark is told to `say`.
+/// Shows the numbers with `show`, as they change, from the first that have rates on; what there is to remark is told to `say`.
 fn watch(
     session: &mut Session,
     arguments: &arguments::Watch,
@@ -90,7 +98,15 @@ fn watch(
     let mut pace = Pace::new(interval);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     loop {
-        show(&dials)?;
+        match next_fold(session, &mut dials, &mut pace) {
+            Ok(()) => show(&dials)?,
+            // The last numbers came with the goodbye, or never will.
+            Err(error @ LinkError::Ended(_)) => {
+                show(&dials)?;
+                return Err(error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
         left -= 1;
         if left == 0 {
             return match pattern.filter(|_| dials.is_empty()) {
@@ -100,15 +116,6 @@ fn watch(
                 }
                 None => Ok(Exit::Done),
             };
-        }
-        match next_fold(session, &mut dials, &mut pace) {
-            Ok(()) => {}
-            // The last numbers came with the goodbye, or never will.
-            Err(error @ LinkError::Ended(_)) => {
-                show(&dials)?;
-                return Err(error.into());
-            }
-            Err(error) => return Err(error.into()),
         }
     }
 }

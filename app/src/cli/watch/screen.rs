@@ -5,6 +5,7 @@ use super::super::order::{ByRate, Over, on_first};
 use super::super::places::Places;
 use super::super::status;
 use super::super::times::{self, TimeColumns};
+use super::notes::Notes;
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::{DialJson, WatchJson};
@@ -131,16 +132,10 @@ impl View {
 /// The table for a terminal under its first line, never larger than it.
 fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
     let times = TimeColumns::of(ordered.iter().copied());
-    let remarks = [
-        (ordered.iter().any(|dial| leaves_out(dial)), EXPLAINED),
-        (ordered.iter().any(|dial| times::are_last(dial)), times::LAST),
-    ];
-    let roomy = rows >= 8;
-    let remarks: Vec<&str> =
-        remarks.into_iter().filter(|(is, _)| *is && roomy).map(|(_, text)| text).collect();
-    // One for what columns there is no room for, whether it will be there or not: a table that jumps cannot be read.
-    let below = remarks.len() + usize::from(roomy && times.are_there());
-    let most = rows.saturating_sub(4 + below).max(1);
+    let mut remarks = times::remarks(ordered.iter().copied());
+    remarks.extend(marked(ordered));
+    let notes = Notes::new(&remarks, times.are_there(), (columns, rows));
+    let most = rows.saturating_sub(4 + notes.lines()).max(1);
     let mut headings = vec![number("CALLS"), number("PER SECOND").or("PER S"), text("STATE")];
     headings.extend(times.headings());
     headings.extend(places.headings());
@@ -158,9 +153,13 @@ fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: us
     if ordered.len() > most {
         lines.push(format!("… and {} called less often", words::grouped((ordered.len() - most) as u64)));
     }
-    lines.extend(times::no_room(&table.left_out(Some(columns))).filter(|_| roomy));
-    lines.extend(remarks.into_iter().map(str::to_owned));
+    lines.extend(notes.beneath(&table.left_out(Some(columns))));
     lines.iter().map(|line| cut_middle(line, columns)).collect()
+}
+
+/// What the sign before numbers that leave calls out says, where one has it.
+fn marked(dials: &[&Dial]) -> Option<&'static str> {
+    dials.iter().any(|dial| leaves_out(dial)).then_some(EXPLAINED)
 }
 
 /// Lines for a file or another program: headings, every dial once, and from then on what changed.
@@ -173,7 +172,7 @@ struct Plain {
     /// The headings are there.
     headed: bool,
     began: bool,
-    explained: bool,
+    explained: Vec<&'static str>,
     said: HashMap<RowId, Said>,
 }
 
@@ -222,9 +221,12 @@ impl Plain {
         if begins && let Some(over) = over.line() {
             lines.push(format!("{time:>11}  {over}"));
         }
-        let marked = ordered.iter().any(|dial| leaves_out(dial));
-        if marked && !std::mem::replace(&mut self.explained, true) {
-            lines.push(EXPLAINED.to_owned());
+        let timed = TimeColumns::of(ordered.iter().copied()).are_there().then_some(times::TIMED);
+        for remark in marked(ordered).into_iter().chain(timed) {
+            if !self.explained.contains(&remark) {
+                self.explained.push(remark);
+                lines.push(remark.to_owned());
+            }
         }
         for dial in ordered {
             let now = Said::of(dial);
@@ -249,7 +251,7 @@ pub fn heading() -> String {
 
 /// Cells of a line that is no table's.
 pub fn columns(time: &str, calls: &str, rate: &str, state: &str, method: &str) -> String {
-    format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<9}  {method}")
+    format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<11}  {method}")
 }
 
 /// The time of a line that is no table's: milliseconds since the watch began, as seconds.
@@ -353,7 +355,7 @@ mod tests {
             (80, Some("no room for P90, MAX, SELF, EXCEPTIONS, IN FLIGHT; --json has them")),
             (100, Some("no room for P90, EXCEPTIONS, IN FLIGHT; --json has them")),
             (120, Some("no room for P90; --json has it")),
-            (160, None),
+            (160, Some(times::TIMED)),
         ] {
             let lines = drawn(&dials, columns, 24);
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
@@ -370,8 +372,9 @@ mod tests {
         assert_eq!(lines[lines.len() - 1], times::LAST);
         let (mut plain, mut order) = (Plain::default(), ByRate::default());
         let lines = plain.lines(0, &order.order(&dials), Places::of(&dials));
-        assert!(lines[1].contains("Method000()  p50 1.20 µs"), "{lines:#?}");
-        assert!(lines[2].contains("()  last times: p50 1.20 µs"), "{lines:#?}");
+        assert_eq!(lines[1], times::TIMED, "once");
+        assert!(lines[2].contains("Method000()  p50 1.20 µs"), "{lines:#?}");
+        assert!(lines[3].contains("()  last times: p50 1.20 µs"), "{lines:#?}");
         // That the times go on no more is news, though the state is the same.
         let mut down = row(0, "Shop.Cart.Method000", 1_234_567);
         down.state = State::Live;
@@ -442,7 +445,7 @@ mod tests {
         let lines = plain.lines(61_000, &order.order(&dials), Places::of(&dials));
         assert_eq!(
             lines,
-            ["   61.000 s                9           2.0  asked      Shop!Shop.Cart.Method007()"]
+            ["   61.000 s                9           2.0  asked        Shop!Shop.Cart.Method007()"]
         );
         dials.apply(counters(2_000, &[]));
         let lines = plain.lines(62_000, &order.order(&dials), Places::of(&dials));

@@ -1,6 +1,7 @@
 //! The numbers of several processes as they change, added up, written once an interval.
 
 use super::arguments;
+use super::notes::Notes;
 use super::screen::{Drawn, columns, heading, rate, time};
 use super::threads::{What, exit, watch_each};
 use crate::cli::several::combined;
@@ -41,8 +42,7 @@ struct Writer<'a> {
     exits: Vec<Exit>,
     drawn: Drawn,
     headed: bool,
-    explained: bool,
-    times_explained: bool,
+    explained: Vec<&'static str>,
     said: HashMap<String, Said>,
 }
 
@@ -78,8 +78,7 @@ impl<'a> Writer<'a> {
             exits: Vec::new(),
             drawn: Drawn(0),
             headed: false,
-            explained: false,
-            times_explained: false,
+            explained: Vec::new(),
             said: HashMap::new(),
         }
     }
@@ -135,10 +134,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Those whose numbers still come, and those that sent some and have ended.
-    fn processes(&self) -> (usize, usize) {
-        let answered = |ended| self.last.iter().filter(|one| one.answered && one.ended == ended).count();
-        (answered(false), answered(true))
+    /// Processes that sent numbers and have ended.
+    fn ended(&self) -> usize {
+        self.last.iter().filter(|one| one.answered && one.ended).count()
     }
 
     fn write(&mut self) -> Result<(), Failure> {
@@ -154,8 +152,7 @@ impl<'a> Writer<'a> {
             Some(size) => self.drawn.over(&mut out, &self.table(&sums, size))?,
             None if self.arguments.json => {
                 let dropped = self.last.iter().map(|one| one.dropped).sum();
-                let (processes, ended) = self.processes();
-                let (processes, ended) = (processes as u64, ended as u64);
+                let (processes, ended) = (sums.processes() as u64, self.ended() as u64);
                 out.line(&json_line(&WatchSumJson { t_ms, processes, ended, dials: sums.json(), dropped })?)?;
             }
             None => self.changes(&sums, t_ms).iter().try_for_each(|line| out.line(line))?,
@@ -165,15 +162,13 @@ impl<'a> Writer<'a> {
 
     fn table(&self, sums: &Sums, (columns, rows): (usize, usize)) -> Vec<String> {
         let all = self.arguments.all;
-        let timed = sums.about_times(all);
-        let explained = [sums.explained(all), timed, sums.about_last(all)].into_iter().flatten();
-        let explained: Vec<&str> = explained.filter(|_| rows >= 8).collect();
-        // The table has one line more for what columns there is no room for.
-        let below = explained.len() + usize::from(timed.is_some());
-        let most = rows.saturating_sub(4 + below).max(1);
-        let mut lines = vec![sums.line(self.processes(), all)];
-        lines.extend(sums.table(all, true, most, Some(columns)));
-        lines.extend(explained.into_iter().map(str::to_owned));
+        let remarks = sums.remarks(all);
+        let notes = Notes::new(&remarks, sums.is_timed(all), (columns, rows));
+        let most = rows.saturating_sub(4 + notes.lines()).max(1);
+        let mut lines = vec![sums.line(self.ended(), all)];
+        let table = sums.table(all, true, most, Some(columns));
+        lines.extend(table.lines);
+        lines.extend(notes.beneath(&table.left_out));
         lines.iter().map(|line| cut_middle(line, columns)).collect()
     }
 
@@ -182,19 +177,17 @@ impl<'a> Writer<'a> {
         let time = time(t_ms);
         let mut lines = Vec::new();
         if !std::mem::replace(&mut self.headed, true) {
-            lines.push(heading().replace("STATE", "LIVE "));
-            lines.push(format!("{time:>11}  {}", sums.line(self.processes(), self.arguments.all)));
+            lines.push(heading());
+            lines.push(format!("{time:>11}  {}", sums.line(self.ended(), self.arguments.all)));
         }
-        if let Some(explained) = sums.explained(true).filter(|_| !self.explained) {
-            self.explained = true;
-            lines.push(explained.to_owned());
-        }
-        if let Some(explained) = sums.about_times(true).filter(|_| !self.times_explained) {
-            self.times_explained = true;
-            lines.push(explained.to_owned());
+        for remark in sums.about_numbers(true) {
+            if !self.explained.contains(&remark) {
+                self.explained.push(remark);
+                lines.push(remark.to_owned());
+            }
         }
         for (name, sum) in sums.rows(true) {
-            let now = said(sum);
+            let now = said(sum, sums.processes());
             let before = self.said.get(name);
             let told = before.is_some() || self.arguments.all || now.state != "off";
             if told && before != Some(&now) {
@@ -213,12 +206,12 @@ fn following(due: Instant, interval: Duration, now: Instant) -> Instant {
     (due + interval).max(now)
 }
 
-fn said(sum: &Sum) -> Said {
+fn said(sum: &Sum, processes: usize) -> Said {
     let called = sum.rate.is_some_and(|rate| rate > 0.0);
     Said {
         calls: sum.calls,
         called,
-        state: sum.state(),
+        state: sum.state(processes),
         times: sum.times,
         times_are_last: sum.times_are_last(),
     }
@@ -275,7 +268,7 @@ mod tests {
         dials.first_fold_covers(1_000);
         dials.apply(counters(1_000, &[(1, 20)]));
         let lines = writer.changes(&sums(&dials), 3_000);
-        assert_eq!(lines, ["    3.000 s               46            40  0 of 2     Shop!Shop.Cart.Take()"]);
+        assert_eq!(lines, ["    3.000 s               46            40  0 of 2 live  Shop!Shop.Cart.Take()"]);
     }
 
     #[test]
@@ -300,9 +293,9 @@ mod tests {
         dials.rows(vec![timed(Level::Time)]);
         dials.times(vec![times(0)]);
         let lines = writer.changes(&Sums::of(&dials), 1_000);
-        assert_eq!(lines[2], times::WITHOUT_PERCENTILES);
+        assert_eq!(lines[2..4], [times::TIMED, times::WITHOUT_PERCENTILES]);
         assert!(
-            lines[3].ends_with("Add()  max 17.2 s, total 1,100 s, self 550 s, exceptions 20, in flight 3"),
+            lines[4].ends_with("Add()  max 17.2 s, total 1,100 s, self 550 s, exceptions 20, in flight 3"),
             "{lines:#?}"
         );
         assert!(writer.changes(&Sums::of(&dials), 2_000).is_empty());
@@ -344,14 +337,14 @@ mod tests {
         let sums = |writer: &Writer<'_>| {
             let mut sums = Sums::default();
             writer.last.iter().for_each(|one| sums.add(&one.sums));
-            sums.line(writer.processes(), false) + &sums.table(false, true, 9, None).join("\n")
+            sums.line(writer.ended(), false) + &sums.table(false, true, 9, None).lines.join("\n")
         };
         let both = sums(&writer);
         assert!(both.starts_with("2 processes: 1 method dialled, 280 calls, 80 per second"), "{both}");
         writer.take(1, What::Ended(Ok(Exit::Done)));
         let one = sums(&writer);
         assert!(one.starts_with("1 process, 1 ended: 1 method dialled, 280 calls, 40 per second"), "{one}");
-        assert!(one.contains("1 of 1  Shop!Shop.Cart.Add()"), "{one}");
+        assert!(one.contains("1 of 1 live  Shop!Shop.Cart.Add()"), "{one}");
     }
 
     #[test]
