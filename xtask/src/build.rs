@@ -83,8 +83,11 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
     } else {
         arguments.extend(["--package", "redial-bench-hooks"]);
     }
-    let what =
-        if windows { "agent and program for Windows" } else { "agent and program (minutes, the first time)" };
+    let what = if windows {
+        "agent and program for Windows"
+    } else {
+        "agent and program (the first time about ten minutes)"
+    };
     step(what, || run(&mut cargo(&arguments)))?;
     let mut folder = target_folder();
     if windows {

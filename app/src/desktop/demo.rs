@@ -1,5 +1,6 @@
 //! The demo program, where it was built.
 
+use crate::link::checkout;
 use crate::views::launch::Plan;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -8,42 +9,26 @@ use std::time::SystemTime;
 const VARIABLE: &str = "REDIAL_DEMO";
 /// Variable that names the `dotnet` to run it with, if not the one on the PATH.
 const DOTNET: &str = "REDIAL_DEMO_DOTNET";
-/// Variable that names the cache folder of a checkout; else it is `.cache` in the checkout.
-const CACHE: &str = "REDIAL_CACHE";
 /// What the set-up of a checkout puts the demo in: `programs/Shop-NUMBER-with-plugins`, complete with this file in it.
 const FOLDER: (&str, &str) = ("Shop-", "-with-plugins");
 const COMPLETE: &str = ".complete";
-/// The runtime of a checkout, for machines without one.
-const RUNTIME: &str = "runtimes/8.0.31";
 
 /// How to start it, if it is there: where `REDIAL_DEMO` says, else beside the program, else what the set-up of the
 /// checkout that the program was built in has left.
 pub fn find() -> Option<Plan> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let program = std::env::current_exe().ok();
-    let cache = variable(CACHE).or_else(|| Some(checkout(program.as_ref()?)?.join(".cache")));
     let beside = program.as_ref().and_then(|path| path.parent()).map(|folder| folder.join("demo/Shop.dll"));
     let dll = match variable(VARIABLE) {
         Some(named) => named,
-        None => beside.filter(|dll| dll.is_file()).or_else(|| built(cache.as_ref()?))?,
+        None => beside.filter(|dll| dll.is_file()).or_else(|| built(&checkout::cache()?))?,
     };
     let dotnet = variable(DOTNET).or_else(|| {
-        let on_path = |path| std::env::split_paths(&path).any(|folder| folder.join(muxer()).is_file());
-        let found = std::env::var_os("PATH").is_some_and(on_path);
-        let ours = cache.as_ref().filter(|_| !found).map(|cache| cache.join(RUNTIME).join(muxer()));
-        ours.filter(|dotnet| dotnet.is_file())
+        let has_one = |folder: PathBuf| folder.join(checkout::muxer()).is_file();
+        let on_path = std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(has_one));
+        if on_path { None } else { checkout::dotnet() }
     });
     plan(&dll, dotnet)
-}
-
-/// The checkout in whose `target` folder a program stands.
-fn checkout(program: &Path) -> Option<&Path> {
-    // Folders further up are not looked at: anybody might have put a program there.
-    program.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "target"))?.parent()
-}
-
-fn muxer() -> String {
-    format!("dotnet{}", std::env::consts::EXE_SUFFIX)
 }
 
 /// The newest complete `Shop.dll` in a cache folder.
@@ -99,13 +84,6 @@ mod tests {
         );
         assert!(shop.environment.contains(&("DOTNET_ROOT".to_owned(), "/opt/dotnet".to_owned())));
         assert_eq!(plan(&here, None).expect("a plan").program, "dotnet");
-    }
-
-    #[test]
-    fn a_checkout_is_above_its_target_folder() {
-        let built = Path::new("/src/redial/target/release/redial");
-        assert_eq!(checkout(built), Some(Path::new("/src/redial")));
-        assert_eq!(checkout(Path::new("/usr/bin/redial")), None);
     }
 
     #[test]

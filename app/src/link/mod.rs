@@ -3,6 +3,7 @@
 
 pub mod attach;
 pub mod backoff;
+pub mod checkout;
 pub mod connect;
 pub mod discover;
 pub mod early;

@@ -4,6 +4,7 @@ mod environment;
 
 use super::arguments;
 use crate::exit::{Exit, Failure};
+use crate::link::checkout;
 use crate::link::discover::{self, Found};
 use crate::link::library;
 use crate::output::json::CheckJson;
@@ -58,7 +59,7 @@ fn endpoint_check() -> CheckJson {
     let outcome = bound.map(|listener| listener.name()).map_err(|error| {
         format!("an agent of this user could not be reached: {error}; give XDG_RUNTIME_DIR or TMPDIR a folder of your own")
     });
-    check("endpoint folder", outcome)
+    check("endpoint", outcome)
 }
 
 fn visibility_check() -> CheckJson {
@@ -85,11 +86,11 @@ fn dotnet_check() -> CheckJson {
     let outcome = match listed {
         Ok(output) if output.status.success() => runtimes(&String::from_utf8_lossy(&output.stdout)),
         Ok(output) => Err(format!("`dotnet --list-runtimes` failed ({})", output.status)),
-        Err(_) => {
-            Err("there is no `dotnet` on the PATH; programs that bring their own runtime can be dialled \
-                       all the same, for others install .NET 8 or later"
-                .to_owned())
-        }
+        Err(_) => Err(format!(
+            "there is no `dotnet` on the PATH; programs that bring their own runtime can be dialled all the same, for others \
+             install .NET 8 or later{}",
+            checkout::instead_of("dotnet")
+        )),
     };
     check("dotnet", outcome)
 }

@@ -6,6 +6,7 @@ mod report;
 use super::arguments;
 use super::whole_file::WholeFile;
 use crate::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
+use crate::link::checkout;
 use crate::link::early::{Dials, Early};
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
@@ -140,7 +141,10 @@ fn words_for_option(problem: &DialProblem) -> String {
 
 fn not_started(program: &str, error: &io::Error) -> Failed {
     match error.kind() {
-        io::ErrorKind::NotFound => Failed(RUN_NOT_FOUND, format!("{program}: command not found")),
+        io::ErrorKind::NotFound => {
+            let instead = checkout::instead_of(program);
+            Failed(RUN_NOT_FOUND, format!("{program}: command not found{instead}"))
+        }
         _ => Failed(RUN_NOT_EXECUTABLE, format!("{program} cannot be executed: {error}")),
     }
 }

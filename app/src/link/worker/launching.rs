@@ -2,6 +2,7 @@
 
 use super::outlet::Outlet;
 use super::tail::Tail;
+use crate::link::checkout;
 use crate::link::early::{Dials, Early};
 use crate::link::launch::{self, Files, Mark, Wishes};
 use crate::link::library;
@@ -124,7 +125,9 @@ fn begin(spec: &LaunchSpec, tell: &impl Fn(Launch)) -> Result<(Child, Files, Tai
     launch::prepare(&mut command, &agent, &wishes, launcher, &files);
     command.envs(spec.environment.iter().map(|(variable, value)| (variable, value)));
     let mut child = command.spawn().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("{name}: there is no such program"),
+        std::io::ErrorKind::NotFound => {
+            format!("{name}: there is no such program{}", checkout::instead_of(&name))
+        }
         _ => format!("{name} cannot be started: {error}"),
     })?;
     tell(Launch::Started { pid: child.id() });
