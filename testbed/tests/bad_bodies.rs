@@ -49,7 +49,7 @@ fn a_bad_body_fails_alone(runtime: Runtime) -> Result<()> {
     // It is not tried again.
     let outcome = live.redial("dial", &[BROKEN, "count"])?;
     ensure_said(&outcome, 1, &[])?;
-    ensure!(outcome.stdout.contains("1 copy refused"), "{}", outcome.said());
+    ensure!(outcome.stdout.contains("1 method refused"), "{}", outcome.said());
     ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
     ensure!(controller.all_off()? == (1, 0));
     ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");

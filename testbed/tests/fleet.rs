@@ -61,7 +61,7 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
     for shop in &shops {
         ensure!(dialled.stdout.contains(&format!("{}\n", program.title(shop))), "{}", dialled.said());
     }
-    ensure!(dialled.stdout.matches(" copies matched, ").count() == FLEET, "{}", dialled.said());
+    ensure!(dialled.stdout.matches(" methods matched, ").count() == FLEET, "{}", dialled.said());
     let last =
         format!("kept in 20 processes until turned off: `redial off {}` turns them off\n", program.target());
     ensure!(dialled.stdout.ends_with(&last), "{}", dialled.said());
@@ -154,7 +154,7 @@ fn those_that_start_later_join_and_those_that_end_go() -> Result<()> {
     for shop in &shops {
         dial.wait_for(&program.title(shop))?;
         let line = dial.next_line()?;
-        ensure!(line.contains(" copies matched, ") && line.contains("accepted at count"), "{line}");
+        ensure!(line.contains(" methods matched, ") && line.contains("accepted at count"), "{line}");
     }
     dial.wait_for(&format!("following {}; Ctrl-C ends that and leaves dials on", program.target()))?;
     let later = program.start(2, 2)?;
@@ -314,7 +314,7 @@ fn numbers_are_added_up_and_what_is_off_is_folded() -> Result<()> {
     let numbers = ["processes", "wanted", "live", "calls"].map(|field| row[field].as_u64());
     ensure!(numbers == [Some(3), Some(3), Some(3), Some(truth)], "{row} for {truth} calls");
     let status = program.redial("status", &["--sum"])?.ok()?;
-    ensure!(status.stdout.contains("3 of 3  Shop!Shop.Cart.Add(int)"), "{}", status.said());
+    ensure!(status.stdout.contains("3 of 3 live  Shop!Shop.Cart.Add(int)"), "{}", status.said());
     ensure!(
         status.stdout.lines().last().is_some_and(|line| line.starts_with("3 processes: ")),
         "{}",

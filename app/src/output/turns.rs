@@ -18,7 +18,7 @@ pub fn done(report: &DialReport, level: Option<Level>, later: bool) -> Vec<Strin
     let at = level.map(|level| format!(" at {level}")).unwrap_or_default();
     let mut first = match report.matched {
         0 if later => format!("nothing that is loaded matches; set{at} for what loads from now on"),
-        matched => format!("{} matched, {} accepted{at}", copies(matched), grouped(report.accepted)),
+        matched => format!("{} matched, {} accepted{at}", words::methods(matched), grouped(report.accepted)),
     };
     if report.bodyless > 0 {
         first.push_str(&format!(", {} without a body", grouped(report.bodyless)));
@@ -63,7 +63,7 @@ pub fn planned(
         .map(|(number, what)| format!("    {} {what}", grouped(*number)))
         .collect();
     let colon = if becomes.is_empty() { "" } else { ":" };
-    lines.push(format!("{} matched{colon}", copies(plan.matched)));
+    lines.push(format!("{} matched{colon}", words::methods(plan.matched)));
     lines.extend(becomes);
     lines.extend(refusals(&plan.refused_by_reason, &plan.refused, &plan.shared, "would be refused"));
     lines.extend(accepted_for_all(&plan.shared));
@@ -83,7 +83,7 @@ pub fn planned(
     }
     if plan.expected_clr_bytes + plan.expected_agent_bytes > 0 {
         lines.push(format!(
-            "expected: about {} kept by the runtime until the AppDomain unloads, {} used by the agent",
+            "expected: at most about {} kept by the runtime until the AppDomain unloads, about {} used by the agent",
             words::bytes(plan.expected_clr_bytes),
             words::bytes(plan.expected_agent_bytes)
         ));
@@ -125,10 +125,6 @@ pub fn let_go(gone: &LetGoJson) -> String {
     }
 }
 
-fn copies(number: u64) -> String {
-    words::count(number, "copy", "copies")
-}
-
 fn refusals(
     by_reason: &[(Reason, u64)],
     methods: &[RefusedMethod],
@@ -137,7 +133,7 @@ fn refusals(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     for (reason, number) in by_reason {
-        lines.push(format!("{} {verb}: {}", copies(*number), reason.sentence()));
+        lines.push(format!("{} {verb}: {}", words::methods(*number), reason.sentence()));
         let named: Vec<_> =
             methods.iter().filter(|one| one.reason == *reason).take(NAMED_PER_REASON).collect();
         for one in &named {
@@ -257,10 +253,10 @@ pub mod tests {
     fn refusals_are_grouped_and_long_lists_end() {
         let lines =
             done(&report(20, 7, &[(Reason::Hresult, 1), (Reason::Dynamic, 12)]), Some(Level::Count), false);
-        assert_eq!(lines[0], "20 copies matched, 7 accepted at count");
-        assert_eq!(lines[1], "1 copy refused: the runtime refused the request");
+        assert_eq!(lines[0], "20 methods matched, 7 accepted at count");
+        assert_eq!(lines[1], "1 method refused: the runtime refused the request");
         assert_eq!(lines[2], "    Shop!Shop.Cart.M0()  (0x80131371)");
-        assert!(lines[3].starts_with("12 copies refused: it was emitted at run time"));
+        assert!(lines[3].starts_with("12 methods refused: it was emitted at run time"));
         assert_eq!(lines.len(), 3 + 1 + NAMED_PER_REASON + 1);
         assert_eq!(lines[lines.len() - 1], "    … and 2 more");
     }
@@ -268,7 +264,7 @@ pub mod tests {
     #[test]
     fn what_loads_later_is_told_as_such() {
         let nothing = report(0, 0, &[]);
-        assert_eq!(done(&nothing, Some(Level::Count), false), ["0 copies matched, 0 accepted at count"]);
+        assert_eq!(done(&nothing, Some(Level::Count), false), ["0 methods matched, 0 accepted at count"]);
         let later = done(&nothing, Some(Level::Count), true);
         assert_eq!(later, ["nothing that is loaded matches; set at count for what loads from now on"]);
     }
@@ -283,7 +279,7 @@ pub mod tests {
         assert_eq!(
             done(&accepted, None, true),
             [
-                "3 copies matched, 2 accepted, 1 without a body",
+                "3 methods matched, 2 accepted, 1 without a body",
                 "Shop.Common is one copy for the AppDomains 'A', 'B\\u{1b}' and 2 more: \
                  2 methods of it turn in all of them",
             ]
@@ -314,17 +310,18 @@ pub mod tests {
                 "      9  Shop.* = count domain=A",
                 "      0  Nope.* = off             (nothing yet: needs --later)",
                 "",
-                "9 copies matched:",
+                "9 methods matched:",
                 "    4 would be recompiled",
                 "    1 would get the original IL back",
                 "    2 would stay unchanged",
                 "    1 without a body",
-                &format!("1 copy would be refused: {}", Reason::Shared.sentence()),
+                &format!("1 method would be refused: {}", Reason::Shared.sentence()),
                 "    Shop!Shop.Cart.M0()",
                 "  Shop.Common is one copy for the AppDomains 'A', 'B\\u{1b}' and 2 more",
                 "2 of them are generic: all instantiations are turned, those of later included",
                 "expected: about 1 ms until the runtime has accepted it",
-                "expected: about 5.86 KiB kept by the runtime until the AppDomain unloads, 512 B used by the agent",
+                "expected: at most about 5.86 KiB kept by the runtime until the AppDomain unloads, about 512 B used by the \
+                 agent",
                 "warning: mind the gap",
                 "nothing was changed (--plan)",
             ]
@@ -335,7 +332,7 @@ pub mod tests {
             [
                 "      0  Nope.* = off  (for what loads later)",
                 "",
-                "0 copies matched",
+                "0 methods matched",
                 "nothing was changed (--plan)"
             ]
         );

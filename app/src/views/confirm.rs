@@ -225,8 +225,8 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
     let (time, clr) = (words::short_time(plan.expected_us), words::bytes(plan.expected_clr_bytes));
     let agent = words::bytes(plan.expected_agent_bytes);
     sentences.push(format!(
-        "Expected: {time} until the runtime has accepted it; about {clr} that the runtime keeps until the AppDomain \
-         unloads, also after the dial is off, and {agent} of the agent."
+        "Expected: about {time} until the runtime has accepted it; at most about {clr} that the runtime keeps until the \
+         AppDomain unloads, also after the dial is off, and about {agent} of the agent."
     ));
     sentences.extend(plan.warnings.iter().map(|warning| format!("{}.", words::one_line(warning))));
     sentences

@@ -62,7 +62,7 @@ fn a_lost_connection_comes_back_and_is_dialled_again() {
                 for again in [false, true] {
                     let Ok(News::Turned(report, replayed)) = news.recv() else { panic!("no turn") };
                     assert!(replayed == again && matches!(report.outcome, Ok(Exit::Done)));
-                    assert!(report.text.contains("1 copy matched"), "{}", report.text);
+                    assert!(report.text.contains("1 method matched"), "{}", report.text);
                     if !again {
                         assert!(matches!(news.recv(), Ok(News::Lost(_, why)) if why.contains("closed")));
                     }
