@@ -246,21 +246,16 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     format!("{head}…{end}")
 }
 
-/// A method's name of at most `width` characters: its assembly goes first, else its parameters.
+/// A method's name of at most `width` characters: its assembly goes, else its parameters, else both, and then its middle.
 fn cut_name(name: &str, width: usize) -> String {
-    let fits = |name: &str| name.chars().count() <= width;
-    if fits(name) {
-        return name.to_owned();
-    }
-    let without_assembly = name.split_once('!').map(|(_, rest)| format!("…{rest}"));
-    if let Some(rest) = without_assembly.filter(|rest| fits(rest)) {
-        return rest;
-    }
+    let without_assembly = |name: &str| name.split_once('!').map(|(_, rest)| format!("…{rest}"));
     let parts = name.strip_suffix(')').and_then(|name| name.split_once('('));
-    match parts.filter(|(_, parameters)| !parameters.is_empty() && !parameters.contains('(')) {
-        Some((before, _)) => cut_middle(&format!("{before}(…)"), width),
-        None => cut_middle(name, width),
-    }
+    let parts = parts.filter(|(_, parameters)| !parameters.is_empty() && !parameters.contains('('));
+    let short = parts.map_or_else(|| name.to_owned(), |(before, _)| format!("{before}(…)"));
+    let shorter =
+        [Some(name.to_owned()), without_assembly(name), Some(short.clone()), without_assembly(&short)];
+    let fitting = shorter.into_iter().flatten().find(|name| name.chars().count() <= width);
+    fitting.unwrap_or_else(|| cut_middle(short.split_once('!').map_or(&*short, |(_, rest)| rest), width))
 }
 
 /// The text with control characters escaped.
@@ -340,13 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_loses_its_assembly_and_then_its_parameters() {
+    fn a_long_name_loses_its_assembly_and_its_parameters_before_its_middle() {
         let name = "Shop!Shop.Tally.Add(Shop.Known, long)";
         for (width, shown) in [
             (37, name),
             (36, "…Shop.Tally.Add(Shop.Known, long)"),
             (32, "Shop!Shop.Tally.Add(…)"),
-            (20, "Shop!Sh…Tally.Add(…)"),
+            (20, "…Shop.Tally.Add(…)"),
+            (16, "Shop.…lly.Add(…)"),
         ] {
             assert_eq!(cut_name(name, width), shown, "{width}");
         }
