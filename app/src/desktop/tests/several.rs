@@ -95,6 +95,20 @@ fn a_method_of_three_processes_is_one_row_and_its_numbers_are_sums() {
 }
 
 #[test]
+fn a_process_without_the_method_is_one_in_which_it_is_not_live() {
+    let mut harness = window(Theme::Dark);
+    choose_shops(&mut harness);
+    for id in 1..=3 {
+        told(&mut harness, id, vec![Told::Connected(Box::new(facts()))]);
+    }
+    for id in 1..=2 {
+        told(&mut harness, id, catalogue());
+        rows(&mut harness, id, State::Live, 10);
+    }
+    assert_eq!(value(&harness, ADD), "2 of 3 live, 20 calls");
+}
+
+#[test]
 fn a_turn_goes_to_all_and_is_told_once() {
     let mut harness = look_at_shops(window(Theme::Dark));
     turn_add(&mut harness);
