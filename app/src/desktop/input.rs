@@ -20,10 +20,7 @@ impl App {
             || self.launch;
         let situation = self.situation();
         let menu = Popup::is_any_open(context);
-        // Where all of the filter is selected already, the methods are meant.
-        let whole = focused == Some(filter_id()) && is_all_selected(context, &self.methods.text);
         let given = |command: &Command| {
-            let typing = typing && !(whole && *command == Command::SelectAll);
             let not_now = command.gives_way_to_text() && (typing || overlay)
                 // A button or knob that has the focus takes Space, the arrows and digits itself.
                 || command.turns_selected() && focused.is_some()
@@ -92,16 +89,6 @@ impl App {
             context.memory_mut(|memory| memory.surrender_focus(filter_id()));
         }
     }
-}
-
-/// Whether all of what stands in the filter's field is selected there; of nothing, all is.
-fn is_all_selected(context: &egui::Context, text: &str) -> bool {
-    let state = egui::text_edit::TextEditState::load(context, filter_id());
-    let selected = state.and_then(|state| state.cursor.char_range()).map_or(0, |range| {
-        let letters = range.as_sorted_char_range();
-        letters.end.0 - letters.start.0
-    });
-    selected == text.chars().count()
 }
 
 /// The command whose key was pressed. A command with Shift is not the one without: of several that fit, the one whose

@@ -177,6 +177,22 @@ fn undo_and_all_off_go_to_all() {
 }
 
 #[test]
+fn all_off_where_nothing_is_on_leaves_nothing_to_undo() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    let off = |harness: &mut Harness<'static, App>, reverted: u64| {
+        act(harness, Command::AllOff);
+        for ((id, ticket), of_it) in parts(harness).into_iter().zip([reverted, 0, 0]) {
+            told(harness, id.0, vec![Told::AllOff(ticket, Ok((of_it, 0)))]);
+        }
+        merged(harness).turns.undoable().map(str::to_owned)
+    };
+    assert_eq!(off(&mut harness, 0), None);
+    assert_eq!(off(&mut harness, 1).as_deref(), Some("all dials off"));
+    act(&mut harness, Command::Undo);
+    assert_eq!(parts(&harness).iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [1], "where something was on");
+}
+
+#[test]
 fn a_process_that_ends_loses_nothing_for_the_others() {
     let mut harness = look_at_shops(window(Theme::Dark));
     for id in 1..=3 {

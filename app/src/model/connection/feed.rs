@@ -340,8 +340,9 @@ impl Connection {
         };
         if self.part_is_over(ticket, outcome) {
             match result {
-                Ok(_) => drop(self.turns.accepted(ticket, now).is_some()),
-                Err(_) => drop(self.turns.failed(ticket)),
+                // There is nothing to undo.
+                Ok((0, 0)) | Err(_) => drop(self.turns.failed(ticket)),
+                Ok(_) => drop(self.turns.accepted(ticket, now)),
             }
             return;
         }

@@ -129,6 +129,9 @@ impl Fleet {
         if sent.done.is_empty() && !sent.refused.is_empty() {
             all.turns.failed(sent.ticket);
             self.follow.failed(sent.ticket);
+        } else if sent.is_off && sent.off == (0, 0) && sent.refused.is_empty() {
+            // There is nothing to undo.
+            all.turns.failed(sent.ticket);
         } else {
             all.turns.accepted(sent.ticket, now);
         }
