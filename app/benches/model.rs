@@ -77,7 +77,7 @@ impl Bench {
     }
 
     fn set_filter(&mut self, text: &str, only_dialled: bool, hide_framework: bool) -> Duration {
-        let filter = Filter { text: text.to_owned(), only_dialled, hide_framework };
+        let filter = Filter { text: text.to_owned(), only_dialled, hide_framework, off_again: true };
         self.connection.set_filter(filter);
         self.settle()
     }

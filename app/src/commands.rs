@@ -118,8 +118,10 @@ pub enum Command {
     Sort(Sort),
     /// The filter is emptied.
     ClearFilter,
-    /// Only methods with a dial.
+    /// Only methods that are dialled.
     OnlyDialled,
+    /// With them those that are off again, or without.
+    OffAgain,
     /// Methods of the framework hidden or shown.
     HideFramework,
     /// Tree or flat table.
@@ -233,8 +235,10 @@ impl Situation {
 /// Switches, as they stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// Only methods with a dial are shown.
+    /// Only methods that are dialled are shown.
     pub only_dialled: bool,
+    /// With them those that are off again.
+    pub off_again: bool,
     /// Methods of the framework are hidden.
     pub hide_framework: bool,
     /// Methods stand as a tree.
@@ -281,6 +285,7 @@ pub const MENUS: &[(&str, &[Command])] = &[
             Command::FocusFilter,
             Command::ClearFilter,
             Command::OnlyDialled,
+            Command::OffAgain,
             Command::HideFramework,
             Command::Tree,
             Command::MergeCopies,

@@ -10,6 +10,7 @@ impl Command {
         let switches = &now.switches;
         match self {
             Command::OnlyDialled => Some(switches.only_dialled),
+            Command::OffAgain => Some(switches.off_again),
             Command::HideFramework => Some(switches.hide_framework),
             Command::Tree => Some(switches.tree),
             Command::MergeCopies => Some(switches.merge_copies),
@@ -59,6 +60,7 @@ impl Command {
                 need(now.process, "no process was picked")?;
                 need(now.namesakes, "no other process that can be turned is called so")
             }
+            Command::OffAgain => need(now.switches.only_dialled, "every method is shown, dialled or not"),
             Command::Arrange(_) => need(now.several > 1, "only one process is chosen"),
             Command::Follow => need(now.process, "no process was picked"),
             Command::FollowAttach => need(now.switches.follow, "those that start later do not join"),

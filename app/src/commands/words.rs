@@ -68,6 +68,7 @@ impl Command {
             Command::FocusFilter => "Filter the methods",
             Command::ClearFilter => "Clear the filter",
             Command::OnlyDialled => "Only dialled methods",
+            Command::OffAgain => "Also those that are off again",
             Command::HideFramework => "Hide framework methods",
             Command::Tree => "Tree instead of table",
             Command::HoldOrder => "Hold the order",
@@ -108,6 +109,13 @@ impl Command {
                 "through the diagnostics port of its runtime, .NET Core 3.0 or later; the agent stays until the process \
                  ends, idle while no dial is on",
             ),
+            Command::OnlyDialled => Some(
+                "those that are on, or meant to be; what is turned off goes when the pointer has left the rows, or a moment \
+                 after the key",
+            ),
+            Command::OffAgain => {
+                Some("of only dialled methods: those that were dialled and are off, with their last numbers")
+            }
             Command::HoldOrder => {
                 Some("rows keep their places while numbers change, until this is switched off")
             }

@@ -6,7 +6,7 @@ use super::{App, copy};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Shape, Status};
 use crate::model::ids::{Node, Ticket};
-use crate::model::list::{Key, Sort};
+use crate::model::list::{Filter, Key, Sort};
 use crate::model::log::Kind;
 use crate::model::update::Retry;
 use crate::output::words;
@@ -111,11 +111,10 @@ impl App {
             }
             Command::StopLaunched(ticket) => self.stop_launched(ticket),
             Command::FocusFilter => self.methods.focus_filter = true,
-            Command::Filter(text) => self.model.change_list(|connection| {
-                let text = text.clone();
-                let filter = crate::model::list::Filter { text, ..connection.list.filter().clone() };
-                connection.set_filter(filter);
-            }),
+            Command::Filter(text) => {
+                self.methods.text.clone_from(&text);
+                self.change_filter(|filter| filter.text = text);
+            }
             Command::ClearFilter => self.clear_filter(),
             Command::Pick(node, mode) => self.model.change_list(|list| list.click(node, mode)),
             Command::Expand(node) => self.model.change_list(|list| list.tree.toggle(node)),
@@ -125,11 +124,8 @@ impl App {
                 // Who sorts looks at what comes first, save for one row that is looked at already.
                 self.methods.to_top = self.model.list().is_some_and(|list| list.selection.len() != 1);
             }
-            Command::OnlyDialled => self.model.change_list(|connection| {
-                let mut filter = connection.list.filter().clone();
-                filter.only_dialled = !filter.only_dialled;
-                connection.set_filter(filter);
-            }),
+            Command::OnlyDialled => self.change_filter(|filter| filter.only_dialled = !filter.only_dialled),
+            Command::OffAgain => self.change_filter(|filter| filter.off_again = !filter.off_again),
             Command::HideFramework => {
                 self.settings.hide_framework = !self.settings.hide_framework;
                 self.follow_settings();
@@ -221,7 +217,7 @@ impl App {
         let merged = self.settings.merge_copies;
         self.methods.find_again = true;
         self.model.change_list(|connection| {
-            let filter = crate::model::list::Filter { hide_framework, ..connection.list.filter().clone() };
+            let filter = Filter { hide_framework, ..connection.list.filter().clone() };
             connection.set_filter(filter);
             connection.shape = if tree { Shape::Tree } else { Shape::List };
             if !connection.catalogue.spans_processes() {
@@ -233,7 +229,7 @@ impl App {
     fn dialled_first(&mut self) {
         self.model.change_list(|connection| {
             let filter = connection.list.filter().clone();
-            connection.set_filter(crate::model::list::Filter { only_dialled: true, ..filter });
+            connection.set_filter(Filter { only_dialled: true, ..filter });
             connection.set_sort(Sort { key: Key::Calls, descending: true });
         });
     }
@@ -342,9 +338,14 @@ impl App {
     fn clear_filter(&mut self) {
         self.methods.text.clear();
         self.methods.find_again = true;
+        self.change_filter(|filter| filter.text.clear());
+    }
+
+    fn change_filter(&mut self, change: impl FnOnce(&mut Filter)) {
         self.model.change_list(|connection| {
-            let filter = connection.list.filter().clone();
-            connection.set_filter(crate::model::list::Filter { text: String::new(), ..filter });
+            let mut filter = connection.list.filter().clone();
+            change(&mut filter);
+            connection.set_filter(filter);
         });
     }
 

@@ -2,7 +2,6 @@
 
 use super::{App, unread};
 use crate::commands::{Command, Situation};
-use crate::model::connection::Connection;
 use crate::model::ids::ConnectionId;
 use crate::model::lines::Lines;
 use crate::ui::theme::Palette;
@@ -66,7 +65,7 @@ impl App {
 
     fn pane(&mut self, ui: &mut Ui, id: ConnectionId, situation: &Situation, commands: &mut Vec<Command>) {
         let mono = self.now().mono;
-        let App { model, methods: of_current, panes, beside_scroll, .. } = self;
+        let App { model, methods: of_current, panes, beside_scroll, near, .. } = self;
         let is_current = model.current == Some(id);
         let Some(lines) = model.lines(id) else { return };
         let Lines { own: connection, list, .. } = lines;
@@ -83,7 +82,8 @@ impl App {
         if connection.catalogue.is_empty() {
             unread::show(ui, model, connection, situation, &mut of_pane);
         } else if lines.is_empty() {
-            empty::show(ui, &why_empty(list), situation, &mut of_pane);
+            near.settle(list);
+            empty::show(ui, &unread::left_out(list, near), situation, &mut of_pane);
         } else {
             state.share_scroll(*beside_scroll);
             if !is_current {
@@ -97,16 +97,5 @@ impl App {
             commands.push(Command::Focus(id));
         }
         commands.append(&mut of_pane);
-    }
-}
-
-fn why_empty(list: &Connection) -> empty::Why<'_> {
-    let filter = list.list.filter();
-    if !filter.is_active() {
-        return empty::Why::Waiting("Reading the methods…");
-    }
-    match filter.only_dialled && filter.text.trim().is_empty() {
-        true => empty::Why::NoDials,
-        false => empty::Why::NoMatch { filter: filter.text.trim(), hidden: 0 },
     }
 }

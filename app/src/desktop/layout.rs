@@ -108,7 +108,7 @@ impl App {
             return self.beside(ui, situation, commands);
         }
         let mono = self.now().mono;
-        let App { model, methods: state, .. } = self;
+        let App { model, methods: state, near, .. } = self;
         let ended = ended::of(model);
         let unread = model.current().is_none_or(|connection| connection.catalogue.is_empty());
         if let Some(launched) = ended.filter(|_| unread) {
@@ -139,21 +139,8 @@ impl App {
         }
         progress::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
-            let filter = connection.list.filter();
-            let why = if filter.only_dialled && filter.text.trim().is_empty() {
-                Why::NoDials
-            } else if filter.text.trim().is_empty()
-                && filter.hide_framework
-                && connection.catalogue.modules().iter().all(|module| module.framework)
-            {
-                Why::OnlyFramework
-            } else {
-                let framework = connection.catalogue.modules().iter().filter(|module| module.framework);
-                let hidden: usize = framework.map(|module| module.methods.len()).sum();
-                let hidden = if filter.hide_framework && filter.text.is_empty() { hidden } else { 0 };
-                Why::NoMatch { filter: filter.text.trim(), hidden }
-            };
-            empty::show(ui, &why, situation, commands);
+            near.settle(connection);
+            empty::show(ui, &unread::left_out(connection, near), situation, commands);
             return;
         }
         methods::table(ui, state, Lines::of(connection), commands);

@@ -28,6 +28,7 @@ use crate::model::Model;
 use crate::model::connection::{Connection, Shape, Status, Targets};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::log::Kind;
+use crate::model::near::Near;
 use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
 use crate::ui::theme;
@@ -64,6 +65,8 @@ pub struct App {
     beside_scroll: f64,
     /// How rows are shown; absent: nothing was looked at yet.
     looks: Option<several::Looks>,
+    /// What a filter that finds nothing may have meant.
+    near: Near,
     log: views::log::State,
     palette: Option<views::palette::State>,
     /// A large turn that waits for a yes.
@@ -131,6 +134,7 @@ impl App {
             beside_order: Vec::new(),
             beside_scroll: 0.0,
             looks: None,
+            near: Near::default(),
             log: views::log::State::default(),
             palette: None,
             confirm: None,
@@ -201,6 +205,7 @@ impl App {
             order_behind: list.is_some_and(Connection::is_order_behind),
             switches: Switches {
                 only_dialled: list.is_some_and(|connection| connection.list.filter().only_dialled),
+                off_again: list.is_some_and(|connection| connection.list.filter().off_again),
                 hide_framework: self.settings.hide_framework,
                 tree: self.settings.tree,
                 merge_copies: self.settings.merge_copies,

@@ -1,11 +1,12 @@
-//! What stands where a process's methods would, while none are known.
+//! What stands where a process's methods would, while none are known, or none is shown.
 
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Status};
+use crate::model::near::Near;
 use crate::model::processes::AgentState;
 use crate::model::state::Model;
 use crate::model::update::Retry;
-use crate::views::empty::{self, Why};
+use crate::views::empty::{self, Beyond, Why};
 use eframe::egui::Ui;
 
 /// Why there are no methods, and what can be done.
@@ -46,4 +47,20 @@ pub fn show(
         (Status::Live, _) => Why::NoMethods,
     };
     empty::show(ui, &why, situation, commands);
+}
+
+/// Why none of the methods is shown.
+pub fn left_out<'a>(list: &'a Connection, near: &'a Near) -> Why<'a> {
+    let filter = list.list.filter();
+    let text = filter.text.trim();
+    if !filter.is_active() {
+        return Why::Waiting("Reading the methods…");
+    }
+    if filter.only_dialled && text.is_empty() {
+        return Why::NoDials { off_again: list.list.off_again() };
+    }
+    if text.is_empty() && list.catalogue.modules().iter().all(|module| module.framework) {
+        return Why::OnlyFramework;
+    }
+    Why::NoMatch { filter: text, beyond: Beyond::of(list), near: near.names() }
 }

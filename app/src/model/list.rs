@@ -11,6 +11,8 @@ use super::query::Query;
 use super::ranking::{Ranking, numbers};
 use super::selection::Rows;
 use crate::output::times::TimeColumn;
+use redial_protocol::level::Level;
+use redial_protocol::state::State;
 use std::ops::Range;
 
 /// What the table is sorted by.
@@ -45,8 +47,10 @@ pub struct Sort {
 pub struct Filter {
     /// As typed.
     pub text: String,
-    /// Only methods that are or were dialled.
+    /// Only methods that are dialled.
     pub only_dialled: bool,
+    /// With them those that were dialled and are off again.
+    pub off_again: bool,
     /// No modules of frameworks.
     pub hide_framework: bool,
 }
@@ -72,6 +76,10 @@ pub struct List {
     /// What the whole filter leaves.
     visible: Bits,
     count: usize,
+    /// Methods left out because they are off again.
+    off_again: usize,
+    /// Some that are off again are shown for the moment.
+    lingers: bool,
     /// Rows that there would be without any filter.
     all: usize,
     ranking: Ranking,
@@ -80,13 +88,22 @@ pub struct List {
     /// The others, by name.
     rest: ByName,
     matched_at: Option<(u64, String)>,
-    filtered_at: Option<(u64, Filter, u64)>,
+    filtered_at: Option<Filtered>,
     arranged_at: Option<Arranged>,
     /// New numbers came, and are not in order yet.
     owes: bool,
     /// Something is typed or clicked in this frame.
     busy: bool,
     edition: u64,
+}
+
+/// What the filter was carried out on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Filtered {
+    edition: u64,
+    filter: Filter,
+    rows: u64,
+    states: u64,
 }
 
 /// What an arrangement was made from.
@@ -201,29 +218,53 @@ impl List {
             self.filtered_at = None;
         }
         // Rows make methods of unloaded modules visible, so that they count even when not only they are shown.
-        let filtered = (catalogue.edition(), self.filter.clone(), live.rows_edition());
         let concerned = self.filter.only_dialled || catalogue.modules().iter().any(|module| module.unloaded);
-        let stale = self.filtered_at.as_ref().is_none_or(|(edition, filter, rows)| {
-            (*edition, filter) != (filtered.0, &filtered.1) || (concerned && *rows != filtered.2)
-        });
-        if stale {
-            self.visible = self.filtered(catalogue, live);
-            let away = catalogue.merged_away().into_iter().map(|(copy, _)| copy);
-            self.all = catalogue.len() - away.chain(over(catalogue)).map(|range| range.len()).sum::<usize>();
-            self.count = self.visible.count();
-            self.filtered_at = Some(filtered);
-            self.edition += 1;
+        let leaves_out = self.filter.only_dialled && !self.filter.off_again;
+        let now = Filtered {
+            edition: catalogue.edition(),
+            filter: self.filter.clone(),
+            rows: if concerned { live.rows_edition() } else { 0 },
+            states: if leaves_out { live.states_edition() } else { 0 },
+        };
+        if self.filtered_at.as_ref() == Some(&now) && (self.still || !self.lingers) {
+            return;
         }
+        let before = self.filtered_at.replace(now);
+        let now = self.filtered_at.as_ref();
+        let asked = |at: &Filtered| (at.edition, at.filter.clone());
+        let same_question = before.as_ref().map(asked) == now.map(asked);
+        let mut visible = self.filtered(&self.filter, catalogue, live);
+        (self.off_again, self.lingers) = (0, false);
+        if leaves_out {
+            let mut over = off_again(catalogue, live);
+            over.intersect(&visible);
+            let all = over.count();
+            if self.still && same_question {
+                // Who has just turned one off sees it, and can turn it on again.
+                over.subtract(&self.visible);
+            }
+            self.off_again = over.count();
+            self.lingers = self.off_again < all;
+            visible.subtract(&over);
+        }
+        if same_question && self.visible == visible {
+            return;
+        }
+        self.visible = visible;
+        let away = catalogue.merged_away().into_iter().map(|(copy, _)| copy);
+        self.all = catalogue.len() - away.chain(over(catalogue)).map(|range| range.len()).sum::<usize>();
+        self.count = self.visible.count();
+        self.edition += 1;
     }
 
-    fn filtered(&self, catalogue: &Catalogue, live: &Live) -> Bits {
+    fn filtered(&self, filter: &Filter, catalogue: &Catalogue, live: &Live) -> Bits {
         let mut visible = self.matching.clone();
         let known = with_row(catalogue, live);
-        if self.filter.only_dialled {
+        if filter.only_dialled {
             visible.intersect(&known);
         }
         for module in catalogue.modules() {
-            if self.filter.hide_framework && module.framework {
+            if filter.hide_framework && module.framework {
                 visible.set_range(module.methods.clone(), false);
             } else if module.unloaded {
                 for method in module.methods.clone().filter(|method| !known.get(*method)) {
@@ -284,6 +325,21 @@ impl List {
     /// Methods the filter leaves, in an order or not.
     pub fn shown(&self) -> usize {
         self.count
+    }
+
+    /// Methods that have the filter's words, whatever else leaves them out.
+    pub fn matches(&self) -> usize {
+        self.matching.count()
+    }
+
+    /// Methods that the filter's words would leave with other switches.
+    pub fn fitting(&self, switches: &Filter, catalogue: &Catalogue, live: &Live) -> usize {
+        self.filtered(switches, catalogue, live).count()
+    }
+
+    /// Methods that are left out because they were dialled and are off again.
+    pub fn off_again(&self) -> usize {
+        self.off_again
     }
 
     /// Methods there would be without any filter: merged copies count once.
@@ -369,12 +425,35 @@ fn over(catalogue: &Catalogue) -> impl Iterator<Item = Range<u32>> {
 
 /// Methods with a row of the agent's. Of merged copies the first stands for all, whichever has one.
 fn with_row(catalogue: &Catalogue, live: &Live) -> Bits {
-    let mut known = live.known().clone();
-    for (copy, lead) in catalogue.merged_away() {
-        let dialled: Vec<u32> = known.iter_in(copy.clone()).collect();
-        dialled.into_iter().for_each(|method| known.set(method - copy.start + lead.start, true));
+    by_leads(live.known().clone(), catalogue)
+}
+
+/// Those of them that were dialled and are no more: nothing is wanted of them, and nothing of ours runs. Of processes out of
+/// reach nobody knows that.
+fn off_again(catalogue: &Catalogue, live: &Live) -> Bits {
+    let mut rests = Bits::none(live.known().len());
+    let states = [State::Off, State::Refused, State::Lost];
+    states.into_iter().filter_map(|state| live.in_state(state)).for_each(|bits| rests.unite(bits));
+    if let Some(unwanted) = live.wanted(Level::Off) {
+        rests.intersect(unwanted);
     }
-    known
+    for module in catalogue.modules().iter().filter(|module| catalogue.beyond(module).is_some()) {
+        rests.set_range(module.methods.clone(), false);
+    }
+    let mut on = live.known().clone();
+    on.subtract(&rests);
+    let mut over = with_row(catalogue, live);
+    over.subtract(&by_leads(on, catalogue));
+    over
+}
+
+/// Marks of merged copies at the first of them, too.
+fn by_leads(mut marks: Bits, catalogue: &Catalogue) -> Bits {
+    for (copy, lead) in catalogue.merged_away() {
+        let marked: Vec<u32> = marks.iter_in(copy.clone()).collect();
+        marked.into_iter().for_each(|method| marks.set(method - copy.start + lead.start, true));
+    }
+    marks
 }
 
 /// The table as rows for a selection.

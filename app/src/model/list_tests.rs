@@ -8,7 +8,7 @@ use crate::model::ranking::number;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::StatusRow;
+use redial_protocol::message::{StatusRow, Transition};
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
@@ -60,7 +60,7 @@ fn the_filter_leaves_what_it_says_in_the_order_of_names() {
         ("clear", true, false, &[]),
         ("string", false, true, &["Shop!Program.<Main>$(string[])"]),
     ] {
-        list.set_filter(Filter { text: text.into(), only_dialled, hide_framework });
+        list.set_filter(Filter { text: text.into(), only_dialled, hide_framework, ..Filter::default() });
         assert!(list.settle(&catalogue, &live));
         assert_eq!(names(&list, &catalogue), expected, "{text}");
         assert!(list.filter().is_active());
@@ -172,6 +172,45 @@ fn new_numbers_are_put_in_order_in_a_frame_of_their_own() {
     assert!(list.settle(&catalogue, &live) && !list.owes());
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
     assert!(!list.settle(&catalogue, &live), "nothing is new");
+}
+
+#[test]
+fn of_dialled_methods_those_that_are_off_again_are_a_number() {
+    let catalogue = small();
+    let mut live = live(&catalogue, &[0, 1, 2], u64::from);
+    let mut list = List::default();
+    let only = Filter { only_dialled: true, ..Filter::default() };
+    list.set_filter(only.clone());
+    list.settle(&catalogue, &live);
+    assert_eq!((list.len(), list.off_again()), (3, 0));
+    let off = |live: &mut Live, row| {
+        let transition = Transition {
+            row: RowId(row),
+            t_ms: 1,
+            wanted: Level::Off,
+            state: State::Off,
+            version: None,
+            instances: Vec::new(),
+            note: None,
+            times_note: None,
+        };
+        live.take_transition(transition);
+    };
+    // Who has just turned it off still sees it.
+    list.set_still(true);
+    off(&mut live, 1);
+    list.settle(&catalogue, &live);
+    assert_eq!((list.len(), list.off_again()), (3, 0));
+    list.set_still(false);
+    list.settle(&catalogue, &live);
+    assert_eq!((list.len(), list.off_again(), shown(&list).contains(&1)), (2, 1, false));
+    list.set_still(true);
+    list.set_filter(Filter { off_again: true, ..only.clone() });
+    list.settle(&catalogue, &live);
+    assert_eq!((list.len(), list.off_again()), (3, 0));
+    list.set_filter(only);
+    list.settle(&catalogue, &live);
+    assert_eq!((list.len(), list.off_again()), (2, 1), "it is folded at once where that is asked for");
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod live_index;
 mod live_rows;
 pub mod log;
 pub mod methodset;
+pub mod near;
 pub mod orders;
 pub mod output;
 pub mod processes;

@@ -1,6 +1,9 @@
 //! Empty states that teach: each says why there is nothing, and offers what to do next.
 
 use crate::commands::{Command, Situation};
+use crate::model::connection::Connection;
+use crate::model::list::Filter;
+use crate::output::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{Button, Color32, Label, RichText, ScrollArea, Stroke, Ui, vec2};
 
@@ -43,15 +46,76 @@ pub enum Why<'a> {
     NoMatch {
         /// What was typed.
         filter: &'a str,
-        /// How many would fit, were framework methods not hidden.
-        hidden: usize,
+        /// What is left out besides.
+        beyond: Beyond,
+        /// What may have been meant.
+        near: &'a [String],
     },
     /// Only dialled methods are shown and there is none.
-    NoDials,
+    NoDials {
+        /// Methods that were dialled and are off again.
+        off_again: usize,
+    },
     /// There are no methods at all.
     NoMethods,
     /// There are no methods but the framework's yet, and those are hidden.
     OnlyFramework,
+}
+
+/// How many methods fit a filter and are left out for another reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beyond {
+    /// They were dialled and are off again.
+    pub off_again: usize,
+    /// They are not dialled.
+    pub undialled: usize,
+    /// They are the framework's.
+    pub framework: usize,
+    /// They are not dialled, or the framework's, or both.
+    pub any: usize,
+}
+
+impl Beyond {
+    /// What is left out of a list.
+    pub fn of(connection: &Connection) -> Beyond {
+        let Connection { list, catalogue, live, .. } = connection;
+        let now = list.filter();
+        let fitting = |switches: Filter| list.fitting(&switches, catalogue, live);
+        let (undialled, own) = (Filter { only_dialled: false, ..now.clone() }, now.hide_framework);
+        let framework = Filter { hide_framework: false, off_again: true, ..now.clone() };
+        Beyond {
+            off_again: list.off_again(),
+            undialled: if now.only_dialled { fitting(undialled) } else { 0 },
+            framework: if own { fitting(framework) } else { 0 },
+            any: fitting(Filter::default()),
+        }
+    }
+
+    /// Why, and what shows them: the text of a button, and what it does.
+    fn offer(self) -> Option<(String, &'static str, &'static [Command])> {
+        let methods = |number: usize| words::methods(number as u64);
+        if self.off_again > 0 {
+            let were =
+                if self.off_again == 1 { "was dialled and is off" } else { "were dialled and are off" };
+            let text = format!("{} that would fit {were} again.", methods(self.off_again));
+            return Some((text, "Show what is off again", &[Command::OffAgain]));
+        }
+        if self.undialled > 0 {
+            let text = format!("{} would fit, but only dialled ones are shown.", methods(self.undialled));
+            return Some((text, "Search all methods", &[Command::OnlyDialled]));
+        }
+        if self.framework > 0 {
+            let text =
+                format!("{} of the framework would fit, but those are hidden.", methods(self.framework));
+            return Some((text, "Search the framework, too", &[Command::HideFramework]));
+        }
+        let text = format!(
+            "{} would fit, but only dialled ones are shown, and those of the framework are hidden.",
+            methods(self.any)
+        );
+        let both = &[Command::OnlyDialled, Command::HideFramework];
+        (self.any > 0).then_some((text, "Search all methods", both))
+    }
 }
 
 /// Shows it in the middle of the rest of `ui`.
@@ -117,25 +181,42 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
                 if *ended { &[Command::Launch] } else { &[Command::Launch, Command::Reconnect] };
             buttons(ui, now, offered, commands);
         }
-        Why::NoMatch { filter, hidden } => {
+        Why::NoMatch { filter, beyond, near } => {
             if filter.is_empty() {
                 title(ui, "Every method is hidden");
             } else {
-                title(ui, &format!("No method has “{filter}” in its name"));
+                title(ui, &format!("No method shown has “{filter}” in its name"));
             }
-            if *hidden > 0 {
-                let methods = crate::output::words::methods(*hidden as u64);
-                text(ui, &format!("{methods} of the framework would fit, but those are hidden."));
-                buttons(ui, now, &[Command::HideFramework, Command::ClearFilter], commands);
-            } else {
-                text(ui, "Types and methods are searched by any part of their names.");
-                buttons(ui, now, &[Command::ClearFilter], commands);
+            match beyond.offer() {
+                Some((why, button, change)) => {
+                    text(ui, &why);
+                    offer(ui, button, change, commands);
+                }
+                None => text(ui, "Types and methods are searched by any part of their names."),
             }
+            if !near.is_empty() {
+                ui.add_space(8.0);
+                ui.label("Did you mean");
+                for name in *near {
+                    if ui.link(name).clicked() {
+                        commands.push(Command::Filter(name.clone()));
+                    }
+                }
+            }
+            buttons(ui, now, &[Command::ClearFilter], commands);
         }
-        Why::NoDials => {
+        Why::NoDials { off_again } => {
             title(ui, "No dial is on");
             text(ui, "Find a method, and press Space on it to count its calls.");
-            buttons(ui, now, &[Command::OnlyDialled], commands);
+            if *off_again > 0 {
+                let (methods, are) = (
+                    words::methods(*off_again as u64),
+                    if *off_again == 1 { "was dialled and is" } else { "were dialled and are" },
+                );
+                text(ui, &format!("{methods} {are} off again."));
+                offer(ui, "Show what is off again", &[Command::OffAgain], commands);
+            }
+            offer(ui, "Show all methods", &[Command::OnlyDialled], commands);
         }
         Why::OnlyFramework => {
             title(ui, "Only the framework is loaded yet");
@@ -143,7 +224,7 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
                 ui,
                 "The program's own methods appear as its modules load. Those of the framework are hidden.",
             );
-            buttons(ui, now, &[Command::HideFramework], commands);
+            offer(ui, "Show those of the framework", &[Command::HideFramework], commands);
         }
         Why::NoMethods => {
             title(ui, "No methods yet");
@@ -189,6 +270,15 @@ fn title(ui: &mut Ui, title: &str) {
 fn text(ui: &mut Ui, text: &str) {
     let weak = Palette::of(ui).weak;
     ui.label(RichText::new(text).color(weak));
+}
+
+/// A button that changes what is shown.
+fn offer(ui: &mut Ui, name: &str, change: &[Command], commands: &mut Vec<Command>) {
+    ui.add_space(8.0);
+    let button = Button::new(RichText::new(name).size(15.0)).min_size(vec2(220.0, 34.0));
+    if ui.add(button.fill(Palette::of(ui).selected)).clicked() {
+        commands.extend_from_slice(change);
+    }
 }
 
 /// Buttons under each other; those that are not possible say why.

@@ -4,11 +4,14 @@ use crate::commands::Command;
 use crate::output::words;
 use crate::persist::Launch;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Grid, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{self, Align2, Grid, Key, KeyboardShortcut, Modifiers, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
 use std::path::{Path, PathBuf};
+
+/// Launches from every field; in those of one line Enter alone does, too.
+const LAUNCH: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Enter);
 
 /// A program to be started.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +101,8 @@ fn inside(ui: &mut Ui, launch: &mut Launch, progress: &Progress, commands: &mut 
     let palette = Palette::of(ui);
     ui.label("The program starts with the agent in it, so that every call from the first on can be counted.");
     ui.add_space(4.0);
-    let mut entered = false;
+    // Before a field takes it for a new line.
+    let mut entered = ui.input_mut(|input| input.consume_shortcut(&LAUNCH));
     Grid::new("launch").num_columns(2).spacing(vec2(12.0, 8.0)).show(ui, |ui| {
         let program = field(ui, "Program", &mut launch.program, "e.g. dotnet, or the path of a program", 1);
         let arguments = field(
@@ -110,7 +114,7 @@ fn inside(ui: &mut Ui, launch: &mut Launch, progress: &Progress, commands: &mut 
         );
         let folder = field(ui, "Folder", &mut launch.folder, "where Redial was started, if left empty", 1);
         let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
-        entered = enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
+        entered |= enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
         // One opens the dialog to write into it.
         if ui.memory(|memory| memory.focused().is_none()) {
             program.request_focus();
@@ -123,7 +127,7 @@ fn inside(ui: &mut Ui, launch: &mut Launch, progress: &Progress, commands: &mut 
     let plan = plan(launch);
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        let button = egui::Button::new("Launch").shortcut_text("Enter");
+        let button = egui::Button::new("Launch").shortcut_text(ui.ctx().format_shortcut(&LAUNCH));
         let ready = plan.is_ok() && *progress != Progress::Starting;
         let missing = plan.as_ref().err().map_or("it is being started", String::as_str);
         let response = ui.add_enabled(ready, button).on_disabled_hover_text(missing);

@@ -6,7 +6,7 @@ use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
 use crate::model::ids::Node;
 use crate::model::lines::Lines;
-use crate::model::list::{Key, Sort};
+use crate::model::list::{Key, List, Sort};
 use crate::output::times::TimeColumn;
 use crate::output::words;
 use crate::ui::list::Scroll;
@@ -169,13 +169,29 @@ pub fn toolbar(
                 .on_hover_text(format!("{} ({shortcut}){more}", command.name()))
                 .changed()
             {
-                commands.push(command);
+                commands.push(command.clone());
+            }
+            if command == Command::OnlyDialled && on {
+                off_again(ui, &connection.list, commands);
             }
         }
         if state.no_panel && ui.available_size_before_wrap().x > HINT {
             no_panel(ui);
         }
     });
+}
+
+/// Of dialled methods those that are off again are a number, behind which they stand.
+fn off_again(ui: &mut Ui, list: &List, commands: &mut Vec<Command>) {
+    let text = match (list.filter().off_again, list.off_again() as u64) {
+        (true, _) => "hide what is off again".to_owned(),
+        (false, 0) => return,
+        (false, methods) => format!("{} off again · show", words::grouped(methods)),
+    };
+    let hint = Command::OffAgain.explained().unwrap_or_default();
+    if ui.link(text).on_hover_text(hint).clicked() {
+        commands.push(Command::OffAgain);
+    }
 }
 
 /// Says how the panel of the selection is seen, at the end of the line.

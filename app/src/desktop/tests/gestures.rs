@@ -330,6 +330,22 @@ fn a_launch_that_fails_says_why_in_its_dialog() {
     assert!(!harness.state().launch, "it runs");
 }
 
+/// In a field of several lines Enter alone begins a new one.
+#[test]
+fn ctrl_enter_launches_from_every_field() {
+    for (role, field) in [(Role::TextInput, "Program"), (Role::MultilineTextInput, "Dials")] {
+        let mut harness = crate::desktop::tests::stage::window(Theme::Dark);
+        harness.state_mut().settings.launch.program = "no-such-program".into();
+        act(&mut harness, Command::Launch);
+        harness.get_by_role_and_label(role, field).focus();
+        harness.run_steps(3);
+        harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+        harness.run_steps(3);
+        assert!(harness.state().launching.is_some(), "{field}");
+        assert_eq!(harness.state().settings.launch.dials, "", "it writes nothing");
+    }
+}
+
 #[test]
 fn a_launched_program_that_ended_says_how_and_what_it_wrote() {
     let mut harness = crate::desktop::tests::stage::window(Theme::Dark);

@@ -10,6 +10,7 @@ mod domains;
 mod elsewhere;
 mod gestures;
 mod keys;
+mod left_out;
 mod order;
 mod reach;
 mod room;

@@ -1,0 +1,113 @@
+//! Names near a filter that nothing fits, as the command line finds them for patterns.
+
+use super::catalogue::{Catalogue, Module};
+use super::connection::Connection;
+use super::ids::{ConnectionId, MethodIx};
+use redial_protocol::limits::MAX_SUGGESTIONS;
+use redial_protocol::pattern::{Pattern, suggestions};
+
+/// Methods looked at, for a frame waits for it. Past it a suggestion may be missed; they are a courtesy.
+const MAX_NAMES: usize = 20_000;
+
+/// What a filter may have meant, found once for each filter.
+#[derive(Debug, Default)]
+pub struct Near {
+    of: Option<Of>,
+    names: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Of {
+    connection: ConnectionId,
+    edition: u64,
+    text: String,
+    own: bool,
+}
+
+impl Near {
+    /// Looks for them, where nothing fits the filter of a list; the program's own methods alone, where only those are shown.
+    pub fn settle(&mut self, list: &Connection) {
+        let filter = list.list.filter();
+        if list.list.matches() > 0 {
+            *self = Near::default();
+            return;
+        }
+        let of = Of {
+            connection: list.id,
+            edition: list.catalogue.edition(),
+            text: filter.text.trim().to_owned(),
+            own: filter.hide_framework,
+        };
+        if self.of.as_ref() != Some(&of) {
+            self.names = near(&list.catalogue, &of.text, of.own);
+            self.of = Some(of);
+        }
+    }
+
+    /// The nearest first; as a filter each finds something.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+fn near(catalogue: &Catalogue, text: &str, own: bool) -> Vec<String> {
+    let Ok(pattern) = Pattern::parse(text) else { return Vec::new() };
+    let mut modules: Vec<&Module> =
+        catalogue.modules().iter().filter(|one| !(own && one.framework)).collect();
+    modules.sort_by_key(|module| module.framework);
+    let found = |short: bool| {
+        let methods =
+            modules.iter().flat_map(|module| module.methods.clone().map(|method| (&*module.name, method)));
+        let names = methods.take(MAX_NAMES).map(|(module, method)| {
+            let owner = catalogue.type_of(MethodIx(method));
+            let owner = if short { catalogue.type_own_name(owner) } else { catalogue.type_name(owner) };
+            (module, owner, catalogue.method_name(MethodIx(method)))
+        });
+        suggestions(&pattern, names)
+    };
+    // A filter finds types without their namespaces, too.
+    let (whole, short) = (found(false), found(true));
+    let mut names: Vec<String> = Vec::new();
+    for name in whole.iter().chain(&short).filter_map(|pattern| as_filter(pattern)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(MAX_SUGGESTIONS);
+    names
+}
+
+/// What finds as a filter what a pattern means; None: stars or strange letters are left in it.
+fn as_filter(pattern: &str) -> Option<String> {
+    let name = pattern.trim_start_matches("*.").trim_end_matches(".*").trim_end_matches('*');
+    let is_plain = !name.is_empty() && !name.contains(['*', '\\', ' ']);
+    is_plain.then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::catalogue::tests::small;
+
+    #[test]
+    fn a_slip_of_the_keys_finds_what_was_meant() {
+        let catalogue = small();
+        for (typed, meant) in
+            [("Crat", "Cart"), ("Shop.Crat", "Shop.Cart"), ("cart.ad", "Cart.Add"), ("Aply", "Apply")]
+        {
+            let names = near(&catalogue, typed, false);
+            assert!(names.iter().any(|name| name == meant), "{typed}: {names:?}");
+        }
+        assert!(near(&catalogue, "Zebra", false).is_empty());
+    }
+
+    #[test]
+    fn patterns_become_filters() {
+        for (pattern, filter) in
+            [("*.Add", Some("Add")), ("Shop.Cart.*", Some("Shop.Cart")), ("Shop!*", Some("Shop!"))]
+        {
+            assert_eq!(as_filter(pattern).as_deref(), filter);
+        }
+        assert_eq!(as_filter("Shop.C*t.Add"), None);
+    }
+}
