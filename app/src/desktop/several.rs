@@ -14,6 +14,7 @@ use crate::model::several::Arrangement;
 use crate::model::update::Now;
 use crate::output::words;
 use crate::views;
+use crate::views::bar::On;
 use eframe::egui;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::state::State;
@@ -270,11 +271,14 @@ impl App {
     }
 
     /// Dials that *All dials off* would turn off.
-    pub(super) fn dials_on(&self) -> u64 {
-        let all = self.model.members().chain(self.model.held_elsewhere());
-        let live = all.filter(|connection| connection.status == Status::Live);
+    pub(super) fn dials_on(&self) -> On {
+        let all = || self.model.members().chain(self.model.held_elsewhere());
+        let live = all().filter(|connection| connection.status == Status::Live);
         let on = [State::Asked, State::Live, State::Reverting];
-        live.flat_map(|connection| on.map(|state| connection.live.count(state) as u64)).sum()
+        On {
+            known: live.flat_map(|connection| on.map(|state| connection.live.count(state) as u64)).sum(),
+            more: all().any(Connection::is_reading_dials),
+        }
     }
 
     /// What several processes mean for commands.

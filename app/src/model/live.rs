@@ -358,6 +358,12 @@ impl Live {
         self.ended = true;
     }
 
+    /// Whether all rows of this session are here, in their places as far as these are known.
+    pub fn is_read(&self, catalogue: &Catalogue) -> bool {
+        // A session's first fold of the counters comes after all its rows.
+        self.folded_to.is_some() && (self.unplaced.is_empty() || catalogue.is_complete())
+    }
+
     /// A row.
     pub fn row(&self, id: RowId) -> Option<&LiveRow> {
         self.rows.get(id)

@@ -7,8 +7,17 @@ use eframe::egui::{Align, Button, Layout, RichText, Role, Stroke, Ui, WidgetInfo
 /// Below this width the menus become one, points.
 const NARROW: f32 = 660.0;
 
-/// Shows the bar. `on` is the number of dials that are not off.
-pub fn show(ui: &mut Ui, now: &Situation, on: u64, commands: &mut Vec<Command>) {
+/// Dials that are not off.
+#[derive(Clone, Copy, Debug)]
+pub struct On {
+    /// So many, as far as they are read.
+    pub known: u64,
+    /// There may be more: some are not read yet.
+    pub more: bool,
+}
+
+/// Shows the bar.
+pub fn show(ui: &mut Ui, now: &Situation, on: On, commands: &mut Vec<Command>) {
     let wide = ui.available_width() >= NARROW;
     ui.horizontal(|ui| {
         if wide {
@@ -38,28 +47,36 @@ fn menus(ui: &mut Ui, now: &Situation, commands: &mut Vec<Command>) {
     }
 }
 
-fn all_off(ui: &mut Ui, on: u64, now: &Situation, commands: &mut Vec<Command>) {
+fn all_off(ui: &mut Ui, on: On, now: &Situation, commands: &mut Vec<Command>) {
     let palette = Palette::of(ui);
     let several = now.running() + now.held_elsewhere;
     let whose = if several > 1 { format!(" in {several} processes") } else { String::new() };
-    let text = match on {
+    let text = match on.known {
         0 => format!("{}{whose}", Command::AllOff.name()),
         on => format!("{}{whose} ({})", Command::AllOff.name(), crate::output::words::grouped(on)),
     };
     let keys = RichText::new(Command::AllOff.keys(ui.ctx()).unwrap_or_default());
-    // Always there; red only while there is something to turn off.
+    // Always there; red only while there is something to turn off, rimmed with red while there may be.
     let button = match on {
-        0 => Button::new(RichText::new(text)).shortcut_text(keys.color(palette.weak)),
+        On { known: 0, more: false } => {
+            Button::new(RichText::new(text)).shortcut_text(keys.color(palette.weak))
+        }
+        On { known: 0, more: true } => Button::new(RichText::new(text).strong())
+            .stroke(Stroke::new(1.0, palette.bad))
+            .shortcut_text(keys.color(palette.text)),
         _ => Button::new(RichText::new(text).strong().color(palette.on_alarm))
             .fill(palette.alarm)
             .stroke(Stroke::new(1.0, palette.bad))
             .shortcut_text(keys.color(palette.on_alarm)),
     };
     let response = ui.add(button);
-    let response = response.on_hover_text(
-        "turns every dial off, whoever set it, in every process chosen, and wherever else this window holds dials; the agents \
-         confirm when every method runs its original code again",
-    );
+    let mut hint = "turns every dial off, whoever set it, in every process chosen, and wherever else this window holds dials; the \
+         agents confirm when every method runs its original code again"
+        .to_owned();
+    if on.more {
+        hint.push_str("\nthe dials that are on are still being read: those are turned off, too");
+    }
+    let response = response.on_hover_text(hint);
     if response.clicked() {
         commands.push(Command::AllOff);
     }

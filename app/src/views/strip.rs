@@ -39,6 +39,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
             return of_several(ui, model, connection, mono, commands);
         }
         let (text, colour) = match &connection.status {
+            Status::Live if connection.is_reading_dials() => ("connected, reading dials…", palette.asked),
             Status::Live => ("connected", palette.live),
             Status::Connecting => ("connecting…", palette.asked),
             Status::Attaching => ("loading the agent…", palette.asked),
@@ -109,12 +110,14 @@ fn of_several(
     let palette = Palette::of(ui);
     let (all, answer) = (connection.catalogue.domains_there(), connection.catalogue.domains_in_reach());
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
-    let colour = if answer == all { palette.live } else { palette.asked };
+    let reading = model.members().any(Connection::is_reading_dials);
+    let colour = if answer == all && !reading { palette.live } else { palette.asked };
+    let reading = if reading { ", reading dials…" } else { "" };
     match connection.status {
         Status::Live => ui.painter().circle_filled(rect.center(), 5.0, colour),
         _ => ui.painter().circle_stroke(rect.center(), 4.5, Stroke::new(1.5, colour)),
     };
-    ui.label(RichText::new(format!("{answer} of {all} connected")).color(colour));
+    ui.label(RichText::new(format!("{answer} of {all} connected{reading}")).color(colour));
     stop_several(ui, &model.launched_looked_at(), mono, commands);
     ui.separator();
     let sums = if model.arrangement() == Arrangement::Merged { "numbers are sums; " } else { "" };

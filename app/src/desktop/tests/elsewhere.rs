@@ -1,7 +1,10 @@
 //! Looking at something else, alone or together: what goes along, what does not, and whom the log is about then.
 
 use super::several::{ADD, logged, merged, told};
-use super::stage::{SHOP, act, catalogue, crowd, feed, look_at_shops, shop, shops, status, window};
+use super::stage::{
+    SHOP, act, catalogue, choose_shops, crowd, feed, look_at_shops, nothing_counted, shop, shops, status,
+    window,
+};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::connection::tests::facts;
@@ -103,6 +106,33 @@ fn all_off_is_also_for_what_this_window_holds_elsewhere() {
     };
     assert_eq!(holds(std::process::id()), 2);
     assert_eq!(holds(9), 1, "what others hold there is theirs");
+}
+
+#[test]
+fn dials_that_are_not_read_yet_are_waited_for() {
+    let says = |harness: &Harness<'static, App>, text: &str| {
+        harness.query_all_by_label_contains(text).next().is_some()
+    };
+    let mut harness = window(Theme::Dark);
+    choose_shops(&mut harness);
+    assert!(!harness.state().dials_on().more, "nobody answers");
+    for id in 1..=3 {
+        told(&mut harness, id, vec![Told::Connected(Box::new(facts()))]);
+        told(&mut harness, id, vec![super::stage::rows(), nothing_counted()]);
+    }
+    assert!(says(&harness, "3 of 3 connected, reading dials…"), "the rows have no methods yet");
+    assert!(harness.state().dials_on().more);
+    for id in 1..=3 {
+        told(&mut harness, id, catalogue());
+    }
+    assert!(says(&harness, "3 of 3 connected") && !says(&harness, "reading dials…"));
+    assert!(says(&harness, "All dials off in 3 processes (9)"));
+    told(&mut harness, 1, vec![Told::Connected(Box::new(facts()))]);
+    assert!(says(&harness, "reading dials…"), "a new session tells its rows anew");
+    act(&mut harness, Command::Select(SHOP));
+    assert!(says(&harness, "connected, reading dials…"));
+    told(&mut harness, 1, vec![nothing_counted()]);
+    assert!(!says(&harness, "reading dials…"));
 }
 
 #[test]

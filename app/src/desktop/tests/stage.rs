@@ -83,6 +83,7 @@ pub fn look_at_shop(mut harness: Harness<'static, App>) -> Harness<'static, App>
     act(&mut harness, crate::commands::Command::Select(SHOP));
     tell(&mut harness, vec![Told::Connected(Box::new(facts()))]);
     tell(&mut harness, catalogue());
+    tell(&mut harness, vec![nothing_counted()]);
     tell(
         &mut harness,
         vec![Told::Latency(Duration::from_micros(230)), Told::AgentStatus(Box::new(status()))],
@@ -154,7 +155,7 @@ pub fn look_at_domains(mut harness: Harness<'static, App>) -> Harness<'static, A
         domain(99, "EE Shared Assembly Repository"),
     ];
     tell(&mut harness, loaded(domains, &[own(1), own(2), own(3), core]));
-    tell(&mut harness, vec![Told::AgentStatus(Box::new(status()))]);
+    tell(&mut harness, vec![nothing_counted(), Told::AgentStatus(Box::new(status()))]);
     harness
 }
 
@@ -241,6 +242,7 @@ pub fn look_at_shops(mut harness: Harness<'static, App>) -> Harness<'static, App
         let told = vec![Told::Connected(Box::new(facts()))];
         feed(&mut harness, vec![Update::Connection(ConnectionId(id), told)]);
         feed(&mut harness, vec![Update::Connection(ConnectionId(id), catalogue())]);
+        feed(&mut harness, vec![Update::Connection(ConnectionId(id), vec![nothing_counted()])]);
     }
     harness
 }
@@ -320,6 +322,12 @@ pub fn rows() -> Told {
             row(7, State::Refused, Level::Count, 0, Some(refused)),
         ],
     })
+}
+
+/// What an agent says after its rows: its clock, from which rates are measured.
+pub fn nothing_counted() -> Told {
+    let delta = CounterDelta { t_ms: 1000, ..CounterDelta::default() };
+    Told::Event(Event::Counters { delta, dropped: 0 })
 }
 
 /// One second of counters: calls of the rows 0 and 2.

@@ -1,7 +1,7 @@
 //! What knobs show: of a method, of the copies behind a row, of a group.
 
-use super::Connection;
 use super::grouped::{From, Totals};
+use super::{Connection, Status};
 use crate::model::catalogue::bits::Bits;
 use crate::model::catalogue::{Catalogue, Module};
 use crate::model::cost::{self, Foreseen};
@@ -113,6 +113,11 @@ impl Unable {
 }
 
 impl Connection {
+    /// Whether the agent answers and has not told of all its dials yet.
+    pub fn is_reading_dials(&self) -> bool {
+        self.status == Status::Live && !self.live.is_read(&self.catalogue)
+    }
+
     /// Whether a method is off and cannot be on.
     pub fn is_unable(&self, method: MethodIx) -> bool {
         self.unable.all.get(method.0)
