@@ -1,11 +1,9 @@
 //! Where everything stands in the window.
 
 use super::panels::Sized;
-use super::{App, TOAST, unread};
+use super::{App, unread};
 use crate::commands::Command;
-use crate::model::connection::Connection;
 use crate::model::lines::Lines;
-use crate::model::log::{Entry, Kind};
 use crate::model::state::Launched;
 use crate::output::words;
 use crate::ui::theme::Palette;
@@ -15,8 +13,7 @@ use crate::views::{
     agent, bar, confirm, detail, empty, ended, keys, last_numbers, launch, log, loss, methods, palette,
     processes, progress, several, sharing, strip,
 };
-use eframe::egui::{self, Align2, CentralPanel, Frame, Margin, Panel, Rangef, RichText, Ui, vec2};
-use std::time::Instant;
+use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Rangef, Ui};
 
 /// Width of the processes until it is dragged, points.
 pub(super) const PROCESSES: f32 = 250.0;
@@ -24,8 +21,6 @@ pub(super) const PROCESSES: f32 = 250.0;
 const DETAIL: f32 = 270.0;
 /// Room that the methods and the selection need to stand beside each other, points.
 const BOTH: f32 = 700.0;
-/// Between the panels below and what is told above them, points.
-const GAP: f32 = 12.0;
 
 impl App {
     /// Draws everything.
@@ -51,6 +46,7 @@ impl App {
             let dragged = log.show(ui, |ui| log::show(ui, &mut self.log, &self.model));
             self.settings.log_height = dragged.or(self.settings.log_height);
         }
+        self.told(ui, &situation, commands);
         let processes = Sized {
             panel: Panel::left("processes").frame(frame(colours.panel)),
             name: "processes",
@@ -94,11 +90,10 @@ impl App {
             self.settings.detail_width = dragged.or(self.settings.detail_width);
             self.ask_histogram(ui.ctx());
         }
-        let middle = CentralPanel::no_frame()
+        CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))
             .show(ui, |ui| self.middle(ui, &situation, commands));
         self.overlays(ui, &situation, commands);
-        self.toast(ui.ctx(), middle.response.rect.bottom(), &situation, commands);
     }
 
     fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
@@ -196,73 +191,6 @@ impl App {
         if self.launch && launch::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
         {
             self.launch = false;
-        }
-    }
-
-    /// What an entry says; that all is off, of each process it was asked of.
-    fn told(&self, entry: &Entry) -> String {
-        let told = |entry: &Entry| entry.told_to(self.model.current).into_owned();
-        let answers = self.model.log.entries().iter().rev().take_while(|one| one.kind != Kind::Request);
-        let mut lines: Vec<String> = match entry.kind {
-            Kind::AllOff => answers.filter(|one| one.kind == Kind::AllOff).map(told).collect(),
-            _ => Vec::new(),
-        };
-        if lines.is_empty() {
-            return told(entry);
-        }
-        lines.reverse();
-        lines.join("\n")
-    }
-
-    /// The newest refusal or failure, or that all is off, where it cannot be overlooked, for a while: above `bottom`, where
-    /// the log begins, which says it, too.
-    fn toast(
-        &mut self,
-        context: &egui::Context,
-        bottom: f32,
-        situation: &crate::commands::Situation,
-        commands: &mut Vec<Command>,
-    ) {
-        let entries = &self.model.log;
-        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
-        let newest = told.into_iter().filter_map(|kind| entries.newest(kind));
-        let Some(entry) = newest.max_by_key(|entry| entry.serial) else { return };
-        if entry.serial != self.toast.0 {
-            let long = if entry.kind == Kind::AllOff { TOAST / 2 } else { TOAST };
-            self.toast = (entry.serial, Some(Instant::now() + long));
-        }
-        let left = self.toast.1.map(|until| until.saturating_duration_since(Instant::now()));
-        let Some(left) = left.filter(|left| !left.is_zero()) else { return };
-        if entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some) {
-            return;
-        }
-        context.request_repaint_after(left);
-        let colours = if context.theme() == egui::Theme::Dark {
-            &crate::ui::theme::DARK
-        } else {
-            &crate::ui::theme::LIGHT
-        };
-        let mut closed = false;
-        let place = vec2(0.0, bottom - context.content_rect().bottom() - GAP);
-        egui::Area::new(egui::Id::unique("toast")).anchor(Align2::CENTER_BOTTOM, place).show(context, |ui| {
-            let stroke = egui::Stroke::new(1.5, log::colour(entry.kind, colours));
-            Frame::new().fill(colours.raised).stroke(stroke).corner_radius(6).inner_margin(10).show(
-                ui,
-                |ui| {
-                    ui.set_max_width(680.0);
-                    ui.horizontal(|ui| {
-                        let text = RichText::new(self.told(entry)).color(colours.text);
-                        ui.add(egui::Label::new(text).wrap());
-                        if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
-                            commands.push(Command::TakeControl);
-                        }
-                        closed = ui.button("Close").clicked();
-                    });
-                },
-            );
-        });
-        if closed {
-            self.toast.1 = None;
         }
     }
 }

@@ -16,6 +16,7 @@ mod panels;
 mod several;
 #[cfg(test)]
 mod tests;
+mod told;
 mod turning;
 mod unread;
 mod workers;

@@ -16,7 +16,7 @@ use std::time::Duration;
 const AT_LEAST: Duration = Duration::from_secs(1);
 
 /// A program that the window started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launched {
     /// What was started, in words.
     pub what: String,
@@ -28,6 +28,8 @@ pub struct Launched {
     pub ended: Option<String>,
     /// When it was told to stop, on `Now::mono`'s clock.
     pub stopping: Option<Duration>,
+    /// Of its dials, those that match nothing, a sentence each; none once they were seen.
+    pub unmatched: Vec<String>,
 }
 
 impl Launched {
@@ -181,8 +183,7 @@ impl Model {
     pub fn begin_launch(&mut self, what: &str, now: Now) -> Ticket {
         self.last_launch += 1;
         let ticket = Ticket(self.last_launch);
-        let launched =
-            Launched { what: what.to_owned(), pid: None, agent: None, ended: None, stopping: None };
+        let launched = Launched { what: what.to_owned(), ..Launched::default() };
         self.launched.insert(ticket, launched);
         self.log.add(now, None, Kind::Request, format!("start {what}"));
         ticket
@@ -239,6 +240,11 @@ impl Model {
         Some(kill)
     }
 
+    /// Which dials of launches match nothing was seen.
+    pub fn forget_unmatched(&mut self) {
+        self.launched.values_mut().for_each(|launched| launched.unmatched.clear());
+    }
+
     /// Whether a process was launched from here, and was told to stop.
     pub fn was_stopped(&self, process: ProcessKey) -> bool {
         self.launched.values().any(|one| one.agent == Some(process) && one.stopping.is_some())
@@ -275,6 +281,14 @@ impl Model {
                 (Kind::Answer, format!("the agent is in process {} ({what})", key.pid))
             }
             Launch::Notice(text) => (Kind::Notice, text),
+            Launch::Unmatched { sentences, ended } => {
+                if ended {
+                    launched.unmatched.clear();
+                }
+                launched.unmatched.extend_from_slice(&sentences);
+                sentences.into_iter().for_each(|text| self.log.add(now, None, Kind::Notice, text));
+                return;
+            }
             Launch::Output { lines, left_out } => {
                 return self.output.add(now, launched.pid.unwrap_or_default(), lines, left_out);
             }

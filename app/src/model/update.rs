@@ -44,6 +44,13 @@ pub enum Launch {
     Loaded(ProcessKey),
     /// Something the user should know; the program runs on.
     Notice(String),
+    /// Dials it was started with that match nothing, a sentence each.
+    Unmatched {
+        /// The sentences.
+        sentences: Vec<String>,
+        /// Nothing will match any more: these stand for all told before.
+        ended: bool,
+    },
     /// It could not be started.
     Failed(String),
     /// What it wrote since the last time.

@@ -321,7 +321,7 @@ fn a_launch_that_fails_says_why_in_its_dialog() {
     assert_eq!(
         harness.query_all_by_label_contains("there is no such program").count(),
         3,
-        "toast, log, dialog"
+        "the bar, the log, the dialog"
     );
 
     act(&mut harness, Command::StartLaunch);

@@ -1,7 +1,7 @@
 //! What finds room in the window, and what does not cover what.
 
 use super::gestures::said;
-use super::stage::{act, look_at_shop, minute, rows, tell, window_of, with_shop};
+use super::stage::{act, crowd, look_at_shop, minute, rows, tell, window_of, with_shop};
 use super::times::painted;
 use crate::commands::Command;
 use crate::desktop::App;
@@ -56,17 +56,33 @@ fn where_the_panel_finds_no_room_it_is_said_how_it_is_seen() {
     assert!(!hinted(&nothing), "there is nothing to be seen");
 }
 
+/// Neither the log, which says more, nor rows, which are what the user is about to click.
 #[test]
-fn what_is_told_above_everything_leaves_the_log_free() {
+fn what_is_told_covers_neither_rows_nor_the_log() {
     let mut harness = with_shop(Theme::Dark);
+    crowd(&mut harness, 100);
+    let rows_end = |harness: &Harness<'static, App>| {
+        let rows = harness.query_all_by_label_contains("Crowd!Crowd.Type0.Method");
+        rows.map(|row| row.rect().bottom()).fold(0.0, f32::max)
+    };
     for open in [true, false] {
         if harness.state().settings.log_open != open {
             act(&mut harness, Command::Log);
         }
+        let first = harness.get_by_label("Crowd!Crowd.Type0.Method0()").rect();
         act(&mut harness, Command::NotOffered(Level::Trace));
         assert!(said(&harness, Kind::Refusal).contains("trace"));
-        let toast = harness.get_by_label("Close").rect();
+        let told = harness.get_by_label("Close").rect();
         let below = harness.get_by_label(if open { "Log" } else { "connected" }).rect();
-        assert!(toast.bottom() < below.top() && toast.bottom() > below.top() - 60.0, "{toast} {below}");
+        assert!(told.bottom() < below.top() && told.bottom() > below.top() - 60.0, "{told} {below}");
+        assert!(rows_end(&harness) <= told.top(), "{} {told}", rows_end(&harness));
+        assert_eq!(
+            harness.get_by_label("Crowd!Crowd.Type0.Method0()").rect(),
+            first,
+            "rows keep their places"
+        );
+        harness.get_by_label("Close").click();
+        harness.run_steps(3);
+        assert!(rows_end(&harness) > told.top(), "the room is theirs again");
     }
 }

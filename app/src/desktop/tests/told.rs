@@ -104,3 +104,30 @@ fn a_program_that_was_stopped_from_here_is_no_failure() {
         assert_eq!(logged(&harness, Kind::Failure), [] as [String; 0]);
     }
 }
+
+#[test]
+fn a_dial_of_a_launch_that_matches_nothing_is_told_until_it_was_seen() {
+    let mut harness = window(Theme::Dark);
+    let now = harness.state().now();
+    let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll", now);
+    let left = |harness: &mut Harness<'static, App>, sentences: &[&str], ended| {
+        let sentences = sentences.iter().map(|text| (*text).to_owned()).collect();
+        feed(harness, vec![Update::Launch(ticket, Launch::Unmatched { sentences, ended })]);
+    };
+    left(
+        &mut harness,
+        &["the dial 'A.B=count' matches nothing so far, and stands for what loads later"],
+        false,
+    );
+    assert!(says(&harness, "'A.B=count' matches nothing so far"));
+    harness.get_by_label("Close");
+    left(&mut harness, &[], true);
+    assert!(harness.query_by_label("Close").is_none(), "it matched in the end");
+    let sentences = ["1", "2", "3", "4"].map(|number| format!("the dial 'A.{number}=count' matched nothing"));
+    left(&mut harness, &sentences.each_ref().map(String::as_str), true);
+    assert!(says(&harness, "matched nothing\nand 1 more, which the log names"));
+    assert_eq!(logged(&harness, Kind::Notice).len(), 5);
+    harness.get_by_label("Close").click();
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Close").is_none());
+}

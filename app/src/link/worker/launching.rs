@@ -90,7 +90,9 @@ pub fn start(ticket: Ticket, spec: LaunchSpec, outlet: Outlet) -> Launched {
             let dials =
                 Dials { texts: texts.clone(), orders: spec.orders, what: DIAL, children: spec.children };
             let say = tell.clone();
-            let early = Early::begin(dials, files.mark().to_owned(), move |text| say(Launch::Notice(text)));
+            let early = Early::begin(dials, files.mark().to_owned(), move |text| {
+                say(Launch::Unmatched { sentences: vec![text], ended: false });
+            });
             let name = spec.program.to_string_lossy();
             follow((&name, child), (&files, &texts, early), &tail, &stops, &tell);
         }
@@ -182,8 +184,10 @@ fn follow(
         let has_ended = !matches!(ended, Ok(None));
         if has_ended {
             drop(early.take());
-            for one in unmatched(dials, &marks, &launch::noted(&text)) {
-                tell(Launch::Notice(one.sentence(DIAL)));
+            if !dials.is_empty() {
+                let left = unmatched(dials, &marks, &launch::noted(&text));
+                let sentences = left.iter().map(|one| one.sentence(DIAL)).collect();
+                tell(Launch::Unmatched { sentences, ended: true });
             }
         }
         if has_ended {

@@ -1,0 +1,107 @@
+//! What must not be overlooked: a bar between the rows and the log, which covers neither.
+
+use super::{App, TOAST};
+use crate::commands::{Command, Situation};
+use crate::model::connection::Connection;
+use crate::model::log::{Entry, Kind};
+use crate::ui::theme::Palette;
+use crate::views::log;
+use eframe::egui::{Color32, Context, Frame, Label, Margin, Panel, RichText, Stroke, Ui};
+use std::time::Instant;
+
+/// Dials that matched nothing and are named; the log names the others.
+const NAMED: usize = 3;
+
+impl App {
+    /// The newest refusal or failure, or that all is off, for a while; and dials of a launch that match nothing, until that
+    /// is closed. The log says it all, too.
+    pub(super) fn told(&mut self, ui: &mut Ui, situation: &Situation, commands: &mut Vec<Command>) {
+        let palette = Palette::of(ui);
+        let news = self.news(ui.ctx()).map(|entry| (self.wording(&entry), log::colour(entry.kind, palette)));
+        let unmatched = self.unmatched();
+        if news.is_none() && unmatched.is_none() {
+            return;
+        }
+        let (mut news_closed, mut unmatched_closed) = (false, false);
+        Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            if let Some(text) = unmatched {
+                unmatched_closed = note(ui, &text, palette.asked, |_| ());
+            }
+            if let Some((text, colour)) = news {
+                news_closed = note(ui, &text, colour, |ui| {
+                    if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
+                        commands.push(Command::TakeControl);
+                    }
+                });
+            }
+        });
+        if news_closed {
+            self.toast.1 = None;
+        }
+        if unmatched_closed {
+            self.model.forget_unmatched();
+        }
+    }
+
+    /// What is told for a while, as long as it is.
+    fn news(&mut self, context: &Context) -> Option<Entry> {
+        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
+        let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
+        let entry = newest.max_by_key(|entry| entry.serial)?;
+        if entry.serial != self.toast.0 {
+            let long = if entry.kind == Kind::AllOff { TOAST / 2 } else { TOAST };
+            self.toast = (entry.serial, Some(Instant::now() + long));
+        }
+        let left = self.toast.1?.saturating_duration_since(Instant::now());
+        let is_over = entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);
+        if left.is_zero() || is_over {
+            return None;
+        }
+        context.request_repaint_after(left);
+        Some(entry.clone())
+    }
+
+    /// What an entry says; that all is off, of each process it was asked of.
+    fn wording(&self, entry: &Entry) -> String {
+        let told = |entry: &Entry| entry.told_to(self.model.current).into_owned();
+        let answers = self.model.log.entries().iter().rev().take_while(|one| one.kind != Kind::Request);
+        let mut lines: Vec<String> = match entry.kind {
+            Kind::AllOff => answers.filter(|one| one.kind == Kind::AllOff).map(told).collect(),
+            _ => Vec::new(),
+        };
+        if lines.is_empty() {
+            return told(entry);
+        }
+        lines.reverse();
+        lines.join("\n")
+    }
+
+    /// The dials of launches that match nothing, a line each.
+    fn unmatched(&self) -> Option<String> {
+        let mut all = self.model.launched.values().flat_map(|launched| &launched.unmatched);
+        let mut lines: Vec<&str> = all.by_ref().take(NAMED).map(String::as_str).collect();
+        let more = match all.count() {
+            0 => String::new(),
+            more => format!("and {more} more, which the log names"),
+        };
+        lines.extend(Some(more.as_str()).filter(|more| !more.is_empty()));
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+/// One thing told, with what else can be clicked; whether it was closed.
+fn note(ui: &mut Ui, text: &str, colour: Color32, also: impl FnOnce(&mut Ui)) -> bool {
+    let palette = Palette::of(ui);
+    let frame = Frame::new().fill(palette.raised).stroke(Stroke::new(1.5, colour));
+    let frame = frame.inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.horizontal(|ui| {
+            let closed = ui.button("Close").clicked();
+            also(ui);
+            ui.add(Label::new(RichText::new(text).color(palette.text)).wrap());
+            closed
+        })
+    });
+    frame.inner.inner
+}
