@@ -7,8 +7,9 @@ use eframe::egui::{
     WidgetInfo, pos2, vec2,
 };
 
-/// Height of everything, points.
+/// Height of everything, points; and where less of the panel is left below what stands above it.
 const HEIGHT: f32 = 158.0;
+const LOWEST: f32 = 96.0;
 /// Height of a name above the bars, and of the axis's words below them.
 const LINE: f32 = 14.0;
 const SMALL: f32 = 11.0;
@@ -17,7 +18,9 @@ const LEAST: f32 = 1.5;
 /// How near a bar the pointer must be.
 const NEAR: f32 = 4.0;
 /// Least distance between two words of the axis.
-const GAP: f32 = 8.0;
+const GAP: f32 = 6.0;
+/// How far one may stand over the axis's end: so far is the edge, and a little.
+const OVER: f32 = 6.0;
 
 /// A bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,11 +62,17 @@ pub fn room(width: f32) -> u32 {
     (width / NEAR).max(1.0) as u32
 }
 
+/// How high it is: what is in sight below the rest of the panel while that is not scrolled, as far as it can be read.
+fn height(ui: &Ui) -> f32 {
+    let above = ui.cursor().top() - ui.min_rect().top();
+    (ui.clip_rect().height() - above - GAP).clamp(LOWEST, HEIGHT)
+}
+
 impl Histogram<'_> {
     /// Draws it over the width there is; the bar spoken of: that under the pointer, or while it has the keyboard the one
     /// that Left and Right went to.
     pub fn show(self, ui: &mut Ui) -> (Response, Option<usize>) {
-        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::click());
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height(ui)), Sense::click());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, self.label));
         let palette = Palette::of(ui);
         let painter = ui.painter_at(rect);
@@ -219,21 +228,44 @@ impl Axis {
     }
 
     fn paint_ticks(&self, painter: &Painter, y: f32, palette: &Palette) {
-        let mut free = f32::NEG_INFINITY;
-        for ns in ticks(2_f64.powf(self.from), 2_f64.powf(self.to)) {
-            let x = self.place(ns);
-            let font = FontId::proportional(SMALL);
-            let text = painter.layout_no_wrap(tick(ns), font, palette.weak);
-            let half = text.size().x / 2.0;
-            let middle = x.clamp(self.x.min + half, (self.x.max - half).max(self.x.min + half));
-            if middle - half < free {
-                continue;
-            }
-            free = middle + half + GAP;
-            painter.vline(x, Rangef::new(y, y + 3.0), Stroke::new(1.0, palette.edge));
+        let laid_out =
+            |text: &str| painter.layout_no_wrap(text.to_owned(), FontId::proportional(SMALL), palette.weak);
+        let ticks = ticks(2_f64.powf(self.from), 2_f64.powf(self.to));
+        for ns in &ticks {
+            painter.vline(self.place(*ns), Rangef::new(y, y + 3.0), Stroke::new(1.0, palette.edge));
+        }
+        for (middle, text) in self.words(&ticks, |text| laid_out(text).size().x) {
+            let text = laid_out(&text);
             let place = Align2::CENTER_TOP.anchor_size(pos2(middle, y + 3.0), text.size());
             painter.galley(place.min, text, palette.weak);
         }
+    }
+
+    /// The words of the axis and where the middle of each is. Where not all find room, a unit is said once for those that
+    /// follow it.
+    fn words(&self, ticks: &[f64], width: impl Fn(&str) -> f32) -> Vec<(f32, String)> {
+        let fitting = |short: bool| {
+            let (mut free, mut unit) = (f32::NEG_INFINITY, String::new());
+            let mut words = Vec::new();
+            for ns in ticks {
+                let whole = tick(*ns);
+                let text = match whole.split_once(' ') {
+                    Some((number, its)) if short && its == unit => number,
+                    _ => whole.as_str(),
+                };
+                let half = width(text) / 2.0;
+                let room = self.x.expand(OVER - half);
+                let middle = self.place(*ns).clamp(room.min, room.max.max(room.min));
+                if middle - half >= free {
+                    free = middle + half + GAP;
+                    words.push((middle, text.to_owned()));
+                    unit = whole.split_once(' ').map_or(unit, |(_, its)| its.to_owned());
+                }
+            }
+            words
+        };
+        let whole = fitting(false);
+        if whole.len() == ticks.len() { whole } else { fitting(true) }
     }
 }
 
@@ -298,5 +330,19 @@ mod tests {
         assert_eq!(ticks(900.0, 2e6), [1e3, 1e4, 1e5, 1e6]);
         assert_eq!(ticks(150.0, 1_500.0), [200.0, 500.0, 1_000.0]);
         assert_eq!(ticks(1_100.0, 1_300.0), [1_100.0, 1_300.0]);
+    }
+
+    #[test]
+    fn each_power_of_ten_is_named_as_far_as_there_is_room() {
+        let words = |to: f64, width: f32| -> Vec<String> {
+            let bars = [bar(8.0, 9.0), bar(to / 2.0, to)];
+            let axis = Axis::of(&bars, Rangef::new(0.0, width)).expect("there are bars");
+            let ticks = ticks(8.0, to);
+            let words = axis.words(&ticks, |text| text.chars().count() as f32 * 6.0);
+            words.into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(words(2e4, 250.0), ["10 ns", "100 ns", "1 µs", "10 µs"]);
+        assert_eq!(words(2e7, 219.0), ["10 ns", "100", "1 µs", "10", "100", "1 ms", "10"]);
+        assert_eq!(words(2e7, 100.0), ["10 ns", "10 µs", "10 ms"], "what is left out takes no unit along");
     }
 }

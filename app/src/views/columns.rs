@@ -8,6 +8,9 @@ const NAME: f32 = 190.0;
 /// Room for what stands before names where several processes have a row each: more than a process id.
 pub const PLACE: f32 = 90.0;
 
+/// What the sparkline's is called.
+pub const SPARK: &str = "last minute";
+
 /// Where the columns stand.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns {
@@ -93,6 +96,18 @@ impl Columns {
         let (rate, calls, state) = (column(Going::Rate), column(Going::Calls), column(Going::State));
         let name = Rangef::new(knob.max, right.max(knob.max));
         Columns { knob, name, state, calls, rate, times, spark }
+    }
+
+    /// What those that went are called; those of times where something is timed.
+    pub fn gone(&self, timed: bool) -> Vec<&'static str> {
+        let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed);
+        [("state", self.state), ("calls", self.calls), ("per second", self.rate)]
+            .into_iter()
+            .chain(times.map(|(column, range)| (column.name(), range)))
+            .chain([(SPARK, self.spark)])
+            .filter(|(_, range)| range.span() == 0.0)
+            .map(|(name, _)| name)
+            .collect()
     }
 }
 

@@ -16,6 +16,9 @@ use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
 const KNOB: f32 = 116.0;
+/// The same in a low panel where methods can be timed, so that the histogram below is in sight; and what height is low.
+const LOW_KNOB: f32 = 64.0;
+const LOW: f32 = 540.0;
 
 /// Shows it in the rest of `ui`.
 pub fn show(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
@@ -205,11 +208,14 @@ fn knob(
     targets: Targets,
     commands: &mut Vec<Command>,
 ) {
-    ui.add_space(6.0);
+    let is_low = ui.clip_rect().height() < LOW && connection.offered().contains(&Level::Time);
+    ui.add_space(if is_low { 0.0 } else { 6.0 });
     ui.vertical_centered(|ui| {
         let enabled = face.enabled(connection);
         let costs = || cost::hints(connection, &targets.methods, face.wanted);
-        let knob = Knob::new(face.knob(connection, "dial of the selection"), KNOB).hinting(&costs);
+        let knob =
+            Knob::new(face.knob(connection, "dial of the selection"), if is_low { LOW_KNOB } else { KNOB })
+                .hinting(&costs);
         let turned = knob.enabled(enabled).show(ui);
         if let Some(level) = turned.to {
             commands.push(Command::Turn { targets, level });

@@ -1,6 +1,6 @@
 //! The methods in the middle: filter, head of the table, and the rows of table or tree.
 
-use super::columns::{Columns, PLACE};
+use super::columns::{Columns, PLACE, SPARK};
 use super::rows;
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
@@ -53,6 +53,8 @@ const LESS: f32 = 60.0;
 /// next click or key must not meet another method.
 const STILL: f64 = 2.0;
 
+/// Width of the name's column below which its head finds room for a number only, points.
+const SHORT: f32 = 150.0;
 /// Least room for the hint that there is a panel, points.
 const HINT: f32 = 60.0;
 
@@ -258,7 +260,8 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
     };
     let columns = Columns::of(window.rect, before, connection.live.is_timed());
     state.note_pointer(ui, window.rect);
-    heads(ui, head, &columns, list, commands);
+    let gone = columns.gone(connection.live.is_timed());
+    heads(ui, head, (&columns, &gone), list, commands);
     let painter = ui.painter_at(window.rect);
     rows::show(ui, &painter, &window, &columns, lines, commands);
 }
@@ -290,14 +293,24 @@ fn keep_focus(state: &mut State, connection: &Connection) {
     state.focus = now;
 }
 
-fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, commands: &mut Vec<Command>) {
+fn heads(
+    ui: &mut Ui,
+    head: Rect,
+    (columns, gone): (&Columns, &[&str]),
+    connection: &Connection,
+    commands: &mut Vec<Command>,
+) {
     let palette = Palette::of(ui);
     ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
     let sort = connection.list.sort();
     let times = TimeColumn::ALL.into_iter().zip(columns.times);
+    let mut name = columns.name;
+    if !gone.is_empty() && !connection.is_order_behind() {
+        name.max = left_out(ui, head, columns, gone);
+    }
     for (key, text, range, right) in [
         (Key::Wanted, "dial", columns.knob, false),
-        (Key::Name, "method", columns.name, false),
+        (Key::Name, "method", name, false),
         (Key::State, "state", columns.state, false),
         (Key::Calls, "calls", columns.calls, true),
         (Key::Rate, "per second", columns.rate, true),
@@ -353,13 +366,28 @@ fn heads(ui: &mut Ui, head: Rect, columns: &Columns, connection: &Connection, co
     }
     let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
     let at = pos2(spark.left() + 8.0, spark.center().y);
-    ui.painter_at(head).text(
-        at,
-        Align2::LEFT_CENTER,
-        "last minute",
-        FontId::proportional(12.5),
-        palette.weak,
-    );
+    ui.painter_at(head).text(at, Align2::LEFT_CENTER, SPARK, FontId::proportional(12.5), palette.weak);
+}
+
+/// How many columns found no room, which they are, and how they are seen; where it begins.
+fn left_out(ui: &mut Ui, head: Rect, columns: &Columns, gone: &[&str]) -> f32 {
+    let text = match columns.name.span() < SHORT {
+        true => format!("+{}", gone.len()),
+        false => format!("+{}", words::count(gone.len() as u64, "column", "columns")),
+    };
+    let painter = ui.painter_at(head);
+    let right = pos2(columns.name.max - 8.0, head.center().y);
+    let place =
+        painter.text(right, Align2::RIGHT_CENTER, &text, FontId::proportional(12.0), Palette::of(ui).weak);
+    let place = place.expand2(vec2(4.0, 6.0)).intersect(head);
+    let response = ui.interact(place, ui.scope_id().with("left out"), Sense::hover());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
+    let keys = Command::ZoomOut.keys(ui.ctx()).unwrap_or_default();
+    response.on_hover_text(format!(
+        "no room for: {}\nMake the window wider, drag a panel beside the table narrower, or zoom out ({keys}).",
+        gone.join(", ")
+    ));
+    place.left()
 }
 
 /// The sign that the rows stand in an order of earlier numbers, which puts them in that of the present ones. In the head

@@ -109,6 +109,19 @@ fn there_is_room_for_the_times_one_looks_for_and_they_sort() {
     }
 }
 
+#[test]
+fn columns_that_find_no_room_are_named() {
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_280.0, 800.0])));
+    harness.get_by_label("+6 columns").hover();
+    harness.run_steps(40);
+    assert!(says(
+        &harness,
+        "no room for: state, p90, max, exceptions, in flight, last minute\nMake the window wider"
+    ));
+    let wide = timed_in(look_at_shop(window_of(Theme::Dark, [1_800.0, 800.0])));
+    assert!(!says(&wide, "columns"));
+}
+
 /// Where a text is painted.
 pub(super) fn painted(harness: &Harness<'static, App>, text: &str) -> Option<Rect> {
     harness.output().shapes.iter().find_map(|clipped| match &clipped.shape {
@@ -271,7 +284,7 @@ fn a_mark_compares_what_came_since_with_what_was_before() {
 }
 
 #[test]
-fn a_low_window_shows_the_buttons_of_marks() {
+fn a_low_window_shows_the_histogram_and_the_buttons_of_marks() {
     let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_280.0, 720.0])));
     looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
     harness.get_by_label("Mark").click();
@@ -281,6 +294,8 @@ fn a_low_window_shows_the_buttons_of_marks() {
     for button in ["Mark again", "Clear mark"] {
         assert!(harness.get_by_label(button).rect().bottom() < log, "{button}");
     }
+    let drawn = harness.get_by_label(HISTOGRAM).rect();
+    assert!(drawn.bottom() < log, "{drawn} is cut at {log}");
     harness.get_by_label("Clear mark").click();
     harness.run_steps(3);
     assert!(!says(&harness, "Clear mark"));
