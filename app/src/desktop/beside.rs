@@ -2,8 +2,10 @@
 
 use super::{App, unread};
 use crate::commands::{Command, Situation};
+use crate::model::connection::Connection;
 use crate::model::ids::ConnectionId;
 use crate::model::lines::Lines;
+use crate::model::list::Key;
 use crate::ui::theme::Palette;
 use crate::views::{empty, methods, progress, several};
 use eframe::egui::{Frame, Margin, Panel, Rect, Ui, UiBuilder, pos2, vec2};
@@ -23,7 +25,10 @@ impl App {
         }
         let ids = self.in_order();
         let shown = several::shown_beside(ids.len(), self.beside_from, ui.available_width());
-        several::paging(ui, ids.len(), &shown, commands);
+        let titles: Vec<String> =
+            ids.iter().filter_map(|id| self.model.connections.get(id)).map(Connection::title).collect();
+        let sums = self.model.list().is_some_and(|all| all.list.sort().key != Key::Name);
+        several::paging(ui, &titles, &shown, sums, commands);
         let ids = ids.get(shown).unwrap_or_default();
         self.model.show_beside(ids);
         // Keys, and what stands at the edges, go to one that is in sight.

@@ -226,8 +226,10 @@ pub fn whose(ui: &mut Ui, lines: Lines<'_>) {
     }
 }
 
-/// Which of several are shown side by side, where not all are.
-pub fn paging(ui: &mut Ui, all: usize, shown: &Range<usize>, commands: &mut Vec<Command>) {
+/// Which of several with these titles are shown side by side, where not all are, and which are not. `sums`: the rows are in
+/// the order of numbers.
+pub fn paging(ui: &mut Ui, titles: &[String], shown: &Range<usize>, sums: bool, commands: &mut Vec<Command>) {
+    let all = titles.len();
     if shown.len() == all {
         return;
     }
@@ -243,6 +245,16 @@ pub fn paging(ui: &mut Ui, all: usize, shown: &Range<usize>, commands: &mut Vec<
         if after.clicked() {
             commands.push(Command::BesideFrom(shown.start + fit));
         }
+        let (before, after) = (titles.iter().take(shown.start), titles.iter().skip(shown.end));
+        let others: Vec<String> = before.chain(after).cloned().collect();
+        let order = if sums { format!("; sorted by sums of all {all}") } else { String::new() };
+        let text = RichText::new(format!("not in sight: {}{order}", shortened(&others))).small();
+        let label = Label::new(text.color(Palette::of(ui).weak)).truncate();
+        ui.add(label).on_hover_text(format!(
+            "not in sight: {}\nRows that are sorted by numbers are in the order of the sums of all {all} processes, not of those \
+             in sight alone.",
+            words::all(&others)
+        ));
     });
 }
 

@@ -73,6 +73,21 @@ fn side_by_side_the_details_say_that_a_process_lacks_what_is_picked() {
     assert!(says(&harness, lacks));
 }
 
+#[test]
+fn side_by_side_those_that_are_not_in_sight_are_named() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    act(&mut harness, Command::Arrange(Arrangement::Beside));
+    harness.get_by_label("not in sight: Shop.dll (4244)").hover();
+    harness.run_steps(40);
+    assert!(says(&harness, "in the order of the sums of all 3 processes"));
+    act(&mut harness, Command::BesideFrom(1));
+    act(&mut harness, Command::Sort(Sort { key: Key::Calls, descending: true }));
+    harness.get_by_label("not in sight: Shop.dll (4242); sorted by sums of all 3");
+    let mut wide = look_at_shops(window_of(Theme::Dark, [1_900.0, 720.0]));
+    act(&mut wide, Command::Arrange(Arrangement::Beside));
+    assert!(!says(&wide, "not in sight"));
+}
+
 /// One order is for all panes, and the pointer in any of them holds it.
 #[test]
 fn side_by_side_no_row_moves_under_the_pointer_and_all_are_sorted_alike() {
