@@ -8,6 +8,7 @@ use eframe::egui::Color32;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
+use std::sync::LazyLock;
 
 /// A knob's face with owned words.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +35,8 @@ pub struct Face {
 const NO_BODY: &str = "no body";
 
 /// Why levels are not offered.
-pub const NOT_OFFERED: &str = "not offered by this agent: REDIAL_MAX_LEVEL in the program's environment says how far it goes (count without it)";
+pub static NOT_OFFERED: LazyLock<String> =
+    LazyLock::new(|| format!("not offered by this agent; {}", words::max_level()));
 
 impl Face {
     /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.
@@ -144,7 +146,7 @@ impl Face {
             runs: self.runs,
             pending: self.pending,
             offered: connection.offered(),
-            not_offered: NOT_OFFERED,
+            not_offered: &NOT_OFFERED,
             label,
             says: &self.says,
             several: self.several,
