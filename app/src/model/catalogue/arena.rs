@@ -3,6 +3,7 @@
 
 use super::bits::Bits;
 use crate::model::query::fold_into;
+use std::ops::Range;
 
 /// The strings; at most 4 GiB of them.
 #[derive(Clone, Debug, Default)]
@@ -199,13 +200,37 @@ impl Arena {
         self.blocks.truncate(self.ends.last().map_or(0, |end| *end as usize / BLOCK + 1));
     }
 
-    /// The strings of a range, as they are.
-    pub fn part(&self, strings: std::ops::Range<usize>) -> Arena {
-        let mut part = Arena::default();
-        for index in strings {
-            part.push(&[self.get(index)]);
+    /// The strings of a range, as they are; none of one that reaches too far.
+    pub fn part(&self, strings: Range<usize>) -> Arena {
+        self.slice(strings).unwrap_or_default()
+    }
+
+    fn slice(&self, strings: Range<usize>) -> Option<Arena> {
+        let ends = self.ends.get(strings.clone())?;
+        let bytes = self.start(strings.start)..self.start(strings.end);
+        let mut part = Arena {
+            text: self.text.get(bytes.clone())?.to_owned(),
+            folded: self.folded.get(bytes.clone())?.to_owned(),
+            ends: Vec::with_capacity(ends.len()),
+            letters: self.letters.get(strings.clone())?.to_vec(),
+            capitals: self.capitals.get(strings.clone())?.to_vec(),
+            pairs: self.pairs.get(strings.clone())?.to_vec(),
+            beginnings: self.beginnings.get(strings)?.to_vec(),
+            blocks: Vec::new(),
+        };
+        for end in ends {
+            let end = end - bytes.start as u32;
+            part.ends.push(end);
+            part.note_blocks(end);
         }
-        part
+        Some(part)
+    }
+
+    /// Whether the strings of a range are those of another arena, one by one.
+    pub fn has_at(&self, strings: Range<u32>, other: &Arena) -> bool {
+        let strings = strings.start as usize..strings.end as usize;
+        strings.len() == other.len()
+            && self.text.get(self.start(strings.start)..self.start(strings.end)) == Some(&other.text)
     }
 
     /// The string at an index; empty out of range.

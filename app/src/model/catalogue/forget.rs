@@ -3,6 +3,7 @@
 
 use super::bits::Bits;
 use super::builder::Batch;
+use super::texts::Texts;
 use super::{Catalogue, Module};
 use crate::model::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use crate::model::methodset::MethodSet;
@@ -144,10 +145,7 @@ impl Catalogue {
     /// A module as it came.
     pub(super) fn extract(&self, index: usize) -> Option<Batch> {
         let module = self.modules.get(index)?;
-        let next = self.modules.get(index + 1);
-        let ends = |of: fn(&super::Module) -> u32, all: usize| next.map_or(all, |next| of(next) as usize);
-        let names = module.texts.0 as usize..ends(|next| next.texts.0, self.names.len());
-        let signatures = module.texts.1 as usize..ends(|next| next.texts.1, self.signatures.len());
+        let Texts { names, signatures } = module.texts.clone();
         let methods = module.methods.start as usize..module.methods.end as usize;
         let types = module.types.start as usize..module.types.end as usize;
         let namespaces = module.namespaces.start as usize..module.namespaces.end as usize;
@@ -179,10 +177,10 @@ impl Catalogue {
                 .map(|one| one.methods.end - module.methods.start)
                 .collect(),
             type_text: self.type_text.part(types),
-            names: self.names.part(names),
-            signatures: self.signatures.part(signatures),
-            name_of: less(self.name_of.get(methods.clone())?, module.texts.0),
-            signature_of: less(self.signature_of.get(methods.clone())?, module.texts.1),
+            name_of: less(self.name_of.get(methods.clone())?, names.start),
+            signature_of: less(self.signature_of.get(methods.clone())?, signatures.start),
+            names: self.names.part(names.start as usize..names.end as usize),
+            signatures: self.signatures.part(signatures.start as usize..signatures.end as usize),
             tokens: self.tokens.get(methods.clone())?.to_vec(),
             by_token: less(self.by_token.get(methods)?, module.methods.start),
             bodyless: self.bodyless.part(module.methods.clone()),
@@ -192,13 +190,13 @@ impl Catalogue {
     /// Takes out every module from one on.
     fn cut(&mut self, first: usize) {
         let Some(module) = self.modules.get(first) else { return };
-        let (names, signatures) = module.texts;
+        let (names, signatures) = self.texts_before(first);
         let (types, methods) = (module.types.start as usize, module.methods.start as usize);
         self.namespaces.truncate(module.namespaces.start as usize);
         self.types.truncate(types);
         self.type_text.truncate(types);
-        self.names.truncate(names as usize);
-        self.signatures.truncate(signatures as usize);
+        self.names.truncate(names);
+        self.signatures.truncate(signatures);
         for column in [&mut self.name_of, &mut self.signature_of, &mut self.tokens, &mut self.by_token] {
             column.truncate(methods);
         }

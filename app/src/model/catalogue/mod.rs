@@ -13,6 +13,7 @@ pub mod framework;
 mod full_name;
 pub mod search;
 pub mod synthetic;
+mod texts;
 pub mod union;
 
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
@@ -24,6 +25,7 @@ use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use texts::Texts;
 
 /// A module.
 #[derive(Clone, Debug)]
@@ -54,8 +56,8 @@ pub struct Module {
     pub types: Range<u32>,
     /// Its methods, as `MethodIx`.
     pub methods: Range<u32>,
-    /// The first of its texts among the names and the signatures.
-    texts: (u32, u32),
+    /// Its texts among the names and the signatures.
+    texts: Texts,
 }
 
 #[derive(Clone, Debug)]
@@ -88,7 +90,7 @@ pub struct Catalogue {
     types: Vec<Type>,
     /// `Module!Namespace.Type.` of each type.
     type_text: Arena,
-    /// Names of methods, and `(PARAMS)`, each once a module; and where those of each method stand.
+    /// Names of methods, and `(PARAMS)`, each once a file; and where those of each method stand.
     names: Arena,
     signatures: Arena,
     name_of: Vec<u32>,
@@ -144,12 +146,10 @@ impl Catalogue {
         if !whole || !fits || self.by_key.contains_key(&module.key) {
             return false;
         }
-        let (first_name, first_signature) = (self.names.len() as u32, self.signatures.len() as u32);
         self.type_text.append(type_text);
-        self.names.append(names);
-        self.signatures.append(signatures);
-        self.name_of.extend(batch.name_of.iter().map(|place| first_name + place));
-        self.signature_of.extend(batch.signature_of.iter().map(|place| first_signature + place));
+        let texts = self.take_texts(&batch);
+        self.name_of.extend(batch.name_of.iter().map(|place| texts.names.start + place));
+        self.signature_of.extend(batch.signature_of.iter().map(|place| texts.signatures.start + place));
         let index = self.modules.len() as u32;
         let (first_namespace, first_type, first_method) =
             (self.namespaces.len() as u32, self.types.len() as u32, self.tokens.len() as u32);
@@ -194,7 +194,7 @@ impl Catalogue {
             namespaces: first_namespace..self.namespaces.len() as u32,
             types: first_type..self.types.len() as u32,
             methods: first_method..self.tokens.len() as u32,
-            texts: (first_name, first_signature),
+            texts,
         });
         self.edition += 1;
         true
