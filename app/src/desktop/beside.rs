@@ -7,7 +7,7 @@ use crate::model::ids::ConnectionId;
 use crate::model::lines::Lines;
 use crate::model::list::Key;
 use crate::ui::theme::Palette;
-use crate::views::{empty, methods, progress, several};
+use crate::views::{methods, progress, several};
 use eframe::egui::{Frame, Margin, Panel, Rect, Ui, UiBuilder, pos2, vec2};
 
 /// Between two tables, points.
@@ -87,8 +87,7 @@ impl App {
         if connection.catalogue.is_empty() {
             unread::show(ui, model, connection, situation, &mut of_pane);
         } else if lines.is_empty() {
-            near.settle(list);
-            empty::show(ui, &unread::left_out(list, near), situation, &mut of_pane);
+            unread::show_none(ui, list, near, situation, &mut of_pane);
         } else {
             state.share_scroll(*beside_scroll);
             if !is_current {

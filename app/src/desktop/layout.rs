@@ -134,8 +134,7 @@ impl App {
         }
         progress::show(ui, connection, mono, commands);
         if connection.row_count() == 0 {
-            near.settle(connection);
-            empty::show(ui, &unread::left_out(connection, near), situation, commands);
+            unread::show_none(ui, connection, near, situation, commands);
             return;
         }
         methods::table(ui, state, Lines::of(connection), commands);

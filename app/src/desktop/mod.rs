@@ -32,9 +32,9 @@ use crate::model::log::Kind;
 use crate::model::near::Near;
 use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
-use crate::ui::theme;
+use crate::ui::{letters, theme};
 use crate::views;
-use eframe::egui;
+use eframe::egui::{self, FontId};
 use redial_protocol::level::Level;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,8 +42,10 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use workers::Workers;
 
-/// Time in which messages are taken in before a frame is drawn.
-const BUDGET: Duration = Duration::from_millis(3);
+/// Time in which messages are taken in and put in order before a frame is drawn, and how much of it is left for messages
+/// whatever else there is to do.
+const BUDGET: Duration = Duration::from_millis(4);
+const LEAST: Duration = Duration::from_millis(1);
 /// How long a refusal stays in sight; that all is off, half as long.
 const TOAST: Duration = Duration::from_secs(8);
 
@@ -97,6 +99,10 @@ pub struct App {
     last_turn: Option<(Ticket, Targets, Level)>,
     /// The newest refusal that was shown, and until when.
     toast: (u64, Option<Instant>),
+    /// How long putting in order took last time.
+    settling: Duration,
+    /// Whether the letters of names were made.
+    letters: bool,
 }
 
 impl App {
@@ -154,6 +160,8 @@ impl App {
             launching: None,
             last_turn: None,
             toast: (0, None),
+            settling: Duration::ZERO,
+            letters: false,
         };
         for notice in notice.into_iter().chain(trouble) {
             app.model.log.add(app.now(), None, Kind::Notice, notice);
@@ -221,9 +229,11 @@ impl App {
         situation
     }
 
-    /// Takes in what the workers told, as far as the budget lasts; whether there was more.
-    fn drain(&mut self) -> bool {
-        let end = Instant::now() + BUDGET;
+    /// Takes in what the workers told, as far as the budget lasts; whether there was more. What the frame has to do besides
+    /// is done at the messages' expense: they come in the next.
+    fn drain(&mut self, busy: bool) -> bool {
+        let budget = if busy { LEAST } else { BUDGET.saturating_sub(self.settling).max(LEAST) };
+        let end = Instant::now() + budget;
         while let Some(update) = self.workers.next() {
             let now = self.now();
             self.model.apply(update, now);
@@ -253,7 +263,8 @@ impl eframe::App for App {
         let numbering = |app: &App| app.model.current().map(|connection| connection.numbering);
         let before = numbering(self);
         self.model.processes.set_still(self.processes.is_still());
-        let more = self.drain();
+        let busy = context.input(|input| input.events.iter().any(may_command));
+        let more = self.drain(busy);
         if before != numbering(self) {
             // What they name by numbers are other methods now.
             (self.confirm, self.sharing, self.last_turn) = (None, None, None);
@@ -262,13 +273,13 @@ impl eframe::App for App {
         self.await_newcomers();
         let more = self.unfold() || more;
         let still = self.methods.is_still(context) || self.panes.values().any(|pane| pane.is_still(context));
-        let busy = context.input(|input| input.events.iter().any(may_command));
         self.model.change_list(|connection| {
             connection.list.set_still(still);
             connection.list.set_busy(busy);
         });
-        let now = self.now();
+        let (now, began) = (self.now(), Instant::now());
         let more = self.settle(context, now) || more;
+        self.settling = began.elapsed();
         if more {
             context.request_repaint();
         }
@@ -293,6 +304,9 @@ impl eframe::App for App {
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        if !std::mem::replace(&mut self.letters, true) {
+            letters::make(ui.ctx(), &FontId::proportional(theme::BODY));
+        }
         let mut commands = Vec::new();
         self.note_geometry(ui.ctx());
         self.input(ui.ctx(), &mut commands);

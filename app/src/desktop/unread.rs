@@ -8,6 +8,7 @@ use crate::model::state::Model;
 use crate::model::update::Retry;
 use crate::views::empty::{self, Beyond, Why};
 use eframe::egui::Ui;
+use std::time::Duration;
 
 /// Why there are no methods, and what can be done.
 pub fn show(
@@ -49,8 +50,21 @@ pub fn show(
     empty::show(ui, &why, situation, commands);
 }
 
-/// Why none of the methods is shown.
-pub fn left_out<'a>(list: &'a Connection, near: &'a Near) -> Why<'a> {
+/// Why none of the methods is shown, and what was perhaps meant.
+pub fn show_none(
+    ui: &mut Ui,
+    list: &Connection,
+    near: &mut Near,
+    situation: &Situation,
+    commands: &mut Vec<Command>,
+) {
+    if let Some(seconds) = near.settle(list, ui.input(|input| input.time)) {
+        ui.ctx().request_repaint_after(Duration::from_secs_f64(seconds));
+    }
+    empty::show(ui, &left_out(list, near), situation, commands);
+}
+
+fn left_out<'a>(list: &'a Connection, near: &'a Near) -> Why<'a> {
     let filter = list.list.filter();
     let text = filter.text.trim();
     if !filter.is_active() {

@@ -1,10 +1,13 @@
 //! Some of a catalogue's methods in the order of their names, without a list of them: a million would take longer to
-//! write down than a frame lasts.
+//! write down than a frame lasts. Their types are written down as far as somebody looks first, and all of them a frame later.
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
-use super::ids::MethodIx;
+use super::ids::{MethodIx, TypeIx};
 use std::cell::Cell;
+
+/// Places beyond the farthest one looked at so far that are written down first.
+const FIRST: usize = 4_096;
 
 /// A set of methods by name.
 #[derive(Debug, Default)]
@@ -14,8 +17,17 @@ pub struct ByName {
     types: Vec<Part>,
     /// Of types whose methods stand beside those of other processes' copies: the first method of each copy.
     copies: Vec<u32>,
+    /// Methods there are.
+    count: usize,
+    /// Types of the catalogue that were gone through, by name, and the last of them that has some.
+    through: usize,
+    last_owner: Option<TypeIx>,
+    /// Whether all of them were.
+    whole: bool,
     /// The type looked at last: the next is mostly the same, or beside it.
     last: Cell<usize>,
+    /// The farthest place looked at.
+    farthest: Cell<usize>,
 }
 
 /// The methods of one type, and of its copies where those stand beside them.
@@ -32,13 +44,39 @@ struct Part {
 impl ByName {
     /// These methods, in the order that the catalogue has now.
     pub fn new(methods: Bits, catalogue: &Catalogue) -> ByName {
-        let ranks = methods.ranks();
-        let mut types = Vec::with_capacity(catalogue.type_count());
-        let mut copies: Vec<u32> = Vec::new();
+        let mut all = ByName { count: methods.count(), methods, ..ByName::default() };
+        all.complete(catalogue);
+        all
+    }
+
+    /// The same in place of another set, as far as that was looked at and somewhat further; `complete` does the rest.
+    pub fn instead(&self, methods: Bits, catalogue: &Catalogue) -> ByName {
+        let mut first = ByName { count: methods.count(), methods, ..ByName::default() };
+        first.write_down(catalogue, self.farthest.get().saturating_add(FIRST));
+        first
+    }
+
+    /// Writes down the rest, of the catalogue as it was.
+    pub fn complete(&mut self, catalogue: &Catalogue) {
+        self.write_down(catalogue, usize::MAX);
+        self.types.shrink_to_fit();
+    }
+
+    /// Whether nothing is left to be written down.
+    pub fn is_whole(&self) -> bool {
+        self.whole || self.count == 0
+    }
+
+    /// Goes on until so many places are written down.
+    fn write_down(&mut self, catalogue: &Catalogue, places: usize) {
+        let ranks = self.methods.ranks();
         let interleaves = catalogue.interleaves();
-        let mut last_owner = None;
-        let (mut end, mut before) = (0, (0, 0));
-        for owner in catalogue.types_by_name() {
+        let (mut end, mut before) = (self.before(self.types.len()), (0, 0));
+        for owner in catalogue.types_by_name().skip(self.through) {
+            if end as usize >= places {
+                return;
+            }
+            self.through += 1;
             let range = catalogue.methods_of_type(owner);
             // Types that follow each other by name mostly do so in their module too.
             let rank = if before.0 == range.start { before.1 } else { ranks.before(range.start) };
@@ -47,22 +85,21 @@ impl ByName {
                 continue;
             }
             end += before.1 - rank;
-            let same = interleaves && last_owner.is_some_and(|last| catalogue.is_same_type(last, owner));
-            match types.last_mut().filter(|_| same) {
+            let same = interleaves && self.last_owner.is_some_and(|last| catalogue.is_same_type(last, owner));
+            match self.types.last_mut().filter(|_| same) {
                 Some(Part { end: last_end, start, copies: among }) => {
                     if among.0 == among.1 {
-                        *among = (copies.len() as u32, copies.len() as u32 + 1);
-                        copies.push(*start);
+                        *among = (self.copies.len() as u32, self.copies.len() as u32 + 1);
+                        self.copies.push(*start);
                     }
-                    copies.push(range.start);
-                    (*last_end, among.1) = (end, copies.len() as u32);
+                    self.copies.push(range.start);
+                    (*last_end, among.1) = (end, self.copies.len() as u32);
                 }
-                None => types.push(Part { end, start: range.start, copies: (0, 0) }),
+                None => self.types.push(Part { end, start: range.start, copies: (0, 0) }),
             }
-            last_owner = Some(owner);
+            self.last_owner = Some(owner);
         }
-        types.shrink_to_fit();
-        ByName { methods, types, copies, last: Cell::new(0) }
+        self.whole = true;
     }
 
     /// The copies of a type whose methods stand beside each other; none where it stands alone.
@@ -72,7 +109,7 @@ impl ByName {
 
     /// Methods there are.
     pub fn len(&self) -> usize {
-        self.types.last().map_or(0, |part| part.end as usize)
+        self.count
     }
 
     /// Places before a part.
@@ -80,8 +117,9 @@ impl ByName {
         part.checked_sub(1).and_then(|before| self.types.get(before)).map_or(0, |part| part.end)
     }
 
-    /// The method at a place.
+    /// The method at a place; None where it is not written down yet, either.
     pub fn get(&self, place: usize) -> Option<u32> {
+        self.farthest.set(self.farthest.get().max(place));
         let place = u32::try_from(place).ok()?;
         let here = |part: usize| {
             self.types.get(part).is_some_and(|one| place < one.end) && self.before(part) <= place
@@ -107,6 +145,9 @@ impl ByName {
         let owner_of = |start: u32| catalogue.name_place(MethodIx(start)).0;
         let last_of = |part: &Part| owner_of(self.beside(part).last().copied().unwrap_or(part.start));
         let part = self.types.partition_point(|part| last_of(part) < owner);
+        if part == self.types.len() && !self.is_whole() {
+            return ByName::new(self.methods.clone(), catalogue).place_near(method, catalogue);
+        }
         let same = self.types.get(part).filter(|part| owner_of(part.start) <= owner);
         let inside = same.map_or(0, |part| match self.beside(part) {
             [] => self.methods.count_in(part.start..method.0),

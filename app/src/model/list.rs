@@ -1,6 +1,10 @@
 //! The flat table: which methods it shows, in which order. Only methods with a row of the agent's have numbers, so
 //! that sorting by a number sorts those and leaves the rest, a million perhaps, in the order of names.
 
+mod asked;
+
+pub use asked::{Filter, Key, Sort};
+
 use super::by_name::ByName;
 use super::catalogue::bits::Bits;
 use super::catalogue::search::Searcher;
@@ -10,57 +14,9 @@ use super::live::Live;
 use super::query::Query;
 use super::ranking::{Ranking, numbers};
 use super::selection::Rows;
-use crate::output::times::TimeColumn;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use std::ops::Range;
-
-/// What the table is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Key {
-    /// Namespace, type, name.
-    #[default]
-    Name,
-    /// The level wanted.
-    Wanted,
-    /// What the runtime does.
-    State,
-    /// Calls.
-    Calls,
-    /// Calls a second.
-    Rate,
-    /// One of the times.
-    Time(TimeColumn),
-}
-
-/// The table's order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Sort {
-    /// By what.
-    pub key: Key,
-    /// Largest first.
-    pub descending: bool,
-}
-
-/// What is shown of a catalogue.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// As typed.
-    pub text: String,
-    /// Only methods that are dialled.
-    pub only_dialled: bool,
-    /// With them those that were dialled and are off again.
-    pub off_again: bool,
-    /// No modules of frameworks.
-    pub hide_framework: bool,
-}
-
-impl Filter {
-    /// Whether it may leave something out.
-    pub fn is_active(&self) -> bool {
-        self.only_dialled || self.hide_framework || !self.text.trim().is_empty()
-    }
-}
 
 /// The table.
 #[derive(Debug, Default)]
@@ -85,8 +41,9 @@ pub struct List {
     ranking: Ranking,
     /// Visible methods with a row, in their order; none when sorted by name.
     ranked: Vec<u32>,
-    /// The others, by name.
+    /// The others, by name; and whether no `settle` came since they were put in order.
     rest: ByName,
+    is_new: bool,
     matched_at: Option<(u64, String)>,
     filtered_at: Option<Filtered>,
     arranged_at: Option<Arranged>,
@@ -206,7 +163,9 @@ impl List {
     /// Brings it up to date; whether anything it shows changed its place.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         self.settle_filter(catalogue, live);
-        self.arrange(catalogue, live)
+        let moved = self.arrange(catalogue, live);
+        self.owes |= !self.rest.is_whole();
+        moved
     }
 
     /// Brings up to date which methods are shown, and puts them in no order: who looks at the tree needs none.
@@ -288,6 +247,11 @@ impl List {
         });
         let same_order = before.is_some_and(|before| before.sort == self.sort);
         let owed = std::mem::take(&mut self.owes);
+        // The frame that shows them first has enough to do.
+        let first = std::mem::take(&mut self.is_new);
+        if same_rows && !first && !self.busy && !self.rest.is_whole() {
+            self.rest.complete(catalogue);
+        }
         if same_rows && same_order && (self.hold || before == Some(now)) {
             return false;
         }
@@ -304,7 +268,8 @@ impl List {
             if self.sort.key != Key::Name {
                 rest.subtract(&with_row(catalogue, live));
             }
-            self.rest = ByName::new(rest, catalogue);
+            self.rest = self.rest.instead(rest, catalogue);
+            self.is_new = true;
         }
         self.rank(!same_rows && same_order, catalogue, live);
         // While the order is held, it is that of earlier numbers.
@@ -389,7 +354,8 @@ impl List {
     /// Where a method stands; None when it is not shown.
     pub fn position(&self, method: MethodIx, catalogue: &Catalogue) -> Option<usize> {
         let place = self.place_near(method, catalogue);
-        (self.at(place) == Some(method)).then_some(place)
+        let found = self.at(place) == Some(method) || !self.rest.is_whole() && self.visible.get(method.0);
+        found.then_some(place)
     }
 
     /// Where a method stands, or would stand by its name if it were shown.

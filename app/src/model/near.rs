@@ -7,12 +7,17 @@ use redial_protocol::limits::MAX_SUGGESTIONS;
 use redial_protocol::pattern::{Pattern, suggestions};
 
 /// Methods looked at, for a frame waits for it. Past it a suggestion may be missed; they are a courtesy.
-const MAX_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 10_000;
+/// Seconds in which nothing was typed any more before they are looked for.
+const REST: f64 = 0.2;
 
 /// What a filter may have meant, found once for each filter.
 #[derive(Debug, Default)]
 pub struct Near {
     of: Option<Of>,
+    /// When that was asked for first, seconds on the window's clock.
+    since: f64,
+    looked: bool,
     names: Vec<String>,
 }
 
@@ -25,12 +30,13 @@ struct Of {
 }
 
 impl Near {
-    /// Looks for them, where nothing fits the filter of a list; the program's own methods alone, where only those are shown.
-    pub fn settle(&mut self, list: &Connection) {
+    /// Looks for them, where nothing fits the filter of a list and it stays so for a moment; the program's own methods alone,
+    /// where only those are shown. `now` is in seconds on the window's clock; in how many of them it is to be called again.
+    pub fn settle(&mut self, list: &Connection, now: f64) -> Option<f64> {
         let filter = list.list.filter();
         if list.list.matches() > 0 {
             *self = Near::default();
-            return;
+            return None;
         }
         let of = Of {
             connection: list.id,
@@ -39,9 +45,17 @@ impl Near {
             own: filter.hide_framework,
         };
         if self.of.as_ref() != Some(&of) {
-            self.names = near(&list.catalogue, &of.text, of.own);
-            self.of = Some(of);
+            *self = Near { of: Some(of), since: now, ..Near::default() };
         }
+        let left = (self.since + REST - now).max(0.0);
+        if self.looked || left > 0.0 {
+            return Some(left).filter(|left| *left > 0.0);
+        }
+        self.looked = true;
+        if let Some(of) = &self.of {
+            self.names = near(&list.catalogue, &of.text, of.own);
+        }
+        None
     }
 
     /// The nearest first; as a filter each finds something.

@@ -6,6 +6,7 @@ pub mod histogram;
 pub mod knob;
 pub mod knob_levels;
 pub mod knob_paint;
+pub mod letters;
 pub mod list;
 pub mod numbers;
 pub mod signs;

@@ -10,14 +10,14 @@ use crate::model::query::within;
 use crate::model::series::LENGTH;
 use crate::output::times::TimeColumn;
 use crate::output::words;
-use crate::ui::theme::{DIGITS, Palette};
+use crate::ui::theme::{BODY, DIGITS, Palette};
 use crate::ui::{numbers, sparkline};
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Align2, Color32, FontId, Painter, Rangef, Rect, TextFormat, pos2, vec2};
 use std::ops::Range;
 
 /// Size of names, and of what stands beside them, points.
-const NAME: f32 = 14.0;
+const NAME: f32 = BODY;
 const SMALL: f32 = 12.0;
 
 /// What numbers are.

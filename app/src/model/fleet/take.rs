@@ -13,8 +13,8 @@ use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
 use std::time::Duration;
 
 /// Methods and rows taken over in a frame, about; a module is taken as a whole.
-const METHODS: usize = 2_000;
-const ROWS: usize = 20_000;
+const METHODS: usize = 1_000;
+const ROWS: usize = 8_000;
 /// Sums and orders follow numbers that often: twenty agents say theirs eighty times a second.
 const PACE: Duration = Duration::from_millis(100);
 
