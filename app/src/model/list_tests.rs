@@ -5,6 +5,7 @@ use crate::model::catalogue::synthetic::Chance;
 use crate::model::catalogue::tests::{large, method, small};
 use crate::model::dials::tests::times;
 use crate::model::ranking::number;
+use crate::output::times::TimeColumn;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
