@@ -174,3 +174,39 @@ impl ByName {
             + self.copies.capacity() * size_of::<u32>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::catalogue::tests::large;
+
+    fn all(set: &ByName) -> Vec<Option<u32>> {
+        (0..set.len() + 1).map(|place| set.get(place)).collect()
+    }
+
+    #[test]
+    fn what_is_written_down_in_parts_is_the_same() {
+        let catalogue = large(20, 3 * FIRST);
+        let mut some = Bits::all(catalogue.len());
+        (0..catalogue.len() as u32).step_by(3).for_each(|method| some.set(method, false));
+        let whole = ByName::new(some.clone(), &catalogue);
+        assert!(whole.is_whole() && whole.len() == some.count());
+
+        let mut first = ByName::default().instead(some.clone(), &catalogue);
+        assert!(!first.is_whole() && first.len() == whole.len(), "how many there are is known");
+        for place in 0..FIRST {
+            assert_eq!(first.get(place), whole.get(place), "{place}");
+        }
+        let last = whole.len() - 1;
+        assert!(first.get(last).is_none() && whole.get(last).is_some());
+        for place in (0..whole.len()).step_by(97) {
+            let method = MethodIx(whole.get(place).expect("one of them"));
+            assert_eq!(first.place_near(method, &catalogue), place, "written down or not");
+        }
+        first.complete(&catalogue);
+        assert!(first.is_whole());
+        assert_eq!(all(&first), all(&whole));
+        let next = first.instead(some, &catalogue);
+        assert!(next.is_whole(), "somebody looked at its end before");
+    }
+}

@@ -22,3 +22,37 @@ pub fn make(context: &Context, font: &FontId) {
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eframe::egui::{Color32, FontId, RawInput, pos2};
+
+    #[test]
+    fn a_name_needs_no_letter_that_was_not_made() {
+        let context = Context::default();
+        let font = FontId::proportional(14.0);
+        let frame = |draw: &dyn Fn()| {
+            let mut output = context.run_ui(RawInput::default(), |_| draw());
+            let new = output.textures_delta.set.len();
+            output.textures_delta.clear();
+            new
+        };
+        let write = |name: &str| {
+            for quarter in [0.0, 0.3, 0.5, 0.8] {
+                let name = name.to_owned();
+                context.debug_painter().text(
+                    pos2(quarter, 0.0),
+                    eframe::egui::Align2::LEFT_TOP,
+                    name,
+                    font.clone(),
+                    Color32::WHITE,
+                );
+            }
+        };
+        frame(&|| write("Shop"));
+        frame(&|| make(&context, &font));
+        assert_eq!(frame(&|| write("Shop.Cart+<Add>d__9.MoveNext(string[], ref int)")), 0);
+        assert_eq!(frame(&|| write("Größe")), 1, "so new letters would be seen");
+    }
+}

@@ -120,3 +120,48 @@ fn a_domain_goes_with_its_last_module() {
     assert_eq!(renumbering.node(Node::Domain(1)), None);
     assert_eq!(renumbering.node(Node::Domain(2)), Some(Node::Domain(1)));
 }
+
+#[test]
+fn names_that_copies_have_in_common_stay_until_the_last_is_gone() {
+    let (batches, _) = batches(3, 300);
+    let copies = |ids: &[u64]| {
+        let mut catalogue = Catalogue::default();
+        for id in ids {
+            for batch in &batches {
+                let mut batch = batch.clone();
+                batch.module.key.module_id += id * 1_000;
+                assert!(catalogue.append(batch));
+            }
+        }
+        catalogue
+    };
+    let texts = |catalogue: &Catalogue| (catalogue.names.len(), catalogue.signatures.len());
+    let names = |catalogue: &Catalogue| -> Vec<String> {
+        (0..catalogue.len() as u32).map(|index| name(catalogue, index)).collect()
+    };
+    let one = copies(&[0]);
+    let of = |copies: usize| vec![names(&one); copies].concat();
+    let mut three = copies(&[0, 1, 2]);
+    assert_eq!(texts(&three), texts(&one), "they stand there once");
+    assert_eq!(names(&three), of(3));
+    for gone in [0, 2, 1] {
+        let mut keys: Vec<ModuleKey> = batches.iter().map(|batch| batch.module.key).collect();
+        keys.iter_mut().for_each(|key| key.module_id += gone * 1_000);
+        assert!(three.forget(&keys).is_some());
+        let left = three.modules().len() / batches.len();
+        assert_eq!(names(&three), of(left), "{gone} is gone");
+        assert_eq!(texts(&three), if left > 0 { texts(&one) } else { (0, 0) });
+    }
+}
+
+#[test]
+fn another_build_of_a_file_has_names_of_its_own() {
+    let (batches, _) = batches(1, 50);
+    let mut catalogue = Catalogue::default();
+    assert!(catalogue.append(batches[0].clone()));
+    let texts = catalogue.names.len();
+    let mut other = batches[0].clone();
+    other.module.key.module_id += 1;
+    other.module.mvid = "another".to_owned();
+    assert!(catalogue.append(other) && catalogue.names.len() == 2 * texts);
+}

@@ -1,5 +1,5 @@
 //! Which methods a query leaves. A word is looked for in `Module!Namespace.Type.Method(PARAMS)`, whose three parts stand
-//! apart: types, and names and parameters of methods, each of these once a module. So it is found within a part, or
+//! apart: types, and names and parameters of methods, each of these once a file. So it is found within a part, or
 //! across the borders: the dot behind the type's name, the bracket before the parameters.
 
 use super::Catalogue;
