@@ -350,6 +350,7 @@ impl App {
     }
 
     fn copy(&mut self, context: &egui::Context, form: crate::commands::Form) {
+        self.model.change_list(Connection::complete);
         let Some(lines) = self.model.current.and_then(|id| self.model.lines(id)) else { return };
         let (text, rows) = copy::table(lines, form);
         context.copy_text(text);

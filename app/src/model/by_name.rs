@@ -1,5 +1,5 @@
 //! Some of a catalogue's methods in the order of their names, without a list of them: a million would take longer to
-//! write down than a frame lasts. Their types are written down as far as somebody looks first, and all of them a frame later.
+//! write down than a frame lasts. Their types are written down as far as somebody looks first, and the rest when there is time.
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
@@ -73,7 +73,8 @@ impl ByName {
         let interleaves = catalogue.interleaves();
         let (mut end, mut before) = (self.before(self.types.len()), (0, 0));
         for owner in catalogue.types_by_name().skip(self.through) {
-            if end as usize >= places {
+            let same = interleaves && self.last_owner.is_some_and(|last| catalogue.is_same_type(last, owner));
+            if end as usize >= places && !same {
                 return;
             }
             self.through += 1;

@@ -219,6 +219,7 @@ impl Connection {
         if self.modules_are_new {
             return;
         }
+        self.list.set_in_parts(self.selection.is_empty() && self.selection.focus().is_none());
         if self.shape == Shape::List {
             self.list.settle(&self.catalogue, &self.live);
         } else {
@@ -281,8 +282,14 @@ impl Connection {
         self.tree.sort_again();
     }
 
+    /// Finds the rows at all places of the table, before something is done with them.
+    pub fn complete(&mut self) {
+        self.list.complete(&self.catalogue);
+    }
+
     /// A click on a row.
     pub fn click(&mut self, node: Node, mode: Mode) {
+        self.complete();
         match self.shape {
             Shape::List => {
                 if mode == Mode::Toggle {
@@ -296,6 +303,7 @@ impl Connection {
 
     /// Moves the focus by so many rows.
     pub fn step(&mut self, by: isize, extend: bool) {
+        self.complete();
         match self.shape {
             Shape::List => self.selection.step(&list_rows(&self.list, &self.catalogue), by, extend),
             Shape::Tree => self.selection.step(&tree_rows(&self.tree, &self.catalogue), by, extend),
@@ -304,6 +312,7 @@ impl Connection {
 
     /// Moves the focus to a place; past the end is the last row.
     pub fn go(&mut self, place: usize, extend: bool) {
+        self.complete();
         match self.shape {
             Shape::List => self.selection.go(&list_rows(&self.list, &self.catalogue), place, extend),
             Shape::Tree => self.selection.go(&tree_rows(&self.tree, &self.catalogue), place, extend),
@@ -312,6 +321,7 @@ impl Connection {
 
     /// Selects every row shown.
     pub fn select_all(&mut self) {
+        self.complete();
         match self.shape {
             Shape::List => self.selection.select_all(&list_rows(&self.list, &self.catalogue)),
             Shape::Tree => self.selection.select_all(&tree_rows(&self.tree, &self.catalogue)),

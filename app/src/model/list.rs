@@ -44,6 +44,7 @@ pub struct List {
     /// The others, by name; and whether no `settle` came since they were put in order.
     rest: ByName,
     is_new: bool,
+    in_parts: bool,
     matched_at: Option<(u64, String)>,
     filtered_at: Option<Filtered>,
     arranged_at: Option<Arranged>,
@@ -125,9 +126,22 @@ impl List {
             && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
     }
 
-    /// Whether a later `settle` will put new numbers in order, which this one left as they were.
+    /// Whether a later `settle` will put new numbers in order, or rows at places farther down, which this one left.
     pub fn owes(&self) -> bool {
-        self.owes
+        self.owes || !self.rest.is_whole()
+    }
+
+    /// Whether rows far from those looked at may be missing for some frames after others are shown: only where nobody has
+    /// picked one, which would have to be found.
+    pub fn set_in_parts(&mut self, in_parts: bool) {
+        self.in_parts = in_parts;
+    }
+
+    /// Finds the rows at all places, before something is done with them.
+    pub fn complete(&mut self, catalogue: &Catalogue) {
+        if !self.rest.is_whole() {
+            self.rest.complete(catalogue);
+        }
     }
 
     /// In a frame in which something is typed or clicked, new numbers are not put in order: the next one does that.
@@ -163,9 +177,7 @@ impl List {
     /// Brings it up to date; whether anything it shows changed its place.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         self.settle_filter(catalogue, live);
-        let moved = self.arrange(catalogue, live);
-        self.owes |= !self.rest.is_whole();
-        moved
+        self.arrange(catalogue, live)
     }
 
     /// Brings up to date which methods are shown, and puts them in no order: who looks at the tree needs none.
@@ -237,6 +249,13 @@ impl List {
     }
 
     fn arrange(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
+        // From the end nothing can be found before all of them are there.
+        let in_parts = self.in_parts && self.sort != Sort { key: Key::Name, descending: true };
+        // The frame that shows them first has enough to do.
+        let wait = std::mem::take(&mut self.is_new) || self.busy;
+        if self.arranged_at.is_some_and(|at| at.edition == self.edition) && !(wait && in_parts) {
+            self.complete(catalogue);
+        }
         let numbers = numbers(self.sort.key, live);
         let rows = if self.sort.key == Key::Name { 0 } else { live.rows_edition() };
         let mut now = Arranged { edition: self.edition, sort: self.sort, rows, numbers };
@@ -247,11 +266,6 @@ impl List {
         });
         let same_order = before.is_some_and(|before| before.sort == self.sort);
         let owed = std::mem::take(&mut self.owes);
-        // The frame that shows them first has enough to do.
-        let first = std::mem::take(&mut self.is_new);
-        if same_rows && !first && !self.busy && !self.rest.is_whole() {
-            self.rest.complete(catalogue);
-        }
         if same_rows && same_order && (self.hold || before == Some(now)) {
             return false;
         }
@@ -268,7 +282,10 @@ impl List {
             if self.sort.key != Key::Name {
                 rest.subtract(&with_row(catalogue, live));
             }
-            self.rest = self.rest.instead(rest, catalogue);
+            self.rest = match in_parts {
+                true => self.rest.instead(rest, catalogue),
+                false => ByName::new(rest, catalogue),
+            };
             self.is_new = true;
         }
         self.rank(!same_rows && same_order, catalogue, live);
@@ -354,8 +371,7 @@ impl List {
     /// Where a method stands; None when it is not shown.
     pub fn position(&self, method: MethodIx, catalogue: &Catalogue) -> Option<usize> {
         let place = self.place_near(method, catalogue);
-        let found = self.at(place) == Some(method) || !self.rest.is_whole() && self.visible.get(method.0);
-        found.then_some(place)
+        (self.at(place) == Some(method)).then_some(place)
     }
 
     /// Where a method stands, or would stand by its name if it were shown.

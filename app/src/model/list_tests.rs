@@ -226,3 +226,42 @@ fn unloaded_modules_go_but_for_what_was_dialled() {
     assert_eq!(list.len(), 5);
     assert!(shown(&list).contains(&add));
 }
+
+#[test]
+fn rows_far_down_are_found_when_there_is_time_or_something_is_done_with_them() {
+    let catalogue = large(10, 12_000);
+    let live = Live::default();
+    let fresh = |sort: Sort| {
+        let mut list = List::default();
+        list.set_in_parts(true);
+        list.set_sort(sort);
+        assert!(list.settle(&catalogue, &live));
+        list
+    };
+    let by_name = Sort::default();
+    let last = 11_999;
+    let mut list = fresh(by_name);
+    assert!(list.len() == 12_000 && list.at(4_000).is_some() && list.at(last).is_none() && list.owes());
+    list.set_busy(true);
+    assert!(!list.settle(&catalogue, &live) && list.at(last).is_none(), "something is typed");
+    list.set_busy(false);
+    // Rows that keep still owe nobody anything for ever.
+    list.set_still(true);
+    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some() && !list.owes());
+
+    let mut list = fresh(by_name);
+    list.complete(&catalogue);
+    assert!(list.at(last).is_some() && !list.owes());
+
+    let mut list = fresh(by_name);
+    list.set_in_parts(false);
+    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some(), "a row was picked");
+
+    let from_the_end = Sort { descending: true, ..by_name };
+    let list = fresh(from_the_end);
+    assert!(list.at(0).is_some() && list.at(last).is_some() && !list.owes());
+    let mut list = fresh(by_name);
+    list.set_sort(from_the_end);
+    list.settle(&catalogue, &live);
+    assert!(list.at(0).is_some() && !list.owes(), "turned round");
+}

@@ -5,6 +5,7 @@ use super::builder::{Batch, NameOrder};
 use super::{Catalogue, Module};
 use crate::model::ids::{ModuleIx, TypeIx};
 use crate::model::query::fold;
+use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::ModuleKey;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -40,7 +41,7 @@ impl Catalogue {
 
     /// Domains of which something can be turned.
     pub fn domains_in_reach(&self) -> usize {
-        self.domains.iter().filter(|domain| !self.beyond.contains_key(&domain.id)).count()
+        self.domains_now().filter(|domain| !self.beyond.contains_key(&domain.id)).count()
     }
 
     /// Notes whether a domain is over: its process has ended, and only its last numbers are left.
@@ -56,7 +57,16 @@ impl Catalogue {
 
     /// Domains that are not over.
     pub fn domains_there(&self) -> usize {
-        self.domains.iter().filter(|domain| !self.over.contains(&domain.id)).count()
+        self.domains_now().filter(|domain| !self.over.contains(&domain.id)).count()
+    }
+
+    /// Whether exactly these are its domains now: one that is gone keeps its place while it has modules.
+    pub fn has_domains_now(&self, mut ids: impl ExactSizeIterator<Item = u64>) -> bool {
+        ids.len() == self.current.len() && ids.all(|id| self.current.contains(&id))
+    }
+
+    fn domains_now(&self) -> impl Iterator<Item = &DomainRow> {
+        self.domains.iter().filter(|domain| self.current.contains(&domain.id))
     }
 
     /// Whether processes have a row each for a method, which then stand beside each other.

@@ -40,6 +40,8 @@ pub struct Fleet {
     last_slot: u64,
     last_module: u64,
     last_row: u32,
+    /// The member whose rows are taken over first.
+    first_for_rows: usize,
     /// There are numbers that sums and orders do not heed yet, and when they heeded some last, on `Now::mono`'s clock.
     uncounted: bool,
     counted_at: Option<Duration>,
@@ -193,7 +195,7 @@ impl Fleet {
         if let Some(facts) = facts.filter(|_| all.offered() != levels.as_slice()) {
             all.facts = Some(Box::new(AgentFacts { levels, holder: None, ..facts.clone() }));
         }
-        if renamed || all.catalogue.domains().len() != self.members.len() {
+        if renamed || !all.catalogue.has_domains_now(self.members.iter().map(|member| member.slot)) {
             self.name_domains(all, connections);
         }
         let status = match (live, waiting) {

@@ -129,7 +129,9 @@ impl Fleet {
         let mut counted = all.live.tick() != ms / crate::model::live::TICK_MS;
         all.live.pass(ms, false);
         let (mut budget, mut more) = (ROWS, false);
-        for member in &mut self.members {
+        let (first, members) = (self.first_for_rows, self.members.len());
+        for at in (0..members).map(|number| (first + number) % members) {
+            let Some(member) = self.members.get_mut(at) else { continue };
             let Some(theirs) = connections.get_mut(&member.connection) else { continue };
             member.changed.extend(theirs.live.take_changed());
             let tick = theirs.live.tick();
@@ -155,6 +157,8 @@ impl Fleet {
             member.unplaced.dedup();
             more |= !member.changed.is_empty();
             if budget == 0 {
+                // The next frame begins behind it, or one that never stops would keep those behind it from their turn.
+                (self.first_for_rows, more) = (at + 1, true);
                 break;
             }
         }
