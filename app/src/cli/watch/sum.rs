@@ -54,6 +54,8 @@ struct Last {
     dropped: u64,
     /// It has sent numbers.
     answered: bool,
+    /// They were not written yet.
+    is_new: bool,
     ended: bool,
 }
 
@@ -83,28 +85,34 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Nothing is written, and no line counted, before each has sent numbers or could not be reached: connecting gives up
-    /// by itself.
+    /// Writes, and counts a line, whenever each has sent numbers since the last one. Nothing is written before each has sent
+    /// some or could not be reached: connecting gives up by itself. Later nobody is waited for longer than half an interval
+    /// over its time.
     fn run(mut self, news: &Receiver<News>) -> Result<Exit, Failure> {
         let interval = Duration::from_millis(self.arguments.interval.into());
         let mut left = self.arguments.count.unwrap_or(u64::MAX);
-        let mut due = self.began + interval;
+        let mut latest: Option<Instant> = None;
         while left > 0 {
-            let next = match self.is_complete() {
-                true => news.recv_timeout(due.saturating_duration_since(Instant::now())),
-                false => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            let next = match latest {
+                Some(latest) => news.recv_timeout(latest.saturating_duration_since(Instant::now())),
+                None => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match next {
-                Ok((place, what)) => self.take(place, what),
-                Err(RecvTimeoutError::Timeout) => {
-                    self.write()?;
-                    (left, due) = (left - 1, following(due, interval, Instant::now()));
+                Ok((place, what)) => {
+                    self.take(place, what);
+                    if !self.is_complete() {
+                        continue;
+                    }
                 }
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     self.write()?;
                     break;
                 }
             }
+            self.write()?;
+            self.last.iter_mut().for_each(|one| one.is_new = false);
+            (left, latest) = (left - 1, Some(Instant::now() + interval + interval / 2));
         }
         let nothing =
             self.last.iter().any(|one| one.answered) && self.last.iter().all(|one| one.sums.is_empty());
@@ -116,15 +124,17 @@ impl<'a> Writer<'a> {
         Ok(combined(self.exits.into_iter().chain(still)))
     }
 
-    /// Whether each has sent numbers, or never will.
+    /// Whether each that runs has sent numbers that were not written yet.
     fn is_complete(&self) -> bool {
-        self.last.iter().all(|one| one.answered || one.ended)
+        self.running > 0 && self.last.iter().all(|one| one.is_new || one.ended)
     }
 
     fn take(&mut self, place: usize, what: What<Numbers>) {
         let Some((member, last)) = self.members.get(place).zip(self.last.get_mut(place)) else { return };
         match what {
-            What::Numbers((sums, dropped)) => *last = Last { sums, dropped, answered: true, ended: false },
+            What::Numbers((sums, dropped)) => {
+                *last = Last { sums, dropped, answered: true, is_new: true, ended: false };
+            }
             What::Ended(outcome) => {
                 last.ended = true;
                 last.sums.end();
@@ -199,11 +209,6 @@ impl<'a> Writer<'a> {
         }
         lines
     }
-}
-
-/// When the next line is due: after a pause, whatever it was, none are made up for.
-fn following(due: Instant, interval: Duration, now: Instant) -> Instant {
-    (due + interval).max(now)
 }
 
 fn said(sum: &Sum, processes: usize) -> Said {
@@ -308,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_once_each_has_answered_or_never_will() {
+    fn a_line_waits_for_numbers_of_each_that_runs() {
         let (members, arguments) = (members(), arguments(Some("Nope.*"), Some(1)));
         let mut writer = Writer::new(&members, &arguments);
         writer.take(0, What::Numbers((Sums::default(), 0)));
@@ -320,6 +325,7 @@ mod tests {
             for (place, what) in whats.into_iter().enumerate() {
                 sender.send((place, what)).expect("there is room");
             }
+            drop(sender);
             Writer::new(&members, &arguments).run(&news)
         };
         let nothing = || What::Numbers((Sums::default(), 0));
@@ -327,6 +333,25 @@ mod tests {
         assert_eq!(nobody, Exit::NoProcess, "nobody said that nothing matched");
         let matched = run([nothing(), unreachable()]).map_err(|failure| failure.exit());
         assert_eq!(matched, Err(Exit::NothingMatched));
+    }
+
+    #[test]
+    fn no_line_repeats_the_last_one_before_the_next_numbers_come() {
+        let (members, arguments) =
+            (members(), arguments::Watch { interval: 60_000, ..arguments(Some("Nope.*"), Some(2)) });
+        // Two from each, the second ones late.
+        let (sender, news) = std::sync::mpsc::sync_channel(0);
+        let sent = std::thread::scope(|scope| {
+            let sending = scope.spawn(move || {
+                let nothing = || What::Numbers((Sums::default(), 0));
+                let places = [0, 1, 0, 0, 1, 1];
+                places.into_iter().take_while(|place| sender.send((*place, nothing())).is_ok()).count()
+            });
+            assert!(Writer::new(&members, &arguments).run(&news).is_err(), "two lines, and nothing matched");
+            drop(news);
+            sending.join().expect("it sends")
+        });
+        assert_eq!(sent, 5, "the second line is written at the second numbers of the last");
     }
 
     #[test]
@@ -345,12 +370,5 @@ mod tests {
         let one = sums(&writer);
         assert!(one.starts_with("1 process, 1 ended: 1 method dialled, 280 calls, 40 per second"), "{one}");
         assert!(one.contains("1 of 1 live  Shop!Shop.Cart.Add()"), "{one}");
-    }
-
-    #[test]
-    fn a_pause_is_not_made_up_for() {
-        let (due, second) = (Instant::now(), Duration::from_secs(1));
-        assert_eq!(following(due, second, due), due + second);
-        assert_eq!(following(due, second, due + 9 * second), due + 9 * second, "once, at once");
     }
 }
