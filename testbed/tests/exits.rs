@@ -195,7 +195,7 @@ fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
 
 /// Sentences of the launcher, but for what it said while the program ran, which may have ended before.
 fn at_the_end(line: &str) -> bool {
-    line.starts_with("redial: ") && !line.contains(" matches nothing so far")
+    line.starts_with("redial: ") && !line.contains(" matched nothing at the start")
 }
 
 /// Long before its end, and with what it may have meant; what only loads later matches then.
@@ -213,8 +213,9 @@ fn a_mistyped_dial_is_told_while_the_program_runs(runtime: Runtime) -> Result<()
     }
     let mut host = Host::start(shell)?;
     host.wait_for("ready")?;
-    let so_far =
-        |dial| format!("redial: --dial '{dial}' matches nothing so far, and stands for what loads later");
+    let so_far = |dial| {
+        format!("redial: --dial '{dial}' matched nothing at the start, and stands for what loads later")
+    };
     let meant = host.wait_for(&so_far(dials[0]))?;
     ensure!(meant.starts_with("; did you mean 'Shop!Shop.Cart.*'"), "{meant}");
     host.wait_for(&so_far(dials[2]))?;

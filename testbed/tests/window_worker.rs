@@ -325,7 +325,7 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     // What matched nothing is told, with what it may have meant.
     let notes = window.model.log.entries().iter().filter(|entry| entry.kind == Kind::Notice);
     // (While it runs, too, where it runs for long enough.)
-    let notes = notes.filter(|entry| !entry.text.contains(" matches nothing so far"));
+    let notes = notes.filter(|entry| !entry.text.contains(" matched nothing at the start"));
     let notes: Vec<&str> = notes.map(|entry| entry.text.as_str()).collect();
     let expected = "the dial 'Shop!Shop.Cart.Ad = count' matched nothing; did you mean 'Shop!Shop.Cart.Add";
     ensure!(notes.len() == 1 && notes.iter().all(|note| note.starts_with(expected)), "{notes:?}");

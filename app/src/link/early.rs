@@ -285,7 +285,7 @@ mod tests {
                 let dials = dials(&patterns);
                 let early = Early::begin(dials, mark.clone(), say);
                 let told: Vec<String> = said.iter().collect();
-                let expected = "--dial 'Shop.Crat.*=count' matches nothing so far, and stands for what loads later; did you mean \
+                let expected = "--dial 'Shop.Crat.*=count' matched nothing at the start, and stands for what loads later; did you mean \
                                 'Shop.Cart.*'?";
                 assert_eq!(told, [expected]);
                 drop(early);

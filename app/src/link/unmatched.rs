@@ -35,9 +35,9 @@ impl Unmatched {
         self.words(what, "matched nothing", "")
     }
 
-    /// The same while it runs.
+    /// The same while it runs, which stays true whatever loads later.
     pub fn so_far(&self, what: &str) -> String {
-        self.words(what, "matches nothing so far", ", and stands for what loads later")
+        self.words(what, "matched nothing at the start", ", and stands for what loads later")
     }
 
     fn words(&self, what: &str, verb: &str, then: &str) -> String {
@@ -77,7 +77,7 @@ mod tests {
         );
         assert_eq!(
             unmatched_now[1].so_far("the dial"),
-            "the dial 'A.D=off' matches nothing so far, and stands for what loads later"
+            "the dial 'A.D=off' matched nothing at the start, and stands for what loads later"
         );
         assert_eq!(unmatched(&dials, &[Mark::Inert("so".into())], &noted), [], "nobody looked");
     }

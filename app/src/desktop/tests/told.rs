@@ -116,10 +116,10 @@ fn a_dial_of_a_launch_that_matches_nothing_is_told_until_it_was_seen() {
     };
     left(
         &mut harness,
-        &["the dial 'A.B=count' matches nothing so far, and stands for what loads later"],
+        &["the dial 'A.B=count' matched nothing at the start, and stands for what loads later"],
         false,
     );
-    assert!(says(&harness, "'A.B=count' matches nothing so far"));
+    assert!(says(&harness, "'A.B=count' matched nothing at the start"));
     harness.get_by_label("Close");
     left(&mut harness, &[], true);
     assert!(harness.query_by_label("Close").is_none(), "it matched in the end");
