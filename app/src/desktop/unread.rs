@@ -2,6 +2,7 @@
 
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Status};
+use crate::model::list::Filter;
 use crate::model::near::Near;
 use crate::model::processes::AgentState;
 use crate::model::state::Model;
@@ -71,7 +72,9 @@ fn left_out<'a>(list: &'a Connection, near: &'a Near) -> Why<'a> {
         return Why::Waiting("Reading the methods…");
     }
     if filter.only_dialled && text.is_empty() {
-        return Why::NoDials { off_again: list.list.off_again() };
+        let on = Filter { hide_framework: false, off_again: false, ..filter.clone() };
+        let framework = list.list.would_show(&on, &list.catalogue, &list.live);
+        return Why::NoDials { off_again: list.list.off_again(), framework };
     }
     if text.is_empty() && list.catalogue.modules().iter().all(|module| module.framework) {
         return Why::OnlyFramework;

@@ -55,6 +55,8 @@ pub enum Why<'a> {
     NoDials {
         /// Methods that were dialled and are off again.
         off_again: usize,
+        /// Methods of the framework that are dialled and hidden.
+        framework: usize,
     },
     /// There are no methods at all.
     NoMethods,
@@ -82,11 +84,11 @@ impl Beyond {
         let now = list.filter();
         let fitting = |switches: Filter| list.fitting(&switches, catalogue, live);
         let (undialled, own) = (Filter { only_dialled: false, ..now.clone() }, now.hide_framework);
-        let framework = Filter { hide_framework: false, off_again: true, ..now.clone() };
+        let framework = Filter { hide_framework: false, ..now.clone() };
         Beyond {
             off_again: list.off_again(),
             undialled: if now.only_dialled { fitting(undialled) } else { 0 },
-            framework: if own { fitting(framework) } else { 0 },
+            framework: if own { list.would_show(&framework, catalogue, live) } else { 0 },
             any: fitting(Filter::default()),
         }
     }
@@ -205,9 +207,17 @@ fn say(ui: &mut Ui, why: &Why<'_>, now: &Situation, commands: &mut Vec<Command>)
             }
             buttons(ui, now, &[Command::ClearFilter], commands);
         }
-        Why::NoDials { off_again } => {
-            title(ui, "No dial is on");
-            text(ui, "Find a method, and press Space on it to count its calls.");
+        Why::NoDials { off_again, framework } => {
+            if *framework > 0 {
+                let methods = words::methods(*framework as u64);
+                let are = if *framework == 1 { "is" } else { "are" };
+                title(ui, "No dial is on outside the framework");
+                text(ui, &format!("{methods} of the framework {are} dialled, but those are hidden."));
+                offer(ui, "Show those of the framework", &[Command::HideFramework], commands);
+            } else {
+                title(ui, "No dial is on");
+                text(ui, "Find a method, and press Space on it to count its calls.");
+            }
             if *off_again > 0 {
                 let (methods, are) = (
                     words::methods(*off_again as u64),
