@@ -28,16 +28,20 @@ pub fn dotnet() -> Option<PathBuf> {
 
 /// What can be started in the place of a program that is not there, as the end of a sentence; nothing of most.
 pub fn instead_of(program: &str) -> String {
+    place_of(program, dotnet())
+}
+
+fn place_of(program: &str, dotnet: Option<PathBuf>) -> String {
     let is_dotnet = program == "dotnet" || program == muxer();
-    let dotnet = dotnet().filter(|_| is_dotnet);
+    let dotnet = dotnet.filter(|_| is_dotnet);
     dotnet.map(|dotnet| format!("; this checkout has one: {}", dotnet.display())).unwrap_or_default()
 }
 
-/// The checkout that a program was built in: as cargo noted beside it, wherever its target folder is, else the one in
-/// whose `target` folder it stands.
+/// The checkout that a program was built in: as cargo noted beside it, wherever its target folder is, while that checkout
+/// is there; else the one in whose `target` folder it stands.
 fn of_program(program: &Path) -> Option<PathBuf> {
     let noted = std::fs::read_to_string(program.with_extension("d")).ok();
-    let noted = noted.and_then(|noted| of_sources(&noted));
+    let noted = noted.and_then(|noted| of_sources(&noted)).filter(|folder| folder.join(SOURCE).is_file());
     // Folders further up are not looked at: anybody might have put a program there.
     let target =
         || program.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "target"));
@@ -66,18 +70,30 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_checkout_is_found_from_a_target_folder_elsewhere() {
-        let elsewhere = std::env::temp_dir().join(format!("redial-checkout-{}", std::process::id()));
-        std::fs::create_dir_all(&elsewhere).expect("a folder");
-        let noted = "/x/redial: /src/my\\ redial/agent/src/lib.rs /src/my\\ redial/app/src/main.rs /y\n";
-        std::fs::write(elsewhere.join("redial.d"), noted).expect("a file");
-        assert_eq!(of_program(&elsewhere.join("redial")), Some(PathBuf::from("/src/my redial")));
-        std::fs::remove_dir_all(&elsewhere).expect("removed");
+    fn a_checkout_is_found_from_a_target_folder_elsewhere_while_it_is_there() {
+        let base = std::env::temp_dir().join(format!("redial-checkout-{}", std::process::id()));
+        let (noted, target) = (base.join("my redial"), base.join("other/target"));
+        let main = noted.join(SOURCE);
+        std::fs::create_dir_all(main.parent().expect("a folder")).expect("a folder");
+        std::fs::create_dir_all(&target).expect("a folder");
+        std::fs::write(&main, "").expect("a file");
+        let source = main.to_str().expect("plain letters").replace(' ', "\\ ");
+        let note = format!("/x/redial: {} {source} /y\n", source.replace("app/src/main", "agent/src/lib"));
+        std::fs::write(target.join("redial.d"), note).expect("a file");
+        assert_eq!(of_program(&target.join("redial")), Some(noted.clone()));
+        std::fs::remove_dir_all(&noted).expect("removed");
+        assert_eq!(of_program(&target.join("redial")), Some(base.join("other")), "it was moved, or is gone");
+        std::fs::remove_dir_all(&base).expect("removed");
         assert_eq!(of_sources("/x/redial: app/src/main.rs /src/other/main.rs"), None);
     }
 
     #[test]
     fn only_dotnet_has_another_in_its_place() {
-        assert_eq!(instead_of("no-such-program"), "");
+        let there = || Some(PathBuf::from("/src/redial/.cache/dotnet"));
+        for dotnet in ["dotnet", &muxer()] {
+            assert_eq!(place_of(dotnet, there()), "; this checkout has one: /src/redial/.cache/dotnet");
+        }
+        assert_eq!(place_of("no-such-program", there()), "");
+        assert_eq!(place_of("dotnet", None), "");
     }
 }
