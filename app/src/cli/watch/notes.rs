@@ -4,6 +4,9 @@
 use crate::cli::times;
 use crate::output::table::wrapped;
 
+/// Lines that the least table takes: its head, headings, a row, how many more there are, and that of the cursor.
+const TABLE: usize = 5;
+
 /// Lines kept free beneath a table for its notes, which then never move it, and what the notes are.
 pub struct Notes<'a> {
     remarks: &'a [&'static str],
@@ -13,9 +16,10 @@ pub struct Notes<'a> {
 
 impl<'a> Notes<'a> {
     /// These remarks, and, `timed`, one on columns of times that there is no room for, whether it will be there or not: a
-    /// table that jumps cannot be read. They take a third of the terminal at most.
+    /// table that jumps cannot be read. They take a third of the terminal at most,
+    /// and nothing that the table needs.
     pub fn new(remarks: &'a [&'static str], timed: bool, (columns, rows): (usize, usize)) -> Notes<'a> {
-        let mut notes = Notes { remarks, columns, lines: rows / 3 };
+        let mut notes = Notes { remarks, columns, lines: (rows / 3).min(rows.saturating_sub(TABLE)) };
         let longest = if timed { times::all_headings() } else { Vec::new() };
         notes.lines = notes.beneath(&longest).len();
         notes
@@ -55,6 +59,7 @@ mod tests {
         );
         assert_eq!(notes.beneath(&[]), remarks);
         assert_eq!(Notes::new(&remarks, true, (40, 8)).lines(), 1, "a low terminal has no room for all");
+        assert_eq!([5, 6].map(|rows| Notes::new(&remarks, true, (80, rows)).lines()), [0, 1]);
         assert_eq!(Notes::new(&[], false, (40, 24)).lines(), 0);
     }
 }

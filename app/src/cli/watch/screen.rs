@@ -335,7 +335,7 @@ mod tests {
     fn the_table_never_leaves_the_terminal() {
         let mut marked = dials(100);
         marked.rows(vec![inlined(100, State::Live)]);
-        for (columns, rows) in [(80, 24), (40, 8), (20, 5), (200, 60)] {
+        for (columns, rows) in [(80, 24), (40, 8), (20, 5), (80, 5), (80, 6), (200, 60)] {
             for dials in [&dials(100), &marked, &timed(100, 100), &timed(100, 50)] {
                 let lines = drawn(dials, columns, rows);
                 assert!(lines.len() < rows, "{} lines on {rows}", lines.len());
