@@ -5,6 +5,8 @@ use super::connection::Connection;
 use super::ids::{ConnectionId, MethodIx};
 use redial_protocol::limits::MAX_SUGGESTIONS;
 use redial_protocol::pattern::{Pattern, suggestions};
+use std::collections::HashSet;
+use std::ops::Range;
 
 /// Methods looked at, for a frame waits for it. Past it a suggestion may be missed; they are a courtesy.
 const MAX_NAMES: usize = 10_000;
@@ -66,8 +68,7 @@ impl Near {
 
 fn near(catalogue: &Catalogue, text: &str, own: bool) -> Vec<String> {
     let Ok(pattern) = Pattern::parse(text) else { return Vec::new() };
-    let mut modules: Vec<&Module> =
-        catalogue.modules().iter().filter(|one| !(own && one.framework)).collect();
+    let mut modules = shown(catalogue, own);
     modules.sort_by_key(|module| module.framework);
     let found = |short: bool| {
         let methods =
@@ -91,6 +92,16 @@ fn near(catalogue: &Catalogue, text: &str, own: bool) -> Vec<String> {
     names
 }
 
+/// Modules that the list shows by itself: none that are unloaded, of processes that have ended, or merged into others.
+fn shown(catalogue: &Catalogue, own: bool) -> Vec<&Module> {
+    let away: HashSet<Range<u32>> = catalogue.merged_away().into_iter().map(|(copy, _)| copy).collect();
+    let is_shown = |module: &&Module| {
+        let is_over = catalogue.interleaves() && catalogue.is_over(module);
+        !(own && module.framework || module.unloaded || is_over || away.contains(&module.methods))
+    };
+    catalogue.modules().iter().filter(is_shown).collect()
+}
+
 /// What finds as a filter what a pattern means; None: stars or strange letters are left in it.
 fn as_filter(pattern: &str) -> Option<String> {
     let name = pattern.trim_start_matches("*.").trim_end_matches(".*").trim_end_matches('*');
@@ -101,7 +112,8 @@ fn as_filter(pattern: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::catalogue::tests::small;
+    use crate::model::catalogue::copies::tests::domains;
+    use crate::model::catalogue::tests::{method, small};
 
     #[test]
     fn a_slip_of_the_keys_finds_what_was_meant() {
@@ -113,6 +125,25 @@ mod tests {
             assert!(names.iter().any(|name| name == meant), "{typed}: {names:?}");
         }
         assert!(near(&catalogue, "Zebra", false).is_empty());
+    }
+
+    #[test]
+    fn what_the_list_does_not_show_is_near_nothing() {
+        let mut catalogue = small();
+        let add = method(&catalogue, "Shop!Shop.Cart.Add(int)");
+        catalogue.unload(&[catalogue.copy_of(add).expect("a copy").module]);
+        assert!(near(&catalogue, "Crat", false).is_empty(), "it is unloaded");
+        let names = |catalogue: &Catalogue, own| {
+            let name = |module: &&Module| format!("{} {:?}", module.name, module.domains);
+            shown(catalogue, own).iter().map(name).collect::<Vec<String>>()
+        };
+        let mut processes = domains();
+        assert_eq!(names(&processes, true), ["domains [1]", "domains [2]", "domains [3]"]);
+        processes.span_processes();
+        assert_eq!(names(&processes, true), ["domains [1]"], "one row for all");
+        processes.set_over(2, true);
+        processes.set_merged(false);
+        assert_eq!(names(&processes, true), ["domains [1]", "domains [3]"], "the second has ended");
     }
 
     #[test]
