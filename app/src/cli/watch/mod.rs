@@ -30,10 +30,6 @@ pub fn run(arguments: &arguments::Watch) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
     }
-    if arguments.interval > LONG_MS {
-        let first = duration::words(arguments.interval.into());
-        sentence(format!("the first numbers come in {first}: a rate needs two looks"));
-    }
     let interrupts = Interrupts::catch().map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     match arguments.target.only() {
         _ if arguments.sum => sum::run(arguments, &interrupts),
@@ -41,9 +37,18 @@ pub fn run(arguments: &arguments::Watch) -> Result<Exit, Failure> {
             let mut screen = Screen::new(pid, arguments);
             let mut session = connect::open(pid, PROGRAM)?;
             interrupts.deliver_to(session.interrupter());
+            announce(arguments.interval);
             ended(watch(&mut session, arguments, &mut |dials| screen.show(dials), &|text| sentence(text)))
         }
         None => several::run(arguments, &interrupts),
+    }
+}
+
+/// Says when the first numbers come, where that takes a while.
+fn announce(interval_ms: u32) {
+    if interval_ms > LONG_MS {
+        let first = duration::words(interval_ms.into());
+        sentence(format!("the first numbers come in {first}: a rate needs two looks"));
     }
 }
 

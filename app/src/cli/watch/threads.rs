@@ -1,7 +1,7 @@
 //! A thread for each of several processes: it asks for the numbers, and one that shows them hears of all.
 
 use super::screen::Drawn;
-use super::{PROGRAM, arguments, ended, watch};
+use super::{PROGRAM, announce, arguments, ended, watch};
 use crate::cli::several::about;
 use crate::cli::target::Member;
 use crate::exit::{Exit, Failure};
@@ -9,6 +9,7 @@ use crate::link::connect;
 use crate::model::dials::Dials;
 use crate::output::sentence;
 use crate::signals::Interrupts;
+use std::sync::Once;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 /// Folds that wait to be taken; whoever has more waits itself, and its agent leaves updates out and counts them.
@@ -35,11 +36,13 @@ pub fn watch_each<N: Send, M: FnMut(&Dials) -> Result<N, Failure>>(
     take: impl FnOnce(&Receiver<News<N>>) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let (sender, news) = sync_channel(WAITING);
+    let announced = Once::new();
+    let connected = || announced.call_once(|| announce(arguments.interval));
     std::thread::scope(|scope| {
         for (place, member) in members.iter().enumerate() {
-            let (sender, numbers) = (sender.clone(), &numbers);
+            let (sender, numbers, connected) = (sender.clone(), &numbers, &connected);
             scope.spawn(move || {
-                let outcome = one(member, arguments, interrupts, numbers(member), |numbers| {
+                let outcome = one(member, arguments, interrupts, connected, numbers(member), |numbers| {
                     sender.send((place, What::Numbers(numbers))).map_err(|_| Failure::ClosedPipe)
                 });
                 // Nobody listens any more when the output was closed, or enough was written.
@@ -58,11 +61,13 @@ fn one<N>(
     member: &Member,
     arguments: &arguments::Watch,
     interrupts: &Interrupts,
+    connected: impl Fn(),
     mut numbers: impl FnMut(&Dials) -> Result<N, Failure>,
     send: impl Fn(N) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let mut session = connect::open(member.key.pid, PROGRAM)?;
     interrupts.deliver_to(session.interrupter());
+    connected();
     let show = &mut |dials: &_| send(numbers(dials)?);
     ended(watch(&mut session, arguments, show, &|text| sentence(about(member, &text))))
 }
