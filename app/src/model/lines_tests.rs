@@ -295,3 +295,20 @@ fn groups_of_the_tree_stay_picked_too() {
     arrange(&mut model, Arrangement::Merged);
     assert_eq!(picked(&model, FLEET), all);
 }
+
+#[test]
+fn who_leaves_without_a_module_leaves_no_work() {
+    let mut model = two(Arrangement::Merged);
+    let silent = ProcessKey { pid: 3, start: 1 };
+    model.choose_more([silent]);
+    drop(model.look_at_chosen(|_, _| "silent".to_owned(), now(3_000)));
+    settle(&mut model);
+    let there = |model: &Model| model.list().expect("a list").catalogue.domains_there();
+    assert_eq!(there(&model), 3);
+    model.choose(silent, Mode::Toggle);
+    drop(model.look_at_chosen(|_, _| "silent".to_owned(), now(4_000)));
+    (0..3).for_each(|_| drop(model.settle(now(9_000))));
+    let edition = model.list().expect("a list").catalogue.edition();
+    assert!(!model.settle(now(9_000)).more, "frames are asked for though nothing happens");
+    assert_eq!((there(&model), model.list().expect("a list").catalogue.edition()), (2, edition));
+}
