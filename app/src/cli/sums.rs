@@ -242,8 +242,13 @@ impl Sum {
     }
 
     /// Whether it is off everywhere.
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.on == 0
+    }
+
+    /// Whether nobody wants it any more, and its code is not back yet, or still called.
+    pub fn is_reverting(&self) -> bool {
+        !self.is_over() && self.wanted.max(self.live) == 0
     }
 
     /// Whether its times are the last ones: it is timed nowhere any more.
@@ -259,11 +264,10 @@ impl Sum {
 
     /// `18 of 20 live`: in so many of the processes whose numbers come, those without the method included.
     pub fn state(&self, processes: usize) -> String {
-        match self.wanted.max(self.live) {
-            _ if self.is_over() => "off".to_owned(),
-            // Nobody wants it any more, and its code is not back yet, or still called.
-            0 => State::Reverting.to_string(),
-            _ => words::live_of(self.live, processes as u64),
+        match self.is_reverting() {
+            true => State::Reverting.to_string(),
+            false if self.is_over() => "off".to_owned(),
+            false => words::live_of(self.live, processes as u64),
         }
     }
 }

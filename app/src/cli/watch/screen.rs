@@ -251,7 +251,7 @@ pub fn heading() -> String {
 
 /// Cells of a line that is no table's.
 pub fn columns(time: &str, calls: &str, rate: &str, state: &str, method: &str) -> String {
-    format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<11}  {method}")
+    format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<13}  {method}")
 }
 
 /// The time of a line that is no table's: milliseconds since the watch began, as seconds.
@@ -445,7 +445,7 @@ mod tests {
         let lines = plain.lines(61_000, &order.order(&dials), Places::of(&dials));
         assert_eq!(
             lines,
-            ["   61.000 s                9           2.0  asked        Shop!Shop.Cart.Method007()"]
+            ["   61.000 s                9           2.0  asked          Shop!Shop.Cart.Method007()"]
         );
         dials.apply(counters(2_000, &[]));
         let lines = plain.lines(62_000, &order.order(&dials), Places::of(&dials));

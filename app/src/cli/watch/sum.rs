@@ -41,7 +41,8 @@ struct Writer<'a> {
     running: usize,
     exits: Vec<Exit>,
     drawn: Drawn,
-    headed: bool,
+    /// Processes that the last line on all of them counted.
+    headed: Option<usize>,
     explained: Vec<&'static str>,
     said: HashMap<String, Said>,
 }
@@ -64,9 +65,25 @@ struct Last {
 struct Said {
     calls: u64,
     called: bool,
-    state: String,
+    live: u64,
+    is_over: bool,
+    is_reverting: bool,
     times: Option<Times>,
     times_are_last: bool,
+}
+
+impl Said {
+    fn of(sum: &Sum) -> Said {
+        Said {
+            calls: sum.calls,
+            called: sum.rate.is_some_and(|rate| rate > 0.0),
+            live: sum.live,
+            is_over: sum.is_over(),
+            is_reverting: sum.is_reverting(),
+            times: sum.times,
+            times_are_last: sum.times_are_last(),
+        }
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -79,7 +96,7 @@ impl<'a> Writer<'a> {
             running: members.len(),
             exits: Vec::new(),
             drawn: Drawn(0),
-            headed: false,
+            headed: None,
             explained: Vec::new(),
             said: HashMap::new(),
         }
@@ -137,6 +154,11 @@ impl<'a> Writer<'a> {
             }
             What::Ended(outcome) => {
                 last.ended = true;
+                for (name, sum) in last.sums.rows(true) {
+                    if let Some(said) = self.said.get_mut(name) {
+                        said.live = said.live.saturating_sub(sum.live);
+                    }
+                }
                 last.sums.end();
                 self.running -= 1;
                 self.exits.push(exit(member, outcome, &mut self.drawn));
@@ -149,13 +171,19 @@ impl<'a> Writer<'a> {
         self.last.iter().filter(|one| one.answered && one.ended).count()
     }
 
+    /// What all of them say.
+    fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        self.last.iter().for_each(|one| sums.add(&one.sums));
+        sums
+    }
+
     fn write(&mut self) -> Result<(), Failure> {
         // Who was never reached says so in its own sentence.
         if !self.last.iter().any(|one| one.answered) {
             return Ok(());
         }
-        let mut sums = Sums::default();
-        self.last.iter().for_each(|one| sums.add(&one.sums));
+        let sums = self.sums();
         let t_ms = self.began.elapsed().as_millis() as u64;
         let mut out = Out::new();
         match terminal().filter(|_| !self.arguments.json) {
@@ -182,12 +210,16 @@ impl<'a> Writer<'a> {
         lines.iter().map(|line| cut_middle(line, columns)).collect()
     }
 
-    /// Lines for a file or another program: headings, every method once, and from then on what changed.
+    /// Lines for a file or another program: headings, every method once, and from then on what changed. That a process has
+    /// ended is one line.
     fn changes(&mut self, sums: &Sums, t_ms: u64) -> Vec<String> {
         let time = time(t_ms);
         let mut lines = Vec::new();
-        if !std::mem::replace(&mut self.headed, true) {
+        let before = self.headed.replace(sums.processes());
+        if before.is_none() {
             lines.push(heading());
+        }
+        if before != self.headed {
             lines.push(format!("{time:>11}  {}", sums.line(self.ended(), self.arguments.all)));
         }
         for remark in sums.about_numbers(true) {
@@ -197,28 +229,18 @@ impl<'a> Writer<'a> {
             }
         }
         for (name, sum) in sums.rows(true) {
-            let now = said(sum, sums.processes());
+            let now = Said::of(sum);
             let before = self.said.get(name);
-            let told = before.is_some() || self.arguments.all || now.state != "off";
+            let told = before.is_some() || self.arguments.all || !now.is_over;
             if told && before != Some(&now) {
                 let times = times::summed_suffix(sum.times.as_ref(), sum.times_are_last());
                 let name_and_times = printable(name) + &times;
-                lines.push(columns(&time, &sum.calls(), &rate(sum.rate), &now.state, &name_and_times));
+                let state = sum.state(sums.processes());
+                lines.push(columns(&time, &sum.calls(), &rate(sum.rate), &state, &name_and_times));
                 self.said.insert(name.to_owned(), now);
             }
         }
         lines
-    }
-}
-
-fn said(sum: &Sum, processes: usize) -> Said {
-    let called = sum.rate.is_some_and(|rate| rate > 0.0);
-    Said {
-        calls: sum.calls,
-        called,
-        state: sum.state(processes),
-        times: sum.times,
-        times_are_last: sum.times_are_last(),
     }
 }
 
@@ -273,7 +295,28 @@ mod tests {
         dials.first_fold_covers(1_000);
         dials.apply(counters(1_000, &[(1, 20)]));
         let lines = writer.changes(&sums(&dials), 3_000);
-        assert_eq!(lines, ["    3.000 s               46            40  0 of 2 live  Shop!Shop.Cart.Take()"]);
+        assert_eq!(
+            lines,
+            ["    3.000 s               46            40  0 of 2 live    Shop!Shop.Cart.Take()"]
+        );
+    }
+
+    #[test]
+    fn that_a_process_has_ended_is_one_line_in_a_file() {
+        let (members, arguments) = (members(), arguments(None, None));
+        let mut writer = Writer::new(&members, &arguments);
+        (0..2).for_each(|place| writer.take(place, numbers(100)));
+        let lines = writer.changes(&writer.sums(), 1_000);
+        assert!(lines.len() == 3 && lines[2].contains("  2 of 2 live  "), "{lines:#?}");
+        writer.take(1, What::Ended(Ok(Exit::Done)));
+        let lines = writer.changes(&writer.sums(), 2_000);
+        assert!(
+            lines.len() == 1 && lines[0].contains("  1 process, 1 ended: 1 method dialled"),
+            "{lines:#?}"
+        );
+        writer.take(0, numbers(101));
+        let lines = writer.changes(&writer.sums(), 3_000);
+        assert!(lines.len() == 1 && lines[0].contains("  1 of 1 live  "), "{lines:#?}");
     }
 
     #[test]
@@ -359,15 +402,14 @@ mod tests {
         let (members, arguments) = (members(), arguments(None, None));
         let mut writer = Writer::new(&members, &arguments);
         (0..2).for_each(|place| writer.take(place, numbers(100)));
-        let sums = |writer: &Writer<'_>| {
-            let mut sums = Sums::default();
-            writer.last.iter().for_each(|one| sums.add(&one.sums));
+        let told = |writer: &Writer<'_>| {
+            let sums = writer.sums();
             sums.line(writer.ended(), false) + &sums.table(false, true, 9, None).lines.join("\n")
         };
-        let both = sums(&writer);
+        let both = told(&writer);
         assert!(both.starts_with("2 processes: 1 method dialled, 280 calls, 80 per second"), "{both}");
         writer.take(1, What::Ended(Ok(Exit::Done)));
-        let one = sums(&writer);
+        let one = told(&writer);
         assert!(one.starts_with("1 process, 1 ended: 1 method dialled, 280 calls, 40 per second"), "{one}");
         assert!(one.contains("1 of 1 live  Shop!Shop.Cart.Add()"), "{one}");
     }
