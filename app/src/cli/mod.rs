@@ -30,6 +30,8 @@ mod watch;
 mod whole_file;
 
 use crate::exit::{Exit, Failure};
+use crate::link::discover;
+use crate::link::error::LinkError;
 use crate::output;
 use arguments::Command;
 use std::ffi::OsString;
@@ -42,7 +44,7 @@ pub fn main() -> i32 {
         Err(error) => return usage::explain(&error, &words),
     };
     let Some(command) = arguments.command else {
-        return crate::desktop::open(arguments.pid, arguments.dialled);
+        return window(arguments.pid, arguments.dialled);
     };
     let outcome = match command {
         Command::Run(arguments) => return run::run(&arguments),
@@ -62,6 +64,14 @@ pub fn main() -> i32 {
         Command::Doctor(arguments) => doctor::run(&arguments),
     };
     code(outcome)
+}
+
+/// Opens the window, on a process if one is named, which has to be there.
+fn window(pid: Option<u32>, dialled: bool) -> i32 {
+    match pid.filter(|pid| discover::one(*pid).is_none()) {
+        Some(nobody) => code(Err(LinkError::NoProcess(nobody).into())),
+        None => crate::desktop::open(pid, dialled),
+    }
 }
 
 /// Says a failure on stderr; the exit code.

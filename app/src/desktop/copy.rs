@@ -19,7 +19,7 @@ fn is_number(column: usize, columns: usize) -> bool {
     (3..columns - 1).contains(&column)
 }
 
-/// The selected rows, or all that are shown when fewer than two are selected; and how many there are.
+/// The selected rows, or all that are shown where none is selected; and how many there are.
 pub fn table(lines: Lines<'_>, form: Form) -> (String, usize) {
     let connection = lines.own;
     let timed = connection.live.is_timed();
@@ -30,9 +30,9 @@ pub fn table(lines: Lines<'_>, form: Form) -> (String, usize) {
 
 fn methods(lines: Lines<'_>) -> Vec<MethodIx> {
     let picked = &lines.list.selection;
-    let several = picked.len() > 1;
+    let any = !picked.is_empty();
     let all = (0..lines.len()).filter_map(|place| lines.at(place));
-    all.filter(|line| !several || picked.contains(line.row))
+    all.filter(|line| !any || picked.contains(line.row))
         .filter_map(|line| match line.node {
             Some(Node::Method(method)) => Some(method),
             _ => None,

@@ -28,16 +28,35 @@ impl App {
                 || matches!(command, Command::Escape | Command::TurnTo(_)) && menu;
             !not_now
         };
-        // Every press counts, in the order they came: two of one frame are two.
+        // Every press counts, in the order they came: two of one frame are two. What follows the filter's key is meant for the
+        // filter, which gets the focus only in the next frame.
+        let mut written: Option<String> = None;
         context.input_mut(|input| {
-            input.events.retain(|event| match meant(event).filter(&given) {
-                Some(command) => {
+            input.events.retain(|event| match (&mut written, event, meant(event).filter(&given)) {
+                (Some(written), Event::Text(text), _) => {
+                    written.push_str(text);
+                    false
+                }
+                (Some(_), _, Some(command)) if command.gives_way_to_text() => true,
+                (_, _, Some(command)) => {
+                    if command == Command::FocusFilter {
+                        written.get_or_insert_default();
+                    }
                     commands.push(command);
                     false
                 }
-                None => true,
+                _ => true,
             });
         });
+        let written = written.unwrap_or_default();
+        // The key's own letter comes as text, too.
+        match written.strip_prefix('/').unwrap_or(&written) {
+            "" => {}
+            text => {
+                self.methods.text.push_str(text);
+                commands.push(Command::Filter(self.methods.text.clone()));
+            }
+        }
         // The desktop's own gesture for copying arrives as an event, not as a key.
         let copied = context.input(|input| input.events.contains(&Event::Copy));
         if copied && !typing && !overlay {
@@ -68,6 +87,10 @@ impl App {
                         return true;
                     }
                     match key {
+                        // Below the field the first row stands, whichever was picked before and is not shown.
+                        Key::ArrowDown if typing && connection.focus_place().is_none() => {
+                            connection.go(0, false);
+                        }
                         Key::ArrowDown => connection.step(1, extend),
                         Key::ArrowUp => connection.step(-1, extend),
                         Key::PageDown => connection.step(page, extend),

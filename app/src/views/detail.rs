@@ -160,7 +160,8 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
         let rows = words::methods(connection.targets().len());
         let text = format!("{rows} in {}", connection.title());
         ui.label(RichText::new(text).size(18.0).strong());
-        ui.weak(format!("{} turned together", words::count(targets.methods.len(), "copy", "copies")));
+        let there = connection.catalogue.not_over(&targets.methods);
+        ui.weak(format!("{} turned together", words::count(there, "copy", "copies")));
     } else {
         ui.label(RichText::new(words::methods(targets.methods.len())).size(18.0).strong());
         ui.weak("turned together");

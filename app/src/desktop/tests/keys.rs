@@ -210,3 +210,30 @@ fn in_the_filter_all_that_is_written_is_selected_and_no_method() {
     assert!(turned(&harness).is_some_and(|text| text.starts_with("count on 5 methods")), "Space turns them");
     assert_eq!(harness.state().methods.text, "Cart");
 }
+
+/// Keys that come faster than frames: what is typed behind the filter's key is the filter's, and turns no dial.
+#[test]
+fn what_is_typed_in_the_frame_of_the_filter_key_is_the_filters() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(CLEAR).click();
+    harness.run_steps(3);
+    let typed = |letter: Key, text: &str| [key(letter, Modifiers::NONE), Event::Text(text.to_owned())];
+    press(&mut harness, [typed(Key::Slash, "/"), typed(Key::B, "b"), typed(Key::Num1, "1")].concat());
+    assert_eq!(harness.state().methods.text, "b1");
+    assert_eq!(harness.state().model.current().expect("Shop").list.filter().text, "b1");
+    assert_eq!(turned(&harness), None, "1 is a letter here");
+    assert_eq!(harness.ctx.memory(|memory| memory.focused()), Some(filter_id()));
+}
+
+#[test]
+fn down_from_the_filter_is_the_first_row_though_another_was_picked_before() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label("Shop!Shop.Pricing.Discount(Shop.Money, int)").click();
+    harness.run_steps(3);
+    press(&mut harness, [key(Key::Slash, Modifiers::NONE)]);
+    harness.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text("cart");
+    harness.run_steps(3);
+    press(&mut harness, [key(Key::ArrowDown, Modifiers::NONE)]);
+    let shop = harness.state().model.current().expect("Shop");
+    assert_eq!((shop.focus_place(), shop.selection.len()), (Some(0), 1));
+}

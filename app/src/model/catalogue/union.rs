@@ -4,6 +4,7 @@
 use super::builder::{Batch, NameOrder};
 use super::{Catalogue, Module};
 use crate::model::ids::{ModuleIx, TypeIx};
+use crate::model::methodset::MethodSet;
 use crate::model::query::fold;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::ModuleKey;
@@ -53,6 +54,12 @@ impl Catalogue {
     /// Whether a module's domain is over.
     pub fn is_over(&self, module: &Module) -> bool {
         !self.over.is_empty() && module.domains.first().is_some_and(|domain| self.over.contains(domain))
+    }
+
+    /// How many of these methods are in domains that are not over.
+    pub fn not_over(&self, methods: &MethodSet) -> u64 {
+        let modules = self.modules.iter().filter(|module| !self.is_over(module));
+        modules.flat_map(|module| methods.within(&module.methods)).map(|part| part.len() as u64).sum()
     }
 
     /// Domains that are not over.
