@@ -178,6 +178,16 @@ impl Drop for ReportFile {
     }
 }
 
+/// Whether a report has the last numbers of every agent. First calls may be missing, which it says: so much was dialled at
+/// the start that modules loaded before the agent had looked through.
+pub fn has_last_numbers(report: &Value) -> bool {
+    let hurried = |note: &str| note.contains("first calls may be missing");
+    match report["note"].as_str() {
+        None => report["complete"] == true,
+        Some(note) => report["complete"] == false && hurried(note),
+    }
+}
+
 /// Shop in its live mode, started by `redial run`.
 #[derive(Debug)]
 pub struct LiveShop {

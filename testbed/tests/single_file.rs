@@ -13,7 +13,7 @@ use redial_testbed::controller::{Controller, Stay, full_name};
 use redial_testbed::everything::Everything;
 use redial_testbed::host::{self, Host, redial_run};
 use redial_testbed::runtimes::{self, Runtime};
-use redial_testbed::shop::ReportFile;
+use redial_testbed::shop::{ReportFile, has_last_numbers};
 use serde_json::{Value, json};
 
 const DOCS: &str = "Fabric.Mcp.Tools.Docs!*";
@@ -157,7 +157,8 @@ fn everything_dialled_from_the_start_changes_no_answer() -> Result<()> {
     assert_eq!(answers, expected);
     assert_eq!(server.finish()?, errors);
     let report = report.read()?;
-    assert_eq!((&report["exit_code"], &report["complete"]), (&0.into(), &true.into()));
+    assert_eq!(report["exit_code"], 0);
+    assert!(has_last_numbers(&report), "{}", report["note"]);
     assert!(report["status"].as_array().is_some_and(|rows| rows.len() > 50_000));
     Ok(())
 }

@@ -39,7 +39,9 @@ fn one(pid: u32, arguments: &arguments::Il, out: &mut Out) -> Result<Exit, Failu
         out.json(&IlJson::new(pid, method.copy, names, &body, &lines))?;
     } else {
         let dialled = dialled(&mut session, &method)?;
-        for line in listing::lines((&method.shown(), method.copy.token.0), dialled, &body, &lines) {
+        let own = if arguments.instrumented { Some(ask(&mut session, method.copy, false)?.0) } else { None };
+        let named = (&*method.shown(), method.copy.token.0);
+        for line in listing::lines(named, dialled, (&body, own.as_ref()), &lines) {
             out.line(&line)?;
         }
     }

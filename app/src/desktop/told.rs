@@ -44,7 +44,7 @@ impl App {
         }
     }
 
-    /// What is told for a while, as long as it is.
+    /// What is told for a while, until something else is asked for.
     fn news(&mut self, context: &Context) -> Option<Entry> {
         let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
         let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
@@ -54,7 +54,11 @@ impl App {
             self.toast = (entry.serial, Some(Instant::now() + long));
         }
         let left = self.toast.1?.saturating_duration_since(Instant::now());
-        let is_over = entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);
+        // Who asked for something since has read it, or does not wait for it any more.
+        let asked_since = self.model.log.newest(Kind::Request).is_some_and(|one| one.serial > entry.serial);
+        let is_on_again =
+            entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);
+        let is_over = asked_since || is_on_again;
         if left.is_zero() || is_over {
             return None;
         }

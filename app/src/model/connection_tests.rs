@@ -302,7 +302,7 @@ fn a_flood_of_transitions_is_summed_up() {
     assert_eq!(texts(&log, Kind::Transition).len(), 12);
     connection.sum_up(&mut log, now(1_002));
     let told = texts(&log, Kind::Transition);
-    assert_eq!(told[12..], ["… and 13 more methods are asked", "… and 16 more methods are live"]);
+    assert_eq!(told[12..], ["… and 1 method is asked by now", "… and 7 methods are live by now"]);
     assert_eq!(connection.sum_due(), None);
     connection.apply(vec![transition(3, State::Live)], &mut log, now(1_500));
     assert_eq!(texts(&log, Kind::Transition).len(), 15, "and so on");

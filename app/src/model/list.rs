@@ -314,9 +314,13 @@ impl List {
         self.matching.count()
     }
 
-    /// Methods that the filter's words would leave with other switches.
-    pub fn fitting(&self, switches: &Filter, catalogue: &Catalogue, live: &Live) -> usize {
-        self.filtered(switches, catalogue, live).count()
+    /// Methods that would be shown with other switches: of those that fit them, none that would be left out as off again.
+    pub fn would_show(&self, switches: &Filter, catalogue: &Catalogue, live: &Live) -> usize {
+        let mut visible = self.filtered(switches, catalogue, live);
+        if switches.only_dialled && !switches.off_again {
+            visible.subtract(&off_again(catalogue, live));
+        }
+        visible.count()
     }
 
     /// Methods that are left out because they were dialled and are off again.
@@ -399,9 +403,9 @@ impl List {
     }
 }
 
-/// Where each process has rows of its own, those of processes that have ended: nobody turns them any more.
+/// The methods that have no rows any more.
 fn over(catalogue: &Catalogue) -> impl Iterator<Item = Range<u32>> {
-    let ended = |module: &&Module| catalogue.interleaves() && catalogue.is_over(module);
+    let ended = |module: &&Module| catalogue.has_lost_rows(module);
     catalogue.modules().iter().filter(ended).map(|module| module.methods.clone())
 }
 

@@ -4,12 +4,13 @@ use super::*;
 use crate::model::catalogue::synthetic::Chance;
 use crate::model::catalogue::tests::{large, method, small};
 use crate::model::dials::tests::times;
+use crate::model::live::tests::turned_off;
 use crate::model::ranking::number;
 use crate::output::times::TimeColumn;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{StatusRow, Transition};
+use redial_protocol::message::StatusRow;
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
@@ -185,17 +186,7 @@ fn of_dialled_methods_those_that_are_off_again_are_a_number() {
     list.settle(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
     let off = |live: &mut Live, row| {
-        let transition = Transition {
-            row: RowId(row),
-            t_ms: 1,
-            wanted: Level::Off,
-            state: State::Off,
-            version: None,
-            instances: Vec::new(),
-            note: None,
-            times_note: None,
-        };
-        live.take_transition(transition);
+        live.take_transition(turned_off(row));
     };
     // Who has just turned it off still sees it.
     list.set_still(true);

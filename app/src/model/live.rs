@@ -463,4 +463,4 @@ impl Live {
 
 #[cfg(test)]
 #[path = "live_tests.rs"]
-mod tests;
+pub mod tests;

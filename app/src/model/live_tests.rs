@@ -38,6 +38,20 @@ fn live(catalogue: &Catalogue, rows: Vec<StatusRow>) -> Live {
     live
 }
 
+/// That the dial of a row is off.
+pub fn turned_off(row: u32) -> Transition {
+    Transition {
+        row: RowId(row),
+        t_ms: 1,
+        wanted: Level::Off,
+        state: State::Off,
+        version: None,
+        instances: Vec::new(),
+        note: None,
+        times_note: None,
+    }
+}
+
 #[test]
 fn numbers_rates_and_sparklines_follow_the_agents_clock() {
     let catalogue = small();
@@ -89,16 +103,7 @@ fn a_sparkline_ends_with_the_dial_and_goes_on_with_it() {
     assert_eq!(last(&live, 1), [9.0]);
     live.take_counters(&delta(3_000, &[]), 0);
     assert_eq!(last(&live, 2), [9.0, 0.0], "it counts, and is not called");
-    let turned = |state| Transition {
-        row: RowId(0),
-        t_ms: 1,
-        wanted: Level::Off,
-        state,
-        version: None,
-        instances: Vec::new(),
-        note: None,
-        times_note: None,
-    };
+    let turned = |state| Transition { state, ..turned_off(0) };
     live.take_transition(turned(State::Off));
     last(&live, 1);
     for t_ms in [4_000, 5_000] {
@@ -192,16 +197,7 @@ fn rows_of_nobody_and_rows_too_far_are_harmless() {
     let mut live = live(&catalogue, vec![row(&catalogue, u32::MAX, 1, State::Live, 1)]);
     assert_eq!(live.rows().count(), 0);
     live.take_counters(&delta(1, &[(7, 1)]), 0);
-    let unknown = Transition {
-        row: RowId(7),
-        t_ms: 1,
-        wanted: Level::Off,
-        state: State::Off,
-        version: None,
-        instances: Vec::new(),
-        note: None,
-        times_note: None,
-    };
+    let unknown = turned_off(7);
     assert_eq!(live.take_transition(unknown), None);
     live.clear();
     assert_eq!(live.known().count(), 0);

@@ -96,7 +96,7 @@ fn near(catalogue: &Catalogue, text: &str, own: bool) -> Vec<String> {
 fn shown(catalogue: &Catalogue, own: bool) -> Vec<&Module> {
     let away: HashSet<Range<u32>> = catalogue.merged_away().into_iter().map(|(copy, _)| copy).collect();
     let is_shown = |module: &&Module| {
-        let is_over = catalogue.interleaves() && catalogue.is_over(module);
+        let is_over = catalogue.has_lost_rows(module);
         !(own && module.framework || module.unloaded || is_over || away.contains(&module.methods))
     };
     catalogue.modules().iter().filter(is_shown).collect()

@@ -180,10 +180,11 @@ fn cover(
         let Some(module) = catalogue.module(catalogue.module_of(method)) else { break };
         let owner = catalogue.type_of(method);
         let of_type = catalogue.methods_of_type(owner);
-        let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end;
+        // One method is meant by its name, though it be all that its type or module has.
+        let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end && whole.len() > 1;
         let (pattern, next) = if covers(&module.methods) && !whole_module(&module.name).is_empty() {
             (Some(whole_module(&module.name)), module.methods.end)
-        } else if covers(&of_type) && of_type.len() > 1 && !whole_type(catalogue, owner).is_empty() {
+        } else if covers(&of_type) && !whole_type(catalogue, owner).is_empty() {
             (Some(whole_type(catalogue, owner)), of_type.end)
         } else {
             ((!left_out.get(at)).then(|| name(method)), at + 1)

@@ -44,11 +44,11 @@ impl Known {
         match (self.methods, self.counted) {
             (0, _) => return Vec::new(),
             (1, 0) => {
-                let text = "Not counted yet: turn it to count first, and this says what its levels cost.";
+                let text = "Not counted now: turn it to count first, and this says what its levels cost.";
                 return vec![plain(text.to_owned())];
             }
             (_, 0) => {
-                let text = "None of them is counted yet: turn them to count first, and this says what their levels cost.";
+                let text = "None of them is counted now: turn them to count first, and this says what their levels cost.";
                 return vec![plain(text.to_owned())];
             }
             _ => {}
@@ -71,8 +71,8 @@ impl Known {
         if others > 0 && !hints.is_empty() {
             let others = words::count(
                 others,
-                "is not counted yet: what it costs",
-                "are not counted yet: what they cost",
+                "is not counted now: what it costs",
+                "are not counted now: what they cost",
             );
             hints.push(plain(format!("{others} is not known.")));
         }
@@ -117,12 +117,12 @@ mod tests {
                     "At time they would cost about 12 % of a processor: 2.00 M/s × 60 ns a call.".to_owned(),
                     true
                 ),
-                ("1 is not counted yet: what it costs is not known.".to_owned(), false),
+                ("1 is not counted now: what it costs is not known.".to_owned(), false),
             ]
         );
         let mixed = told(9, 2, None, &[count, (Level::Time, 4.0)]);
         assert!(mixed[1].0.starts_with("At count they would cost about 0.1 %"), "{mixed:?}");
-        assert_eq!(mixed[3].0, "7 are not counted yet: what they cost is not known.");
+        assert_eq!(mixed[3].0, "7 are not counted now: what they cost is not known.");
         assert_eq!(told(1, 1, Some(Level::Time), &[(Level::Time, 4.0)]).len(), 1, "there is nothing above");
     }
 

@@ -82,14 +82,14 @@ impl Beyond {
     pub fn of(connection: &Connection) -> Beyond {
         let Connection { list, catalogue, live, .. } = connection;
         let now = list.filter();
-        let fitting = |switches: Filter| list.fitting(&switches, catalogue, live);
+        let shown = |switches: Filter| list.would_show(&switches, catalogue, live);
         let (undialled, own) = (Filter { only_dialled: false, ..now.clone() }, now.hide_framework);
         let framework = Filter { hide_framework: false, ..now.clone() };
         Beyond {
             off_again: list.off_again(),
-            undialled: if now.only_dialled { fitting(undialled) } else { 0 },
-            framework: if own { list.would_show(&framework, catalogue, live) } else { 0 },
-            any: fitting(Filter::default()),
+            undialled: if now.only_dialled { shown(undialled) } else { 0 },
+            framework: if own { shown(framework) } else { 0 },
+            any: shown(Filter::default()),
         }
     }
 

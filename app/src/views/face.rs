@@ -98,7 +98,8 @@ impl Face {
         let says = match (group.pending, on) {
             (true, _) => "asking…".to_owned(),
             (_, 0) if group.is_bodyless() => NO_BODY.to_owned(),
-            (_, 0) => String::new(),
+            (_, 0) if group.sums.known == 0 => String::new(),
+            (_, 0) => state.unwrap_or(State::Off).to_string(),
             _ => words::live_of(live.into(), on.into()),
         };
         let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
@@ -117,7 +118,9 @@ impl Face {
         if matches!(self.state, Some(State::Live | State::Asked | State::Reverting)) {
             self.state = Some(State::Lost);
         }
-        if self.unable.is_none() && !self.says.is_empty() {
+        if self.unable.is_none() && self.state == Some(State::Off) {
+            self.says.clear();
+        } else if self.unable.is_none() && !self.says.is_empty() {
             self.says = format!("were on: {}", self.says);
         }
         (self.runs, self.pending) = (Level::Off, false);
@@ -190,7 +193,9 @@ mod tests {
         assert_eq!((live.state, live.runs), (Some(State::Live), Level::Count));
         assert_eq!(group(Some(Level::Count), [0, 0, 0, 0, 2, 0, 0], 2).state, Some(State::Refused));
         assert_eq!(group(None, [2, 0, 2, 0, 0, 0, 0], 2).state, None);
-        assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).says, "");
+        assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).says, "off", "they were on");
+        assert_eq!(group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).says, "reverting");
+        assert_eq!(group(Some(Level::Off), [0; 7], 0).says, "");
         let interface = grouped(Some(Level::Off), [0; 7], 0, 9);
         assert_eq!((interface.says.as_str(), interface.unable), ("no body", Some(NO_BODIES)));
         assert_eq!(grouped(Some(Level::Off), [0; 7], 0, 8).unable, None);
@@ -201,6 +206,6 @@ mod tests {
         let gone = group(Some(Level::Count), [0, 0, 4, 0, 0, 0, 0], 4).seen(false);
         assert_eq!((gone.state, gone.runs), (Some(State::Lost), Level::Off));
         assert_eq!(gone.says, "were on: 4 of 4 live");
-        assert_eq!(group(Some(Level::Off), [0; 7], 0).seen(false).says, "");
+        assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).seen(false).says, "");
     }
 }

@@ -6,8 +6,10 @@ use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
-/// Before an instruction of the probe; others have blanks there.
+/// Before what is the probe's.
 const INSERTED: &str = "+ ";
+/// Before the method's own.
+const BLANK: &str = "  ";
 /// What those lines are in a body that is counted.
 const COUNTS: &str = "  the lines with + are the probe, which adds one to the running thread's own counter of this method; the others \
                       are the method's own";
@@ -16,16 +18,18 @@ const TIMES: &str = "  the lines with + are the probe, which tells the agent's o
                      the method's own, inside a try with a fault handler, which is for exceptions that leave it; each ret \
                      became a leave";
 
-/// The lines of a listing. `dialled` is the method's level and state, if its dial is on.
+/// The lines of a listing. `dialled` is the method's level and state, if its dial is on; `own`: what stands around the
+/// method's own IL, where `body` is another.
 pub fn lines(
     (method, token): (&str, u32),
     dialled: Option<(Level, State)>,
-    body: &IlBody,
+    (body, own): (&IlBody, Option<&IlBody>),
     instructions: &[IlLine],
 ) -> Vec<String> {
     let timed = is_timed(instructions);
     let level = if timed { Level::Time } else { Level::Count };
-    let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body, level)];
+    let own = own.unwrap_or(body);
+    let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body, own, level)];
     lines.extend(dialled.map(|(level, state)| {
         let runs = match (body.source, state) {
             (IlSource::Original, State::Asked | State::Live | State::Reverting) => {
@@ -38,12 +42,22 @@ pub fn lines(
     if instructions.iter().any(|line| line.inserted) {
         lines.push(if timed { TIMES } else { COUNTS }.to_owned());
     }
-    let named = body.locals.iter().enumerate();
-    lines.extend(named.map(|(number, local)| format!("  local {number}: {}", printable(local))));
+    // The probe's variables come behind the method's own, its handler outside of all others.
+    let mark = |number: usize, own: u64| if (number as u64) < own { BLANK } else { INSERTED };
+    lines.extend(
+        body.locals.iter().enumerate().map(|(number, local)| {
+            format!("{}local {number}: {}", mark(number, locals(own)), printable(local))
+        }),
+    );
     if body.more_locals > 0 {
         lines.push(format!("  and {} more", words::grouped(body.more_locals.into())));
     }
-    lines.extend(body.clauses.iter().map(clause));
+    lines.extend(
+        body.clauses
+            .iter()
+            .enumerate()
+            .map(|(number, of)| mark(number, clauses(own)).to_owned() + &clause(of)),
+    );
     if body.more_clauses > 0 {
         lines.push(format!("  and {} more", words::count(body.more_clauses.into(), "clause", "clauses")));
     }
@@ -58,20 +72,36 @@ fn is_timed(instructions: &[IlLine]) -> bool {
     instructions.iter().any(|line| line.inserted && line.opcode == "endfinally")
 }
 
-/// What the body is; `level`: that of its probe, if it has one.
-fn about(body: &IlBody, level: Level) -> String {
+fn locals(body: &IlBody) -> u64 {
+    body.locals.len() as u64 + u64::from(body.more_locals)
+}
+
+fn clauses(body: &IlBody) -> u64 {
+    body.clauses.len() as u64 + u64::from(body.more_clauses)
+}
+
+/// What the body is, with what each number is more than in the method's own; `level`: that of its probe, if it has one.
+fn about(body: &IlBody, own: &IlBody, level: Level) -> String {
     let source = match body.source {
         IlSource::Original => "its own IL".to_owned(),
         IlSource::HandedOver => format!("with the probe (+) of the level {level}, as the runtime has it"),
-        IlSource::WouldBe => format!("with the probe (+) of the level {level}, as the runtime would get it"),
+        IlSource::WouldBe => format!(
+            "with the probe (+) of the level {level}, as the runtime would get it, but for the numbers that a dial fills in"
+        ),
     };
-    let count = body.locals.len() as u64 + u64::from(body.more_locals);
-    let zeroed = if count > 0 && body.init_locals { ", zeroed" } else { "" };
+    let more = |now: u64, own: u64| match now.saturating_sub(own) {
+        0 => String::new(),
+        more => format!(" (+{})", words::grouped(more)),
+    };
+    let zeroed = if locals(body) > 0 && body.init_locals { ", zeroed" } else { "" };
     format!(
-        "  {source}: {} of code, maxstack {}, {}{zeroed}",
+        "  {source}: {}{} of code, maxstack {}{}, {}{}{zeroed}",
         words::count(body.code_size.into(), "byte", "bytes"),
+        more(body.code_size.into(), own.code_size.into()),
         body.max_stack,
-        words::count(count, "local variable", "local variables"),
+        more(body.max_stack.into(), own.max_stack.into()),
+        words::count(locals(body), "local variable", "local variables"),
+        more(locals(body), locals(own)),
     )
 }
 
@@ -87,7 +117,7 @@ fn clause(clause: &IlClause) -> String {
         IlClauseKind::Fault => "fault".to_owned(),
     };
     format!(
-        "  try {} to {} {handler} handler {} to {}",
+        "try {} to {} {handler} handler {} to {}",
         label(clause.try_start),
         label(clause.try_end),
         label(clause.handler_start),
@@ -96,7 +126,7 @@ fn clause(clause: &IlClause) -> String {
 }
 
 fn instruction(line: &IlLine, width: usize, timed: bool) -> String {
-    let mark = if line.inserted { INSERTED } else { "  " };
+    let mark = if line.inserted { INSERTED } else { BLANK };
     let mut operand = match (line.opcode.as_str(), line.targets.as_slice()) {
         ("switch", targets) => {
             format!("({})", targets.iter().map(|target| label(*target)).collect::<Vec<_>>().join(", "))
@@ -163,10 +193,19 @@ mod tests {
             more_clauses: 1,
             lines: 5,
         };
+        let own = IlBody {
+            max_stack: 6,
+            locals: vec![],
+            more_locals: 0,
+            code_size: 0x12340,
+            clauses: body.clauses[..1].to_vec(),
+            more_clauses: 0,
+            ..body.clone()
+        };
         let lines = lines(
             ("Shop!Shop.Cart.Add(int)", 0x0600_0012),
             Some((Level::Count, State::Live)),
-            &body,
+            (&body, Some(&own)),
             &[
                 IlLine { inserted: true, operand: Some("7".into()), ..line(0, "ldc.i4.s") },
                 IlLine { inserted: true, ..line(1, "stind.i8") },
@@ -183,14 +222,14 @@ mod tests {
             lines,
             [
                 "Shop!Shop.Cart.Add(int)  0x06000012",
-                "  with the probe (+) of the level count, as the runtime has it: 74,565 bytes of code, maxstack 8, 3 local \
-                 variables, zeroed",
+                "  with the probe (+) of the level count, as the runtime has it: 74,565 bytes (+5) of code, maxstack 8 (+2), \
+                 3 local variables (+3), zeroed",
                 "  dialled: count, live",
                 COUNTS,
-                "  local 0: int",
+                "+ local 0: int",
                 "  and 2 more",
                 "  try IL_0000 to IL_0005 catch System.Exception handler IL_0005 to IL_12345",
-                "  try IL_0000 to IL_0005 filter IL_0007 handler IL_0009 to IL_000a",
+                "+ try IL_0000 to IL_0005 filter IL_0007 handler IL_0009 to IL_000a",
                 "  and 1 clause more",
                 "",
                 "+ IL_0000  ldc.i4.s  7",
@@ -216,7 +255,7 @@ mod tests {
             more_clauses: 0,
             lines: 0,
         };
-        let told = |dialled| lines(("A!B.C()", 1), dialled, &body, &[]).join("\n");
+        let told = |dialled| lines(("A!B.C()", 1), dialled, (&body, None), &[]).join("\n");
         assert!(
             told(Some((Level::Count, State::Live))).contains("dialled: count, live; what runs has a probe")
         );
@@ -247,7 +286,7 @@ mod tests {
         };
         let probe = |offset, opcode| IlLine { inserted: true, ..line(offset, opcode) };
         let told = |instructions: &[IlLine]| {
-            lines(("A!B.C()", 1), Some((Level::Time, State::Live)), &body, instructions)
+            lines(("A!B.C()", 1), Some((Level::Time, State::Live)), (&body, None), instructions)
         };
         let timed = told(&[
             probe(0, "calli"),
@@ -266,7 +305,7 @@ mod tests {
         assert_eq!(own[3], COUNTS, "the method's own fault clause");
         assert!(own[1].contains("of the level count,"), "whatever is wanted of it: {own:#?}");
         let body = IlBody { source: IlSource::WouldBe, ..body.clone() };
-        let would_be = lines(("A!B.C()", 1), None, &body, &[probe(0, "stind.i8")]);
+        let would_be = lines(("A!B.C()", 1), None, (&body, None), &[probe(0, "stind.i8")]);
         assert!(would_be[1].contains("of the level count, as the runtime would get it"), "{would_be:#?}");
         assert!(own.iter().any(|line| line.ends_with("// the calls counted so far")), "{own:#?}");
     }

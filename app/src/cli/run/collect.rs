@@ -49,6 +49,11 @@ impl Collected {
         self.reached
     }
 
+    /// Whether its numbers are the last ones, and leave nothing out.
+    pub fn is_complete(&self) -> bool {
+        self.dials.ended() && self.dials.missed_deadlines() == 0
+    }
+
     /// A sentence when its numbers are not the last ones, or leave something out.
     pub fn note(&self) -> Option<String> {
         let pid = self.pid;

@@ -13,7 +13,7 @@ pub struct Report<'a> {
     pid: u32,
     command: Vec<String>,
     exit_code: i32,
-    /// Whether every agent sent its last numbers.
+    /// Whether every agent sent its last numbers, and none of them may have missed first calls.
     complete: bool,
     note: Option<String>,
     /// Dials that matched nothing in any of the processes.
@@ -30,7 +30,7 @@ impl<'a> Report<'a> {
         processes: &'a [Collected],
         unmatched: Vec<Unmatched>,
     ) -> Report<'a> {
-        let complete = !processes.is_empty() && processes.iter().all(|process| process.dials.ended());
+        let complete = !processes.is_empty() && processes.iter().all(Collected::is_complete);
         let notes: Vec<String> = processes.iter().filter_map(Collected::note).collect();
         let note = match (processes, notes.as_slice()) {
             ([], _) => Some("no agent was reached".to_owned()),
@@ -97,6 +97,9 @@ mod tests {
         assert_eq!(cut["complete"], json!(false));
         assert!(cut["note"].as_str().is_some_and(|note| note.contains("process 6")), "{cut}");
         assert_eq!(cut["status"].as_array().map(Vec::len), Some(2));
+        let mut hurried = Collected::new(7);
+        hurried.dials.apply(Event::Goodbye { missed_deadlines: 1 });
+        assert_eq!(value(&[hurried])["complete"], json!(false), "first calls may be missing");
         let none = value(&[]);
         assert_eq!((&none["complete"], &none["note"]), (&json!(false), &json!("no agent was reached")));
     }

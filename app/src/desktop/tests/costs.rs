@@ -44,7 +44,7 @@ fn a_knob_says_what_a_level_would_cost_here() {
     assert!(hinted(&mut harness, &dial, told));
     assert_eq!(colours(&harness, told), [DARK.asked], "it is much");
     let not_counted = "dial of Shop!Shop.Cart.TryTake(int, out int)";
-    assert!(hinted(&mut harness, not_counted, "Not counted yet: turn it to count first"));
+    assert!(hinted(&mut harness, not_counted, "Not counted now: turn it to count first"));
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     assert!(hinted(&mut harness, "dial of the selection", told), "the large one, too");
@@ -57,6 +57,6 @@ fn what_nobody_measured_is_not_told() {
         let dial = format!("dial of {method}");
         assert!(hinted(&mut harness, &dial, "right-click lists the levels"), "the hint is shown");
         assert!(harness.query_all_by_label_contains("cost").next().is_none());
-        assert!(harness.query_all_by_label_contains("counted yet").next().is_none());
+        assert!(harness.query_all_by_label_contains("counted now").next().is_none());
     }
 }

@@ -56,6 +56,12 @@ impl Catalogue {
         !self.over.is_empty() && module.domains.first().is_some_and(|domain| self.over.contains(domain))
     }
 
+    /// Whether a module has no rows any more: each process has rows of its own, and this one's has ended, so that nobody turns
+    /// them.
+    pub fn has_lost_rows(&self, module: &Module) -> bool {
+        self.interleaves() && self.is_over(module)
+    }
+
     /// How many of these methods are in domains that are not over.
     pub fn not_over(&self, methods: &MethodSet) -> u64 {
         let modules = self.modules.iter().filter(|module| !self.is_over(module));

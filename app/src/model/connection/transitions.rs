@@ -5,6 +5,7 @@ use crate::model::live::Live;
 use crate::output::words;
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// Told one by one in each [`SPAN`].
@@ -33,8 +34,8 @@ impl Transitions {
 pub(super) struct Untold {
     /// When the first of this span was told, and how many were since.
     span: Option<(Duration, usize)>,
-    /// How many came to each state, in the order in which they first did.
-    rest: Vec<(State, u64)>,
+    /// The state that each of the others came to last.
+    rest: HashMap<RowId, State>,
 }
 
 impl Untold {
@@ -50,10 +51,7 @@ impl Untold {
         for (id, before, after) in transitions.0 {
             let (_, told) = self.span.get_or_insert((now, 0));
             if *told >= SINGLY {
-                match self.rest.iter_mut().find(|(state, _)| *state == after) {
-                    Some((_, number)) => *number += 1,
-                    None => self.rest.push((after, 1)),
-                }
+                self.rest.insert(id, after);
                 continue;
             }
             let Some(row) = live.row(id) else { continue };
@@ -64,16 +62,17 @@ impl Untold {
         }
     }
 
-    /// Sums up what was not told, once the span is over.
+    /// Sums up what was not told, once the span is over: what has become of each method by then.
     pub fn sum_up(&mut self, now: Duration, mut say: impl FnMut(String)) {
         if self.span.is_none_or(|(since, _)| now.saturating_sub(since) < SPAN) {
             return;
         }
         self.span = None;
-        for (state, number) in self.rest.drain(..) {
-            let (number, are) =
-                (words::grouped(number), if number == 1 { "method is" } else { "methods are" });
-            say(format!("… and {number} more {are} {state}"));
+        let mut numbers: BTreeMap<State, u64> = BTreeMap::new();
+        self.rest.drain().for_each(|(_, state)| *numbers.entry(state).or_default() += 1);
+        for (state, number) in numbers {
+            let are = if number == 1 { "method is" } else { "methods are" };
+            say(format!("… and {} {are} {state} by now", words::grouped(number)));
         }
     }
 

@@ -1,8 +1,5 @@
 //! What is asked of the table: which methods, in which order.
 
-use super::{List, off_again};
-use crate::model::catalogue::Catalogue;
-use crate::model::live::Live;
 use crate::output::times::TimeColumn;
 
 /// What the table is sorted by.
@@ -49,16 +46,5 @@ impl Filter {
     /// Whether it may leave something out.
     pub fn is_active(&self) -> bool {
         self.only_dialled || self.hide_framework || !self.text.trim().is_empty()
-    }
-}
-
-impl List {
-    /// Methods that would be shown with other switches: of those that fit them, none that would be left out as off again.
-    pub fn would_show(&self, switches: &Filter, catalogue: &Catalogue, live: &Live) -> usize {
-        let mut visible = self.filtered(switches, catalogue, live);
-        if switches.only_dialled && !switches.off_again {
-            visible.subtract(&off_again(catalogue, live));
-        }
-        visible.count()
     }
 }
