@@ -334,7 +334,7 @@ fn numbers_are_added_up_and_what_is_off_is_folded() -> Result<()> {
     shops[0].redial("dial", &["Shop.Cart.Add", "count"])?.ok()?;
     let status = shops[0].redial("status", &[])?.ok()?;
     ensure!(
-        status.stdout.contains("were dialled and are off again (") && status.stdout.contains("--all"),
+        status.stdout.contains("were dialled and are off now (") && status.stdout.contains("--all"),
         "{}",
         status.said()
     );

@@ -23,6 +23,7 @@ on_each_runtime!(
     every_body_of_a_program_is_shown,
     the_probe_is_marked,
     what_a_user_reads,
+    what_the_probe_adds_is_marked,
     large_bodies_are_shown_whole,
     what_has_no_il_says_so
 );
@@ -151,6 +152,36 @@ fn what_a_user_reads(runtime: Runtime) -> Result<()> {
         &["the one method that matches is not in module 0x10"],
     )?;
     shop.exit().map(drop)
+}
+
+/// Own variables and clauses stand first, as they were; what the probe adds, behind them, is marked.
+fn what_the_probe_adds_is_marked(runtime: Runtime) -> Result<()> {
+    const METHOD: &str = "Shop.LiveMode.Obey";
+    for level in ["count", "time"] {
+        let dial = format!("Shop!*={level}");
+        let shop = LiveShop::start(runtime, &["--dial", &dial], 1, &[("REDIAL_MAX_LEVEL", "time")])?;
+        let read = |more: &[&str]| -> Result<Vec<String>> {
+            let told = shop.redial("il", &[&[METHOD], more].concat())?.ok()?.stdout;
+            Ok(told.lines().map(str::to_owned).collect())
+        };
+        let (own, probed) = (read(&[])?, read(&["--instrumented"])?);
+        let locals = |lines: &[String], mark: &str| -> Vec<String> {
+            lines.iter().filter(|line| line.starts_with(&format!("{mark} local "))).cloned().collect()
+        };
+        ensure!(!locals(&own, " ").is_empty() && locals(&own, " ") == locals(&probed, " "), "{probed:#?}");
+        // `  try IL_0000 to IL_0005 catch …`: where it stands is another place.
+        let clauses = |lines: &[String], mark: &str| -> Vec<String> {
+            let of_clauses = lines.iter().filter_map(|line| line.strip_prefix(&format!("{mark} try ")));
+            of_clauses.filter_map(|of| of.split(' ').nth(3).map(str::to_owned)).collect()
+        };
+        ensure!(!clauses(&own, " ").is_empty() && clauses(&own, " ") == clauses(&probed, " "), "{probed:#?}");
+        let added = if level == "time" { vec!["fault".to_owned()] } else { vec![] };
+        ensure!(clauses(&probed, "+") == added, "{probed:#?}");
+        let head = probed.get(1).context("no head")?;
+        ensure!(head.contains(&format!("of the level {level}")) && head.contains("(+"), "{head}");
+        shop.exit()?;
+    }
+    Ok(())
 }
 
 /// More than 64 KiB of code, and a `switch`, in random IL.

@@ -3,7 +3,6 @@
 use crate::model::dials::{Dial, Dials};
 use crate::output::words;
 use redial_protocol::ids::RowId;
-use redial_protocol::state::State;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -26,22 +25,15 @@ pub struct Over {
     pub methods: u64,
     /// Their calls, while they were dialled.
     pub calls: u64,
-    /// Those of them that were refused, and so never were on.
-    pub refused: u64,
 }
 
 impl Over {
-    /// What is said of them; nothing where there is none.
+    /// What is said of them, some of which may never have been on; nothing where there is none.
     pub fn line(&self) -> Option<String> {
         let were = if self.methods == 1 { "was dialled and is off" } else { "were dialled and are off" };
         let (methods, calls) = (words::methods(self.methods), words::count(self.calls, "call", "calls"));
         let them = words::them(self.methods);
-        let refused = match self.refused {
-            0 => String::new(),
-            1 => "; 1 was refused".to_owned(),
-            refused => format!("; {} were refused", words::grouped(refused)),
-        };
-        (self.methods > 0).then(|| format!("{methods} {were} again ({calls}{refused}); --all lists {them}"))
+        (self.methods > 0).then(|| format!("{methods} {were} now ({calls}); --all lists {them}"))
     }
 }
 
@@ -54,8 +46,7 @@ pub fn on_first(rows: Vec<&Dial>, all: bool) -> (Vec<&Dial>, Over) {
         return (on, Over::default());
     }
     let calls = over.iter().fold(0, |sum: u64, dial| sum.saturating_add(dial.row.calls));
-    let refused = over.iter().filter(|dial| dial.row.state == State::Refused).count() as u64;
-    (on, Over { methods: over.len() as u64, calls, refused })
+    (on, Over { methods: over.len() as u64, calls })
 }
 
 fn most_called(a: &Dial, b: &Dial) -> Ordering {
@@ -101,6 +92,7 @@ mod tests {
     use super::*;
     use crate::model::dials::tests::{counters, row};
     use redial_protocol::level::Level;
+    use redial_protocol::state::State;
 
     fn methods(rows: &[&Dial]) -> String {
         rows.iter().map(|dial| dial.row.method.as_str()).collect()
@@ -122,24 +114,15 @@ mod tests {
         (off_soon.wanted, off_soon.state) = (Level::Off, State::Reverting);
         dials.rows(vec![over, row(1, "B", 1), row(2, "C", 0), off_soon]);
         let (rows, left) = on_first(by_calls(&dials), false);
-        assert_eq!((methods(&rows).as_str(), left), ("BDC", Over { methods: 1, calls: 40, refused: 0 }));
+        assert_eq!((methods(&rows).as_str(), left), ("BDC", Over { methods: 1, calls: 40 }));
         let said = left.line();
-        assert_eq!(said.as_deref(), Some("1 method was dialled and is off again (40 calls); --all lists it"));
+        assert_eq!(said.as_deref(), Some("1 method was dialled and is off now (40 calls); --all lists it"));
         let (rows, left) = on_first(by_calls(&dials), true);
         assert_eq!((methods(&rows).as_str(), left.line()), ("BDCA", None));
         // What still runs the old code counts on.
         dials.first_fold_covers(1_000);
         dials.apply(counters(1_000, &[(0, 5)]));
         assert_eq!(on_first(by_calls(&dials), false).1, Over::default());
-        // What was refused was never on.
-        let mut refused = row(4, "E", 0);
-        (refused.wanted, refused.state) = (Level::Off, State::Refused);
-        dials.rows(vec![refused]);
-        let said = on_first(by_calls(&dials), false).1.line();
-        assert_eq!(
-            said.as_deref(),
-            Some("1 method was dialled and is off again (0 calls; 1 was refused); --all lists it")
-        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod histogram;
 mod input;
 mod layout;
 mod open;
+mod pace;
 mod panels;
 mod several;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use crate::persist::{Settings, ThemeChoice};
 use crate::ui::{letters, theme};
 use crate::views;
 use eframe::egui::{self, FontId};
+use pace::Pace;
 use redial_protocol::level::Level;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,10 +44,6 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use workers::Workers;
 
-/// Time in which messages are taken in and put in order before a frame is drawn, and how much of it is left for messages
-/// whatever else there is to do.
-const BUDGET: Duration = Duration::from_millis(4);
-const LEAST: Duration = Duration::from_millis(1);
 /// How long a refusal stays in sight; that all is off, half as long.
 const TOAST: Duration = Duration::from_secs(8);
 
@@ -99,8 +97,8 @@ pub struct App {
     last_turn: Option<(Ticket, Targets, Level)>,
     /// The newest refusal that was shown, and until when.
     toast: (u64, Option<Instant>),
-    /// How long putting in order took last time.
-    settling: Duration,
+    /// What frames took of late.
+    pace: Pace,
     /// Whether the letters of names were made.
     letters: bool,
 }
@@ -160,7 +158,7 @@ impl App {
             launching: None,
             last_turn: None,
             toast: (0, None),
-            settling: Duration::ZERO,
+            pace: Pace::default(),
             letters: false,
         };
         for notice in notice.into_iter().chain(trouble) {
@@ -232,8 +230,7 @@ impl App {
     /// Takes in what the workers told, as far as the budget lasts; whether there was more. What the frame has to do besides
     /// is done at the messages' expense: they come in the next.
     fn drain(&mut self, busy: bool) -> bool {
-        let budget = if busy { LEAST } else { BUDGET.saturating_sub(self.settling).max(LEAST) };
-        let end = Instant::now() + budget;
+        let end = Instant::now() + self.pace.budget(busy);
         while let Some(update) = self.workers.next() {
             let now = self.now();
             self.model.apply(update, now);
@@ -279,7 +276,7 @@ impl eframe::App for App {
         });
         let (now, began) = (self.now(), Instant::now());
         let more = self.settle(context, now) || more;
-        self.settling = began.elapsed();
+        self.pace.settled(began.elapsed());
         if more {
             context.request_repaint();
         }
@@ -304,6 +301,7 @@ impl eframe::App for App {
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        let began = Instant::now();
         if !std::mem::replace(&mut self.letters, true) {
             letters::make(ui.ctx(), &FontId::proportional(theme::BODY));
         }
@@ -320,6 +318,7 @@ impl eframe::App for App {
             self.settle(ui.ctx(), now);
             ui.ctx().request_repaint();
         }
+        self.pace.drawn(began.elapsed());
     }
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {

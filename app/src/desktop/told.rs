@@ -44,7 +44,7 @@ impl App {
         }
     }
 
-    /// What is told for a while, until something else is asked for.
+    /// What is told for a while; a refusal, until something else is asked for.
     fn news(&mut self, context: &Context) -> Option<Entry> {
         let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
         let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
@@ -54,8 +54,10 @@ impl App {
             self.toast = (entry.serial, Some(Instant::now() + long));
         }
         let left = self.toast.1?.saturating_duration_since(Instant::now());
-        // Who asked for something since has read it, or does not wait for it any more.
-        let asked_since = self.model.log.newest(Kind::Request).is_some_and(|one| one.serial > entry.serial);
+        // Who asked the same process for something since has read it, or does not wait for it any more.
+        let since = |one: &Entry| one.serial > entry.serial && one.connection == entry.connection;
+        let asked_since =
+            entry.kind == Kind::Refusal && self.model.log.newest(Kind::Request).is_some_and(since);
         let is_on_again =
             entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);
         let is_over = asked_since || is_on_again;

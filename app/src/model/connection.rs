@@ -4,6 +4,7 @@ mod delegated;
 mod dials;
 mod feed;
 mod grouped;
+mod others;
 mod transitions;
 mod turning;
 
@@ -11,6 +12,7 @@ pub use delegated::Outcome;
 use dials::Unable;
 pub use dials::{Dial, GroupDial};
 use grouped::{Copies, Grouped};
+pub use others::PROGRAM;
 use transitions::Untold;
 pub use turning::{NO_BODIES, Sharing, Step, Targets};
 

@@ -62,8 +62,8 @@ impl Scope {
     }
 }
 
-/// The orders that turn exactly the methods of some wishes: a whole module by one pattern, a whole type by one, the
-/// rest one by one, but for those in `left_out`; where an assembly is loaded more than once, limited to the copies meant.
+/// The orders that turn exactly the methods of some wishes: all of several that a module has by one pattern, all of a type by
+/// one, the rest one by one, but for those in `left_out`; where an assembly is loaded more than once, limited to the copies meant.
 /// Orders that come later win.
 ///
 /// # Errors

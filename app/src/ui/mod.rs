@@ -12,3 +12,4 @@ pub mod numbers;
 pub mod signs;
 pub mod sparkline;
 pub mod theme;
+pub mod widths;

@@ -11,10 +11,12 @@ use crate::model::series::LENGTH;
 use crate::output::times::TimeColumn;
 use crate::output::words;
 use crate::ui::theme::{BODY, DIGITS, Palette};
+use crate::ui::widths::Widths;
 use crate::ui::{numbers, sparkline};
 use eframe::egui::text::{LayoutJob, TextWrapping};
-use eframe::egui::{Align2, Color32, FontId, Painter, Rangef, Rect, TextFormat, pos2, vec2};
+use eframe::egui::{Align2, Color32, FontId, Galley, Painter, Rangef, Rect, TextFormat, pos2, vec2};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Size of names, and of what stands beside them, points.
 const NAME: f32 = BODY;
@@ -81,6 +83,10 @@ struct Less {
     /// Bytes of the method's name whose body it is.
     body: usize,
 }
+
+/// How much narrower a text may be than its letters are one by one, and mostly is.
+const KERNED: f32 = 1.05;
+const USUAL: f32 = 1.02;
 
 /// What stands before the name of the method whose body it is, and for parameters that find no room.
 const BODY_OF: &str = "body of ";
@@ -281,21 +287,32 @@ fn explicit_length(method: &str) -> usize {
 }
 
 impl Paint<'_> {
+    /// A name in a room of so many points. Mostly it is laid out once, whether it fits or not: that is what a frame with new
+    /// names takes longest for.
+    fn laid_out(&self, name: &Name<'_>, room: f32) -> Arc<Galley> {
+        let widths = Widths::of(self.painter.ctx());
+        let whole = name.job(Less::default());
+        let about = widths.text(&whole);
+        let shortened = |excess: f32| {
+            let width = |size, letter| widths.letter(&FontId::proportional(size), letter);
+            let wrap = TextWrapping::truncate_at_width(room);
+            self.painter.layout_job(LayoutJob { wrap, ..name.job(name.fitted(excess, room, width)) })
+        };
+        if about > room * KERNED {
+            let galley = shortened(about / USUAL - room);
+            if !galley.elided {
+                return galley;
+            }
+        }
+        let galley = self.painter.layout_job(whole);
+        let excess = galley.size().x - room;
+        if excess > 0.0 { shortened(excess) } else { galley }
+    }
+
     /// A name, from `left` to the end of its column, elided.
     pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>) {
         let room = Rangef::new(left, self.columns.name.max - 8.0).span().max(10.0);
-        let mut galley = self.painter.layout_job(name.job(Less::default()));
-        // What fits is laid out once: that is what a frame with new names takes longest for.
-        let excess = galley.size().x - room;
-        if excess > 0.0 {
-            let less = self.painter.ctx().fonts_mut(|fonts| {
-                name.fitted(excess, room, |size, letter| {
-                    fonts.glyph_width(&FontId::proportional(size), letter)
-                })
-            });
-            let wrap = TextWrapping::truncate_at_width(room);
-            galley = self.painter.layout_job(LayoutJob { wrap, ..name.job(less) });
-        }
+        let galley = self.laid_out(name, room);
         let at = pos2(left, rect.center().y - galley.size().y / 2.0);
         self.painter.galley(at, galley, Color32::PLACEHOLDER);
     }

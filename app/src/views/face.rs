@@ -87,8 +87,10 @@ impl Face {
         let on: u32 = group.by_level.iter().skip(1).sum();
         let state = match group.wanted {
             None => None,
-            Some(Level::Off) if count(State::Reverting) > 0 => Some(State::Reverting),
-            Some(Level::Off) => Some(State::Off),
+            Some(Level::Off) => {
+                let told = [State::Reverting, State::Off, State::Failed, State::Refused, State::Lost];
+                Some(told.into_iter().find(|state| count(*state) > 0).unwrap_or(State::Off))
+            }
             Some(_) if count(State::Asked) > 0 => Some(State::Asked),
             Some(_) if count(State::Live) > 0 => Some(State::Live),
             Some(_) if count(State::Refused) + count(State::Failed) > 0 => Some(State::Refused),
@@ -115,11 +117,17 @@ impl Face {
         if connected {
             return self;
         }
-        if matches!(self.state, Some(State::Live | State::Asked | State::Reverting)) {
+        let was = self.state;
+        if matches!(was, Some(State::Live | State::Asked | State::Reverting)) {
             self.state = Some(State::Lost);
         }
-        if self.unable.is_none() && self.state == Some(State::Off) {
-            self.says.clear();
+        if self.unable.is_none() && self.wanted == Some(Level::Off) {
+            // What was off says nothing, as ever; what was on its way there may not have got there.
+            self.says = if was == Some(State::Reverting) {
+                format!("were {}", State::Reverting)
+            } else {
+                String::new()
+            };
         } else if self.unable.is_none() && !self.says.is_empty() {
             self.says = format!("were on: {}", self.says);
         }
@@ -196,6 +204,8 @@ mod tests {
         assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).says, "off", "they were on");
         assert_eq!(group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).says, "reverting");
         assert_eq!(group(Some(Level::Off), [0; 7], 0).says, "");
+        assert_eq!(group(Some(Level::Off), [0, 0, 0, 0, 0, 2, 1], 0).says, "failed", "it stays withdrawn");
+        assert_eq!(group(Some(Level::Off), [0, 0, 0, 0, 0, 0, 2], 0).says, "lost");
         let interface = grouped(Some(Level::Off), [0; 7], 0, 9);
         assert_eq!((interface.says.as_str(), interface.unable), ("no body", Some(NO_BODIES)));
         assert_eq!(grouped(Some(Level::Off), [0; 7], 0, 8).unable, None);
@@ -207,5 +217,7 @@ mod tests {
         assert_eq!((gone.state, gone.runs), (Some(State::Lost), Level::Off));
         assert_eq!(gone.says, "were on: 4 of 4 live");
         assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).seen(false).says, "");
+        assert_eq!(group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).seen(false).says, "were reverting");
+        assert_eq!(grouped(Some(Level::Off), [0; 7], 0, 9).seen(false).says, "no body");
     }
 }

@@ -296,7 +296,8 @@ pub fn head(ui: &mut Ui, connection: &Connection, chosen: bool, commands: &mut V
 /// What the knob and the words of a merged row say: in how many of the processes that answer it is live, those without the
 /// method included.
 pub fn face(connection: &Connection, group: &GroupDial, copies: &MethodSet, refused: usize) -> Face {
-    let mut face = Face::of_group(group);
+    let connected = connection.obstacle().is_none();
+    let mut face = Face::of_group(group).seen(connected);
     let catalogue = &connection.catalogue;
     let on: u32 = group.by_level.iter().skip(1).sum();
     if catalogue.spans_processes() {
@@ -305,7 +306,7 @@ pub fn face(connection: &Connection, group: &GroupDial, copies: &MethodSet, refu
             module.is_some_and(|module| !module.unloaded && catalogue.beyond(module).is_none())
         };
         let able = copies.iter().filter(reached).count() as u64;
-        if on > 0 && !group.pending {
+        if on > 0 && !group.pending && connected {
             let is_live = |method: &MethodIx| {
                 reached(method)
                     && connection.live.of_method(*method).is_some_and(|row| row.state == State::Live)

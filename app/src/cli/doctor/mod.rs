@@ -72,13 +72,29 @@ fn visibility_check() -> CheckJson {
             match hidden {
                 0 => format!("{all}, all of which can be looked into"),
                 hidden => format!(
-                    "{all}, of which {} cannot be looked into; {} shows those of other users too",
+                    "{all}, of which {} cannot be looked into{}",
                     words::grouped(hidden),
-                    if cfg!(windows) { "an elevated prompt" } else { "`sudo redial ps`" }
+                    who_could_look(cfg!(windows), is_root())
                 ),
             }
         });
     check("processes visible", outcome)
+}
+
+fn is_root() -> bool {
+    process::owner_of(std::process::id()).is_ok_and(|owner| owner.word() == "0")
+}
+
+/// By whom those could be looked into that this user may not.
+fn who_could_look(windows: bool, root: bool) -> &'static str {
+    match (windows, root) {
+        (true, _) => "; an elevated prompt shows those of other users too",
+        (false, false) => "; `sudo redial ps` shows those of other users too",
+        (false, true) => {
+            ": here root lacks the right to (CAP_SYS_PTRACE), as in most containers; look from outside, or give it to the \
+             container"
+        }
+    }
 }
 
 fn dotnet_check() -> CheckJson {

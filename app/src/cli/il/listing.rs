@@ -50,7 +50,9 @@ pub fn lines(
         }),
     );
     if body.more_locals > 0 {
-        lines.push(format!("  and {} more", words::grouped(body.more_locals.into())));
+        let (unlisted, listed) = (body.more_locals.into(), body.locals.len() as u64);
+        let added = locals(body).saturating_sub(listed.max(locals(own)));
+        lines.push(format!("  and {} more{}", words::grouped(unlisted), plus(added)));
     }
     lines.extend(
         body.clauses
@@ -80,6 +82,11 @@ fn clauses(body: &IlBody) -> u64 {
     body.clauses.len() as u64 + u64::from(body.more_clauses)
 }
 
+/// How many of a number are the probe's.
+fn plus(more: u64) -> String {
+    if more == 0 { String::new() } else { format!(" (+{})", words::grouped(more)) }
+}
+
 /// What the body is, with what each number is more than in the method's own; `level`: that of its probe, if it has one.
 fn about(body: &IlBody, own: &IlBody, level: Level) -> String {
     let source = match body.source {
@@ -89,10 +96,7 @@ fn about(body: &IlBody, own: &IlBody, level: Level) -> String {
             "with the probe (+) of the level {level}, as the runtime would get it, but for the numbers that a dial fills in"
         ),
     };
-    let more = |now: u64, own: u64| match now.saturating_sub(own) {
-        0 => String::new(),
-        more => format!(" (+{})", words::grouped(more)),
-    };
+    let more = |now: u64, own: u64| plus(now.saturating_sub(own));
     let zeroed = if locals(body) > 0 && body.init_locals { ", zeroed" } else { "" };
     format!(
         "  {source}: {}{} of code, maxstack {}{}, {}{}{zeroed}",
@@ -227,7 +231,7 @@ mod tests {
                 "  dialled: count, live",
                 COUNTS,
                 "+ local 0: int",
-                "  and 2 more",
+                "  and 2 more (+2)",
                 "  try IL_0000 to IL_0005 catch System.Exception handler IL_0005 to IL_12345",
                 "+ try IL_0000 to IL_0005 filter IL_0007 handler IL_0009 to IL_000a",
                 "  and 1 clause more",

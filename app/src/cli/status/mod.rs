@@ -394,10 +394,7 @@ mod tests {
         let lines = copies_lines(&dials, &agent_status(), false, None);
         assert_eq!(
             lines[..2],
-            [
-                "no method is dialled",
-                "2 methods were dialled and are off again (934 calls); --all lists them"
-            ]
+            ["no method is dialled", "2 methods were dialled and are off now (934 calls); --all lists them"]
         );
         dials.rows(vec![row(2, "Shop.Cart.Clear", 1)]);
         let lines = copies_lines(&dials, &agent_status(), false, None);

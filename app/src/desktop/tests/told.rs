@@ -1,17 +1,19 @@
 //! What the window tells: of control that goes elsewhere, of numbers of dials, of programs that end as was wanted.
 
-use super::several::logged;
+use super::several::{ADD, logged};
 use super::stage::{CONNECTION, SHOP, act, feed, processes, rows, second, status, tell, window, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
+use crate::model::connection::PROGRAM;
 use crate::model::connection::tests::facts;
+use crate::model::ids::Ticket;
 use crate::model::log::Kind;
-use crate::model::update::{Launch, Retry, Told, Update};
+use crate::model::update::{Launch, Refused, Retry, Told, Update};
 use crate::ui::theme::DARK;
-use eframe::egui::{Color32, Shape, Theme};
+use eframe::egui::{Color32, Key, Shape, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use redial_protocol::message::{AgentStatus, Event, Holder};
+use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
 
 fn says(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
@@ -45,6 +47,43 @@ fn control_that_is_taken_away_is_told_whatever_the_agent_says_meanwhile() {
     let last = logged(&harness, Kind::Connection).pop();
     assert_eq!(last.as_deref(), Some("control is free: redial dial (pid 977) let it go"));
     assert!(says(&harness, "control: free"));
+}
+
+/// Numbers that stop by themselves would be a riddle.
+#[test]
+fn what_others_turned_is_told_with_who_it_was() {
+    let mut harness = with_shop(Theme::Dark);
+    let entry = |t_unix_ms, program: &str, order: &str| AuditEntry {
+        t_unix_ms,
+        user: "www".into(),
+        program: program.into(),
+        order: order.into(),
+    };
+    let before = entry(1, "redial dial", "Shop!* = count");
+    let after = [before.clone(), entry(2, PROGRAM, "Shop!* = off"), entry(3, "redial off", "all off")];
+    for audit in [vec![before], after.to_vec(), after.to_vec()] {
+        let account = AgentStatus { audit, ..status() };
+        tell(&mut harness, vec![Told::AgentStatus(Box::new(account))]);
+    }
+    assert_eq!(
+        logged(&harness, Kind::Notice),
+        ["redial dial (by www): Shop!* = count", "redial off (by www): all off"]
+    );
+}
+
+#[test]
+fn a_refusal_stays_until_something_else_is_asked_for() {
+    let mut harness = with_shop(Theme::Dark);
+    let refused = Refused { why: "there is nothing to undo".into(), holder: None };
+    tell(&mut harness, vec![Told::Undone(Ticket(99), Err(refused))]);
+    let bar = |harness: &Harness<'static, App>| harness.query_by_label("Close").is_some();
+    assert!(bar(&harness));
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    assert!(bar(&harness), "looking at something else answers nothing");
+    harness.key_press(Key::Num1);
+    harness.run_steps(3);
+    assert!(!bar(&harness));
 }
 
 #[test]

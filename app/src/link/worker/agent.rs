@@ -4,12 +4,13 @@
 use super::loading::{Loaded, Loader};
 use super::outlet::{Gone, Outlet};
 use super::talk::Talk;
-use super::{PROGRAM, describe, parts};
+use super::{describe, parts};
 use crate::link::attach::attach;
 use crate::link::backoff::Backoff;
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
+use crate::model::connection::PROGRAM;
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::{Refused, Retry, Told};

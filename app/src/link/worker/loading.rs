@@ -1,12 +1,12 @@
 //! The thread that loads a process's catalogue over a session of its own, and looks for modules that were loaded or
 //! unloaded since.
 
-use super::PROGRAM;
 use super::outlet::{Gone, Outlet};
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{Page, Session};
 use crate::model::catalogue::builder::Builder;
+use crate::model::connection::PROGRAM;
 use crate::model::ids::ConnectionId;
 use crate::model::update::{CataloguePart, Told};
 use redial_protocol::catalogue::{DomainRow, ModuleRow};

@@ -38,9 +38,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// What this program calls itself towards agents.
-pub const PROGRAM: &str = "redial app";
-
 /// Called from any thread when updates wait: to ask for a repaint, for example.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 

@@ -1,10 +1,10 @@
 //! The thread that watches which processes there are, and what can be done with each: it looks where something
 //! changed, and asks the agents of .NET processes, or for them, time and again.
 
-use super::PROGRAM;
 use super::outlet::Outlet;
 use crate::link::discover::{Census, Process};
 use crate::link::look;
+use crate::model::connection::PROGRAM;
 use crate::model::processes::{AgentState, ProcessChanges, ProcessRow};
 use crate::model::update::Update;
 use redial_protocol::ids::ProcessKey;

@@ -101,24 +101,31 @@ impl Bits {
         }
     }
 
-    /// Sets each bit whose place, of `places` in their order, is set in `hits`.
-    pub fn set_by(&mut self, places: &[u32], hits: &Bits) {
-        if hits.count() == 0 {
+    /// Sets each bit of some ranges whose place, of `places` in their order, is set in `hits`; and perhaps some beside a range
+    /// of which that is true, too.
+    pub fn set_by(&mut self, ranges: &[Range<u32>], places: &[u32], hits: &Bits) {
+        if !hits.any() {
             return;
         }
-        for (word, places) in self.words.iter_mut().zip(places.chunks(64)) {
-            *word |= hits.gathered(places);
+        for touched in ranges.iter().map(touched) {
+            let places = places.chunks(64).skip(touched.start);
+            for (word, places) in self.words.iter_mut().take(touched.end).skip(touched.start).zip(places) {
+                *word |= hits.gathered(places);
+            }
         }
     }
 
-    /// Sets each bit whose places are set in both.
-    pub fn set_by_both(&mut self, one: (&[u32], &Bits), two: (&[u32], &Bits)) {
-        if one.1.count() == 0 || two.1.count() == 0 {
+    /// The same for each bit whose places are set in both.
+    pub fn set_by_both(&mut self, ranges: &[Range<u32>], one: (&[u32], &Bits), two: (&[u32], &Bits)) {
+        if !one.1.any() || !two.1.any() {
             return;
         }
-        let places = one.0.chunks(64).zip(two.0.chunks(64));
-        for (word, (these, those)) in self.words.iter_mut().zip(places) {
-            *word |= one.1.gathered(these) & two.1.gathered(those);
+        for touched in ranges.iter().map(touched) {
+            let places = one.0.chunks(64).zip(two.0.chunks(64)).skip(touched.start);
+            let words = self.words.iter_mut().take(touched.end).skip(touched.start);
+            for (word, (these, those)) in words.zip(places) {
+                *word |= one.1.gathered(these) & two.1.gathered(those);
+            }
         }
     }
 
@@ -155,6 +162,11 @@ impl Bits {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= !other;
         }
+    }
+
+    /// Whether one is set.
+    pub fn any(&self) -> bool {
+        self.words.iter().any(|word| *word != 0)
     }
 
     /// Bits set.
@@ -233,6 +245,11 @@ impl Ranks<'_> {
     }
 }
 
+/// The words a range touches.
+fn touched(range: &Range<u32>) -> Range<usize> {
+    range.start as usize / 64..(range.end as usize).div_ceil(64)
+}
+
 /// The words a range touches, each with the bits of the range in it.
 fn masks(range: Range<u32>, length: usize) -> impl Iterator<Item = (usize, u64)> {
     let end = (range.end as usize).min(length);
@@ -248,6 +265,30 @@ fn masks(range: Range<u32>, length: usize) -> impl Iterator<Item = (usize, u64)>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_are_set_by_what_stands_at_their_places() {
+        let places: Vec<u32> = (0..200u32).map(|bit| bit * 7 % 50).collect();
+        let others: Vec<u32> = (0..200u32).map(|bit| bit * 3 % 20).collect();
+        let (mut hits, mut more) = (Bits::none(50), Bits::none(20));
+        [3, 4, 20, 49].iter().for_each(|place| hits.set(*place, true));
+        [0, 7, 9].iter().for_each(|place| more.set(*place, true));
+        let hit = |bit: u32| hits.get(places[bit as usize]);
+        let both = |bit: u32| hit(bit) && more.get(others[bit as usize]);
+        for ranges in [vec![0..0, 5..5], vec![63..65], vec![0..3, 64..128, 130..200], vec![199..200]] {
+            let (mut one, mut two) = (Bits::none(200), Bits::none(200));
+            one.set_by(&ranges, &places, &hits);
+            two.set_by_both(&ranges, (&places, &hits), (&others, &more));
+            let inside = |bit: u32| ranges.iter().any(|range| range.contains(&bit));
+            for bit in 0..200 {
+                assert!(one.get(bit) == hit(bit) || !inside(bit) && !one.get(bit), "{bit} of {ranges:?}");
+                assert!(two.get(bit) == both(bit) || !inside(bit) && !two.get(bit), "{bit} of {ranges:?}");
+            }
+            let mut none = Bits::none(200);
+            none.set_by(&ranges, &places, &Bits::none(50));
+            assert!(!none.any());
+        }
+    }
 
     #[test]
     fn ranges_are_what_they_should_be() {

@@ -314,3 +314,69 @@ fn a_word_that_overlaps_itself_is_found_where_it_began_later() {
         assert_eq!(expected.len(), usize::from(text != "aaaa"));
     }
 }
+
+/// Of a file that was loaded several times, what one has the others have; another build of it is looked through by itself.
+#[test]
+fn a_search_finds_every_copy() {
+    let (batches, _) = batches(7, 2_000);
+    let mut catalogue = Catalogue::default();
+    // Of one not all was read, and one has nothing: they stand for no other.
+    let mut cut = batches[0].clone();
+    let (types, kept) = (cut.types.len() - 1, cut.types[cut.types.len() - 2] as usize);
+    cut.types.truncate(types);
+    cut.type_text = cut.type_text.part(0..types);
+    cut.namespaces.iter_mut().for_each(|(_, end)| *end = (*end).min(types as u32));
+    for all in [&mut cut.name_of, &mut cut.signature_of, &mut cut.tokens] {
+        all.truncate(kept);
+    }
+    cut.by_token.retain(|method| (*method as usize) < kept);
+    cut.bodyless.retain(|(method, _)| (*method as usize) < kept);
+    let mut empty = cut.clone();
+    (empty.type_text, empty.names, empty.signatures) = Default::default();
+    for all in [&mut empty.types, &mut empty.name_of, &mut empty.signature_of, &mut empty.by_token] {
+        all.clear();
+    }
+    empty.tokens.clear();
+    (empty.namespaces, empty.bodyless) = Default::default();
+    for (id, mut batch) in [(77, cut), (78, empty)] {
+        batch.module.key.module_id = id;
+        assert!(catalogue.append(batch));
+    }
+    // Copies come as their processes are read: mixed, and not in one order.
+    for (copy, module) in [(0, 0), (1, 0), (1, 3), (0, 1), (2, 3), (0, 2), (0, 3), (2, 0), (1, 1), (2, 6)] {
+        let mut batch = batches[module].clone();
+        batch.module.key.module_id += copy * 1_000;
+        if (copy, module) == (2, 0) {
+            batch.module.mvid = "another build".to_owned();
+        }
+        assert!(catalogue.append(batch));
+    }
+    let once: usize = catalogue.once().methods.iter().map(|range| range.len()).sum();
+    let again: usize = [0, 3, 3, 1].map(|module: usize| batches[module].tokens.len()).iter().sum();
+    assert_eq!(once, catalogue.len() - again, "copies are not looked through");
+    let (mut searcher, mut chance) = (Searcher::default(), Chance::new(3));
+    let check = |catalogue: &Catalogue, searcher: &mut Searcher, text: &str| {
+        assert_eq!(found_by(searcher, catalogue, text), naive(catalogue, text), "{text:?}");
+    };
+    for text in ["", "a", "S", "ge", "Ge", "get", "!", "(", "~", "zzz"] {
+        check(&catalogue, &mut searcher, text);
+    }
+    for _ in 0..100 {
+        let full = catalogue.full_name(MethodIx(chance.below(catalogue.len()) as u32)).text;
+        let start = chance.below(full.len());
+        let piece = full[start..(start + 1 + chance.below(14)).min(full.len())].to_owned();
+        check(&catalogue, &mut searcher, &piece);
+        check(&catalogue, &mut searcher, &piece.to_lowercase());
+    }
+    // Letter by letter: a word is looked for where it stood with fewer.
+    for end in 1..="orderservice".len() {
+        check(&catalogue, &mut searcher, &"orderservice"[..end]);
+    }
+    catalogue.unload(&[batches[0].module.key]);
+    check(&catalogue, &mut searcher, "get");
+    // The first of them goes, and another takes its place.
+    assert!(catalogue.forget(&[batches[0].module.key, batches[3].module.key]).is_some());
+    for text in ["get", "order", "t.c", "(string", "Async"] {
+        check(&catalogue, &mut searcher, text);
+    }
+}

@@ -1,13 +1,15 @@
 //! Which methods a query leaves. A word is looked for in `Module!Namespace.Type.Method(PARAMS)`, whose three parts stand
-//! apart: types, and names and parameters of methods, each of these once a file. So it is found within a part, or
+//! apart: types, and names and parameters of methods, of each file once. So it is found within a part, or
 //! across the borders: the dot behind the type's name, the bracket before the parameters.
 
 use super::Catalogue;
 use super::arena::Arena;
 use super::bits::Bits;
 use super::dense;
+use super::texts::Once;
 use crate::model::query::{Query, Term};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Words whose methods are remembered; 125 kB each where there are a million methods.
 const REMEMBERED: usize = 32;
@@ -21,6 +23,7 @@ const PLACES: usize = 500_000;
 #[derive(Debug, Default)]
 pub struct Searcher {
     edition: u64,
+    once: Option<Once>,
     found: VecDeque<(Term, Bits)>,
     placed: VecDeque<(Term, Places)>,
 }
@@ -62,21 +65,23 @@ impl Searcher {
         };
         let earlier = self.placed.iter().filter(shorter).max_by_key(|(known, _)| known.text.len());
         let earlier = earlier.map(|(known, places)| (known.text.len(), places));
-        let look = |part: usize, arena: &Arena| {
-            Part::of(arena, term, earlier.map(|(known, all)| (known, &all[part])))
+        let once = self.once.get_or_insert_with(|| catalogue.once());
+        let look = |part: usize, arena: &Arena, strings: &[Range<u32>]| {
+            Part::of(arena, strings, term, earlier.map(|(known, all)| (known, &all[part])))
         };
-        let [types, names, parameters] =
-            [(0, &catalogue.type_text), (1, &catalogue.names), (2, &catalogue.signatures)]
-                .map(|(part, arena)| look(part, arena));
+        let types = look(0, &catalogue.type_text, &once.types);
+        let [names, parameters] = [(1, &catalogue.names), (2, &catalogue.signatures)]
+            .map(|(part, arena)| look(part, arena, &arena.all()));
         let mut found = Bits::none(catalogue.len());
-        for owner in types.strings.iter_in(0..u32::MAX) {
+        for owner in once.types.iter().flat_map(|range| types.strings.iter_in(range.clone())) {
             if let Some(one) = catalogue.types.get(owner as usize) {
                 found.set_range(one.methods.clone(), true);
             }
         }
-        found.set_by(&catalogue.name_of, &names.strings);
-        found.set_by(&catalogue.signature_of, &parameters.strings);
-        across_borders(catalogue, term, &mut found);
+        found.set_by(&once.methods, &catalogue.name_of, &names.strings);
+        found.set_by(&once.methods, &catalogue.signature_of, &parameters.strings);
+        across_borders(catalogue, once, term, &mut found);
+        once.spread(&mut found);
         if let (Some(types), Some(names), Some(parameters)) = (types.places, names.places, parameters.places)
         {
             let places = [types, names, parameters];
@@ -104,32 +109,35 @@ struct Part {
 }
 
 impl Part {
-    /// `earlier`: how long a word is with which this one begins, and where that stands.
-    fn of(arena: &Arena, term: &Term, earlier: Option<(usize, &Vec<u32>)>) -> Part {
+    /// Of strings in some ranges, and perhaps of others. `earlier`: how long a word is with which this one begins, and where
+    /// that stands.
+    fn of(arena: &Arena, of: &[Range<u32>], term: &Term, earlier: Option<(usize, &Vec<u32>)>) -> Part {
         if let Some(strings) = arena.short(term) {
             return Part { places: None, strings };
         }
         let places = match earlier {
             Some((known, places)) => arena.still_at(places, known, term),
-            None => arena.places(term),
+            None => of.iter().flat_map(|strings| arena.places(strings, term)).collect(),
         };
         Part { strings: arena.strings_at(&places), places: Some(places) }
     }
 }
 
 /// Adds the methods in whose name a word stands across the borders of the parts.
-fn across_borders(catalogue: &Catalogue, term: &Term, found: &mut Bits) {
+fn across_borders(catalogue: &Catalogue, once: &Once, term: &Term, found: &mut Bits) {
     let (text, exact) = (term.text.as_str(), term.exact_case);
     let Catalogue { type_text, names, signatures, .. } = catalogue;
     for (name, parameters) in splits(text, '(', 0) {
-        let names = names.ending(name, exact);
+        let (names, parameters) =
+            (names.ending(&names.all(), name, exact), signatures.beginning(parameters, exact));
         found.set_by_both(
+            &once.methods,
             (&catalogue.name_of, &names),
-            (&catalogue.signature_of, &signatures.beginning(parameters, exact)),
+            (&catalogue.signature_of, &parameters),
         );
     }
     for (owner, own) in splits(text, '.', 1) {
-        let types = type_text.ending(owner, exact);
+        let types = type_text.ending(&once.types, owner, exact);
         in_types(catalogue, &types, (&names.beginning(own, exact), None), found);
         let whole = splits(own, '(', 0).chain(own.starts_with('(').then_some(("", own)));
         for (name, parameters) in whole {
@@ -181,17 +189,19 @@ impl Arena {
         }
     }
 
-    /// Every place where a word stands, overlapping ones too.
-    fn places(&self, term: &Term) -> Vec<u32> {
-        let whole = self.whole(term.exact_case);
+    /// Every place where a word stands in a range of strings, overlapping ones too.
+    fn places(&self, strings: &Range<u32>, term: &Term) -> Vec<u32> {
+        let (text, before) = self.bytes_of(strings, term.exact_case);
         if let [one, two, three] = *term.text.as_bytes() {
-            return dense::places(whole, [one, two, three]);
+            let mut places = dense::places(text, [one, two, three]);
+            places.iter_mut().for_each(|place| *place += before as u32);
+            return places;
         }
         let finder = memchr::memmem::Finder::new(&term.text);
         let mut places = Vec::new();
         let mut from = 0;
-        while let Some(hit) = whole.get(from..).and_then(|rest| finder.find(rest)) {
-            places.push((from + hit) as u32);
+        while let Some(hit) = text.get(from..).and_then(|rest| finder.find(rest)) {
+            places.push((before + from + hit) as u32);
             from += hit + 1;
         }
         places
@@ -217,14 +227,35 @@ impl Arena {
         found
     }
 
-    /// The strings that end so; the text is not empty.
-    fn ending(&self, text: &str, exact: bool) -> Bits {
-        self.holding(&[text.as_bytes(), b"\n"].concat(), exact, 0)
+    /// All strings, as one range.
+    fn all(&self) -> [Range<u32>; 1] {
+        [0..self.len() as u32]
+    }
+
+    /// The bytes of a range of strings, line breaks and all, and where the first of them stands.
+    fn bytes_of(&self, strings: &Range<u32>, exact: bool) -> (&[u8], usize) {
+        let bytes = self.start(strings.start as usize)..self.start(strings.end as usize);
+        (self.whole(exact).get(bytes.clone()).unwrap_or_default(), bytes.start)
+    }
+
+    /// The strings in some ranges that end so; the text is not empty.
+    fn ending(&self, of: &[Range<u32>], text: &str, exact: bool) -> Bits {
+        let (mut found, ended) = (Bits::none(self.len()), [text.as_bytes(), b"\n"].concat());
+        for (bytes, before) in of.iter().map(|strings| self.bytes_of(strings, exact)) {
+            for place in memchr::memmem::find_iter(bytes, &ended) {
+                found.set(self.index_at(before + place) as u32, true);
+            }
+        }
+        found
     }
 
     /// The strings that begin so.
     fn beginning(&self, text: &str, exact: bool) -> Bits {
-        let mut found = self.holding(&[b"\n", text.as_bytes()].concat(), exact, 1);
+        let mut found = Bits::none(self.len());
+        let begun = [b"\n", text.as_bytes()].concat();
+        for place in memchr::memmem::find_iter(self.whole(exact), &begun) {
+            found.set(self.index_at(place) as u32 + 1, true);
+        }
         found.set(0, self.first(exact).starts_with(text));
         found
     }
@@ -244,14 +275,5 @@ impl Arena {
 
     fn first(&self, exact: bool) -> &str {
         if exact { self.get(0) } else { self.folded(0) }
-    }
-
-    /// The strings that many places behind those in which a text, line breaks and all, begins.
-    fn holding(&self, text: &[u8], exact: bool, behind: u32) -> Bits {
-        let mut found = Bits::none(self.len());
-        for place in memchr::memmem::find_iter(self.whole(exact), text) {
-            found.set(self.index_at(place) as u32 + behind, true);
-        }
-        found
     }
 }

@@ -1,8 +1,10 @@
 //! Names and parameters of methods, which copies of a file have in common: they stand there once, however many processes or
 //! AppDomains loaded it, and are looked through once.
 
+use super::bits::Bits;
 use super::builder::Batch;
 use super::{Catalogue, Module};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Where a module's texts stand.
@@ -14,7 +16,57 @@ pub(super) struct Texts {
     pub signatures: Range<u32>,
 }
 
+/// A catalogue without what repeats an earlier module, file and all: what is true of a method there is true of it in each copy.
+#[derive(Debug, Default)]
+pub(super) struct Once {
+    /// The types that are looked at, in ranges that do not touch.
+    pub types: Vec<Range<u32>>,
+    /// Their methods.
+    pub methods: Vec<Range<u32>>,
+    /// The methods of modules that are not looked at, each with the first method of what it is a copy of.
+    repeats: Vec<(Range<u32>, u32)>,
+}
+
+impl Once {
+    /// Sets, for each copy, what is set for the methods of which it is one.
+    pub fn spread(&self, found: &mut Bits) {
+        if self.repeats.is_empty() {
+            return;
+        }
+        let first = found.clone();
+        for (copy, of) in &self.repeats {
+            found.set_as_in(&first, *of..of + (copy.end - copy.start), copy.start);
+        }
+    }
+}
+
+/// Appends a range, to the last one where it goes on there.
+fn append(ranges: &mut Vec<Range<u32>>, range: &Range<u32>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => ranges.push(range.clone()),
+    }
+}
+
 impl Catalogue {
+    /// Every file once.
+    pub(super) fn once(&self) -> Once {
+        let (mut once, mut known) = (Once::default(), HashMap::<_, &Module>::new());
+        for module in &self.modules {
+            let Texts { names, signatures } = &module.texts;
+            // Of one not all may have been read: it is no copy, and stands for none.
+            let read = (names.start, names.end, signatures.start, signatures.end, module.methods.len());
+            let first = *known.entry(read).or_insert(module);
+            if first.methods.start < module.methods.start && module.is_copy_of(first) {
+                once.repeats.push((module.methods.clone(), first.methods.start));
+            } else {
+                append(&mut once.types, &module.types);
+                append(&mut once.methods, &module.methods);
+            }
+        }
+        once
+    }
+
     /// Where the texts of a module that comes stand: where those of a copy of it do, or at the end, where they are put.
     pub(super) fn take_texts(&mut self, batch: &Batch) -> Texts {
         let same = self.by_name.get(&batch.module.name).into_iter().flatten();

@@ -1,5 +1,6 @@
 //! What the worker tells a connection.
 
+use super::others::turned;
 use super::transitions::Transitions;
 use super::{Connection, Orders, Outcome, Status};
 use crate::model::catalogue::forget::Renumbering;
@@ -41,7 +42,7 @@ impl Connection {
     pub fn sum_up(&mut self, log: &mut Log, now: Now) {
         let (of, about) = (self.spoken_of(), self.about());
         let say = |text: String| log.add_of(now, about.clone(), Kind::Transition, format!("{of}{text}"));
-        self.untold.sum_up(now.mono, say);
+        self.untold.sum_up(&self.live, now.mono, say);
     }
 
     /// When there will be something to sum up, on `Now::mono`'s clock.
@@ -121,6 +122,13 @@ impl Connection {
             Told::AgentStatus(status) => {
                 if !self.control_told {
                     self.holder.clone_from(&status.control);
+                }
+                // What was done before anybody looked is no news.
+                if let Some(before) = &self.agent {
+                    let singly = if self.is_one_of_many { 1 } else { 3 };
+                    for turn in turned(&before.audit, &status.audit, singly, &self.catalogue) {
+                        self.say(log, now, Kind::Notice, turn);
+                    }
                 }
                 self.agent = Some(status);
             }

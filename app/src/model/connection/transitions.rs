@@ -5,7 +5,7 @@ use crate::model::live::Live;
 use crate::output::words;
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 /// Told one by one in each [`SPAN`].
@@ -15,17 +15,26 @@ pub const SPAN: Duration = Duration::from_secs(1);
 
 /// Transitions of one message.
 #[derive(Default)]
-pub(super) struct Transitions(Vec<(RowId, State, State)>);
+pub(super) struct Transitions {
+    all: Vec<(RowId, State, State)>,
+    only_bad: bool,
+}
+
+/// Whether somebody should look at a method in that state.
+fn is_bad(state: State) -> bool {
+    matches!(state, State::Refused | State::Failed | State::Lost)
+}
 
 impl Transitions {
     /// A row went from one state to another.
     pub fn add(&mut self, row: RowId, before: State, after: State) {
-        self.0.push((row, before, after));
+        self.all.push((row, before, after));
     }
 
     /// Only those that somebody should look at.
     pub fn keep_bad(&mut self) {
-        self.0.retain(|(_, _, after)| matches!(after, State::Refused | State::Failed | State::Lost));
+        self.all.retain(|(_, _, after)| is_bad(*after));
+        self.only_bad = true;
     }
 }
 
@@ -34,8 +43,10 @@ impl Transitions {
 pub(super) struct Untold {
     /// When the first of this span was told, and how many were since.
     span: Option<(Duration, usize)>,
-    /// The state that each of the others came to last.
-    rest: HashMap<RowId, State>,
+    /// The others' methods.
+    rest: HashSet<RowId>,
+    /// Only those are told of that somebody should look at.
+    only_bad: bool,
 }
 
 impl Untold {
@@ -47,11 +58,12 @@ impl Untold {
         now: Duration,
         mut say: impl FnMut(String),
     ) {
-        self.sum_up(now, &mut say);
-        for (id, before, after) in transitions.0 {
+        self.sum_up(live, now, &mut say);
+        self.only_bad = transitions.only_bad;
+        for (id, before, after) in transitions.all {
             let (_, told) = self.span.get_or_insert((now, 0));
             if *told >= SINGLY {
-                self.rest.insert(id, after);
+                self.rest.insert(id);
                 continue;
             }
             let Some(row) = live.row(id) else { continue };
@@ -63,13 +75,15 @@ impl Untold {
     }
 
     /// Sums up what was not told, once the span is over: what has become of each method by then.
-    pub fn sum_up(&mut self, now: Duration, mut say: impl FnMut(String)) {
+    pub fn sum_up(&mut self, live: &Live, now: Duration, mut say: impl FnMut(String)) {
         if self.span.is_none_or(|(since, _)| now.saturating_sub(since) < SPAN) {
             return;
         }
         self.span = None;
         let mut numbers: BTreeMap<State, u64> = BTreeMap::new();
-        self.rest.drain().for_each(|(_, state)| *numbers.entry(state).or_default() += 1);
+        let states = self.rest.drain().filter_map(|id| Some(live.row(id)?.state));
+        let told = states.filter(|state| is_bad(*state) || !self.only_bad);
+        told.for_each(|state| *numbers.entry(state).or_default() += 1);
         for (state, number) in numbers {
             let are = if number == 1 { "method is" } else { "methods are" };
             say(format!("… and {} {are} {state} by now", words::grouped(number)));

@@ -1,0 +1,65 @@
+//! How much of a frame is for messages: what putting in order and drawing take comes first, by what they took just before.
+
+use std::time::Duration;
+
+/// What a frame may take of the thread that draws, about: somewhat less than the 8 ms it is given.
+const FRAME: Duration = Duration::from_millis(7);
+/// What messages, and putting in order what they brought, may take of it together.
+const BUDGET: Duration = Duration::from_millis(4);
+/// What is left for messages whatever else there is to do.
+const LEAST: Duration = Duration::from_millis(1);
+
+/// What the last two frames took. (Of several processes every other frame takes over, and the one between puts in order.)
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    last: Spent,
+    before: Spent,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    settling: Duration,
+    drawing: Duration,
+}
+
+impl Pace {
+    /// How long a frame may take messages in. `busy`: something was typed or clicked, which is to be seen at once.
+    pub fn budget(&self, busy: bool) -> Duration {
+        let settling = self.last.settling.max(self.before.settling);
+        let drawing = self.last.drawing.max(self.before.drawing);
+        let left = BUDGET.min(FRAME.saturating_sub(drawing)).saturating_sub(settling);
+        if busy { LEAST } else { left.max(LEAST) }
+    }
+
+    /// Putting in order took so long: a frame begins.
+    pub fn settled(&mut self, took: Duration) {
+        self.before = std::mem::replace(&mut self.last, Spent { settling: took, drawing: Duration::ZERO });
+    }
+
+    /// Drawing took so long, of the frame that has begun.
+    pub fn drawn(&mut self, took: Duration) {
+        self.last.drawing += took;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_get_what_is_left_of_a_frame() {
+        let ms = Duration::from_millis;
+        let mut pace = Pace::default();
+        let mut after = |settling, drawing| {
+            pace.settled(ms(settling));
+            pace.drawn(ms(drawing));
+            (pace.budget(false), pace.budget(true))
+        };
+        assert_eq!(after(0, 0), (ms(4), ms(1)));
+        assert_eq!(after(1, 2), (ms(3), ms(1)), "there is time to draw");
+        assert_eq!(after(0, 5), (ms(1), ms(1)), "the frame before may be what comes next");
+        assert_eq!(after(0, 0), (ms(2), ms(1)));
+        assert_eq!(after(0, 0), (ms(4), ms(1)));
+        assert_eq!(after(9, 9), (ms(1), ms(1)));
+    }
+}
