@@ -1,14 +1,17 @@
 //! Letters drawn before they are needed. What a letter looks like is made where it is drawn first, once for each quarter of a
 //! pixel it may begin at: the first frame of a table, which is full of new ones, would take twice as long.
 
+use super::widths::Widths;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{Color32, Context, FontId, TextFormat};
 
 /// Places within a pixel at which a letter looks different.
 const QUARTERS: u8 = 4;
 
-/// Makes the letters that names consist of mostly, in one font; to be called while a frame is being made.
+/// Makes the letters that names consist of mostly, in one font, and reads how wide letters are; to be called while a frame is
+/// being made.
 pub fn make(context: &Context, font: &FontId) {
+    Widths::of(context);
     let pixel = 1.0 / context.pixels_per_point();
     context.fonts_mut(|fonts| {
         for letter in '!'..='~' {
