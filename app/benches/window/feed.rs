@@ -1,5 +1,6 @@
 //! What an agent and the worker threads would tell the window of a process with a million methods.
 
+use redial::link::worker::in_parts;
 use redial::model::catalogue::builder::Builder;
 use redial::model::catalogue::synthetic::{Chance, Modules};
 use redial::model::ids::ConnectionId;
@@ -70,8 +71,10 @@ fn facts() -> AgentFacts {
 /// loading thread keeps its own. To be called on a thread of its own.
 pub fn connect(connection: ConnectionId, size: Size, to: &SyncSender<Update>) -> Builder {
     let tell = |one: Told| {
-        // A window that is gone needs nothing more.
-        let _ = to.send(told(connection, one));
+        for part in in_parts(vec![one]) {
+            // A window that is gone needs nothing more.
+            let _ = to.send(Update::Connection(connection, part));
+        }
     };
     tell(Told::Connected(Box::new(facts())));
     let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };

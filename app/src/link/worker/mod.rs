@@ -32,6 +32,7 @@ use crate::model::update::Update;
 pub use chunks::fit_one as fit_one_request;
 pub use launching::{LaunchSpec, Stop};
 use outlet::Outlet;
+pub use parts::of as in_parts;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 use std::collections::BTreeMap;

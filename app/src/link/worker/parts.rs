@@ -4,40 +4,59 @@ use super::agent::ROWS;
 use crate::model::update::Told;
 use redial_protocol::message::Event;
 
-/// The same in the same order, with no more rows of times in one part than [`ROWS`].
+/// Rows of times that take as long as one with a method's names.
+const NAMED: usize = 8;
+
+/// The same in the same order, with no more rows in one part than [`ROWS`] of times, or an eighth of that of methods.
 pub fn of(told: Vec<Told>) -> Vec<Vec<Told>> {
-    let (mut parts, mut rows) = (vec![Vec::new()], 0);
-    let mut put = |one: Told, more: usize| {
-        if rows > 0 && rows + more > ROWS {
-            parts.push(Vec::new());
-            rows = 0;
-        }
-        rows += more;
-        if let Some(part) = parts.last_mut() {
-            part.push(one);
-        }
-    };
+    let mut parts = Parts { parts: vec![Vec::new()], weight: 0 };
     for one in told {
         match one {
-            Told::Event(Event::Times { id, mut times }) => {
-                while times.len() > ROWS {
-                    let rest = times.split_off(ROWS);
-                    let first = std::mem::replace(&mut times, rest);
-                    put(Told::Event(Event::Times { id, times: first }), ROWS);
-                }
-                let more = times.len();
-                put(Told::Event(Event::Times { id, times }), more);
+            Told::Event(Event::Times { id, times }) => {
+                parts.put_all(times, 1, |times| Event::Times { id, times });
             }
-            other => put(other, 0),
+            Told::Event(Event::Rows { id, rows }) => {
+                parts.put_all(rows, NAMED, |rows| Event::Rows { id, rows });
+            }
+            other => parts.put(other, 0),
         }
     }
-    parts
+    parts.parts
+}
+
+struct Parts {
+    parts: Vec<Vec<Told>>,
+    /// What stands in the last of them weighs.
+    weight: usize,
+}
+
+impl Parts {
+    fn put(&mut self, one: Told, weight: usize) {
+        if self.weight > 0 && self.weight + weight > ROWS {
+            self.parts.push(Vec::new());
+            self.weight = 0;
+        }
+        self.weight += weight;
+        if let Some(part) = self.parts.last_mut() {
+            part.push(one);
+        }
+    }
+
+    fn put_all<T>(&mut self, mut rows: Vec<T>, weight: usize, event: impl Fn(Vec<T>) -> Event) {
+        let most = ROWS / weight;
+        while rows.len() > most {
+            let rest = rows.split_off(most);
+            self.put(Told::Event(event(std::mem::replace(&mut rows, rest))), ROWS);
+        }
+        let weight = rows.len() * weight;
+        self.put(Told::Event(event(rows)), weight);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::dials::tests::times;
+    use crate::model::dials::tests::{row, times};
     use redial_protocol::counters::CounterDelta;
 
     #[test]
@@ -68,5 +87,15 @@ mod tests {
             Some(Told::Event(Event::Counters { dropped: 7, .. }))
         ));
         assert_eq!(of(vec![page(0, 5), page(5, 9), fold()]).len(), 1);
+        // Rows with names take longer.
+        let named = (0..1_000).map(|id| row(id, "Shop.Cart.Add", 0)).collect();
+        let parts = of(vec![Told::Event(Event::Rows { id: None, rows: named })]);
+        let rows = parts.iter().map(|part| match part.as_slice() {
+            [Told::Event(Event::Rows { rows, .. })] => rows.iter().map(|row| row.row.0).collect(),
+            other => panic!("{other:?}"),
+        });
+        let rows: Vec<Vec<u32>> = rows.collect();
+        assert_eq!(rows.concat(), (0..1_000).collect::<Vec<u32>>());
+        assert!(rows.iter().all(|part| part.len() <= ROWS / NAMED));
     }
 }
