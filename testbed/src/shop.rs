@@ -181,8 +181,7 @@ impl Drop for ReportFile {
 /// Whether a report has the last numbers of every agent. First calls may be missing, which it says: so much was dialled at
 /// the start that modules loaded before the agent had looked through.
 pub fn has_last_numbers(report: &Value) -> bool {
-    let hurried =
-        |note: &str| note.split("process ").skip(1).all(|one| one.contains("first calls may be missing"));
+    let hurried = |note: &str| note.split("; process ").all(|one| one.contains("first calls may be missing"));
     match report["note"].as_str() {
         None => report["complete"] == true,
         Some(note) => report["complete"] == false && hurried(note),

@@ -44,7 +44,7 @@ impl App {
         }
     }
 
-    /// What is told for a while; a refusal, until something else is asked for.
+    /// What is told for a while; a refusal also goes with the next request to its process.
     fn news(&mut self, context: &Context) -> Option<Entry> {
         let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
         let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
@@ -55,9 +55,10 @@ impl App {
         }
         let left = self.toast.1?.saturating_duration_since(Instant::now());
         // Who asked the same process for something since has read it, or does not wait for it any more.
-        let since = |one: &Entry| one.serial > entry.serial && one.connection == entry.connection;
-        let asked_since =
-            entry.kind == Kind::Refusal && self.model.log.newest(Kind::Request).is_some_and(since);
+        let since = self.model.log.entries().iter().rev().take_while(|one| one.serial > entry.serial);
+        let mut asked = since.filter(|one| one.kind == Kind::Request);
+        let asked_since = entry.kind == Kind::Refusal
+            && asked.any(|one| entry.connection.is_none() || one.connection == entry.connection);
         let is_on_again =
             entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);
         let is_over = asked_since || is_on_again;

@@ -180,7 +180,7 @@ fn cover(
         let Some(module) = catalogue.module(catalogue.module_of(method)) else { break };
         let owner = catalogue.type_of(method);
         let of_type = catalogue.methods_of_type(owner);
-        // One method is meant by its name, though it be all that its type or module has.
+        // One method is meant as itself, though it be all that its type or module has.
         let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end && whole.len() > 1;
         let (pattern, next) = if covers(&module.methods) && !whole_module(&module.name).is_empty() {
             (Some(whole_module(&module.name)), module.methods.end)

@@ -233,7 +233,7 @@ fn knob(
         let says = match (face.unable, original, connected) {
             (Some(unable), ..) => unable,
             (None, true, true) => "the original code runs",
-            (None, ..) if face.says.is_empty() && known => "nothing was on",
+            (None, true, _) if known => "nothing was on",
             (None, ..) if face.says.is_empty() => "never dialled",
             _ => &face.says,
         };

@@ -121,15 +121,12 @@ impl Face {
         if matches!(was, Some(State::Live | State::Asked | State::Reverting)) {
             self.state = Some(State::Lost);
         }
-        if self.unable.is_none() && self.wanted == Some(Level::Off) {
-            // What was off says nothing, as ever; what was on its way there may not have got there.
-            self.says = if was == Some(State::Reverting) {
-                format!("were {}", State::Reverting)
-            } else {
-                String::new()
+        if self.unable.is_none() && !self.says.is_empty() {
+            self.says = match (self.wanted, was) {
+                (Some(Level::Off), Some(state @ (State::Off | State::Reverting))) => format!("were {state}"),
+                (Some(Level::Off), Some(state)) => state.to_string(),
+                _ => format!("were on: {}", self.says),
             };
-        } else if self.unable.is_none() && !self.says.is_empty() {
-            self.says = format!("were on: {}", self.says);
         }
         (self.runs, self.pending) = (Level::Off, false);
         self
@@ -138,7 +135,7 @@ impl Face {
     /// Says that it was refused in some of the processes it is for.
     pub fn refused_in(&mut self, number: usize) {
         self.says = match self.says.as_str() {
-            "" => format!("refused in {number}"),
+            "" | "failed" | "refused" => format!("refused in {number}"),
             says => format!("{says}, {number} refused"),
         };
         self.refused = true;
@@ -216,7 +213,12 @@ mod tests {
         let gone = group(Some(Level::Count), [0, 0, 4, 0, 0, 0, 0], 4).seen(false);
         assert_eq!((gone.state, gone.runs), (Some(State::Lost), Level::Off));
         assert_eq!(gone.says, "were on: 4 of 4 live");
-        assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).seen(false).says, "");
+        assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).seen(false).says, "were off");
+        assert_eq!(group(Some(Level::Off), [0, 0, 0, 0, 0, 2, 1], 0).seen(false).says, "failed");
+        assert_eq!(group(Some(Level::Off), [0; 7], 0).seen(false).says, "");
+        let mut withdrawn = group(Some(Level::Off), [0, 0, 0, 0, 0, 2, 0], 0);
+        withdrawn.refused_in(2);
+        assert_eq!(withdrawn.says, "refused in 2", "each once");
         assert_eq!(group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).seen(false).says, "were reverting");
         assert_eq!(grouped(Some(Level::Off), [0; 7], 0, 9).seen(false).says, "no body");
     }

@@ -61,7 +61,9 @@ pub fn lines(
             .map(|(number, of)| mark(number, clauses(own)).to_owned() + &clause(of)),
     );
     if body.more_clauses > 0 {
-        lines.push(format!("  and {} more", words::count(body.more_clauses.into(), "clause", "clauses")));
+        let added = clauses(body).saturating_sub((body.clauses.len() as u64).max(clauses(own)));
+        let more = words::count(body.more_clauses.into(), "clause", "clauses");
+        lines.push(format!("  and {more} more{}", plus(added)));
     }
     lines.push(String::new());
     let width = instructions.iter().map(|line| line.opcode.len()).max().unwrap_or(0);
@@ -234,7 +236,7 @@ mod tests {
                 "  and 2 more (+2)",
                 "  try IL_0000 to IL_0005 catch System.Exception handler IL_0005 to IL_12345",
                 "+ try IL_0000 to IL_0005 filter IL_0007 handler IL_0009 to IL_000a",
-                "  and 1 clause more",
+                "  and 1 clause more (+1)",
                 "",
                 "+ IL_0000  ldc.i4.s  7",
                 "+ IL_0001  stind.i8  // and one more",

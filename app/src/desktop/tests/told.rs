@@ -8,7 +8,7 @@ use crate::model::connection::PROGRAM;
 use crate::model::connection::tests::facts;
 use crate::model::ids::Ticket;
 use crate::model::log::Kind;
-use crate::model::update::{Launch, Refused, Retry, Told, Update};
+use crate::model::update::{Launch, Now, Refused, Retry, Told, Update};
 use crate::ui::theme::DARK;
 use eframe::egui::{Color32, Key, Shape, Theme};
 use egui_kittest::Harness;
@@ -82,6 +82,10 @@ fn a_refusal_stays_until_something_else_is_asked_for() {
     harness.run_steps(3);
     assert!(bar(&harness), "looking at something else answers nothing");
     harness.key_press(Key::Num1);
+    harness.run_steps(3);
+    assert!(!bar(&harness));
+    // Nor does it come back with a request to somebody else.
+    harness.state_mut().model.log.add(Now::default(), None, Kind::Request, "start Shop");
     harness.run_steps(3);
     assert!(!bar(&harness));
 }
