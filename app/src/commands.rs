@@ -212,8 +212,6 @@ pub struct Situation {
     pub demo: bool,
     /// There is a launched program to be stopped.
     pub stoppable: bool,
-    /// The rows stand in an order of earlier numbers.
-    pub order_behind: bool,
     /// What can be switched and is on now.
     pub switches: Switches,
 }

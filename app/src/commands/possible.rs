@@ -76,7 +76,6 @@ impl Command {
                 need(now.lost || !now.connected, "the agent is connected")?;
                 need(!now.ended, "the process has ended")
             }
-            Command::SortAgain => need(now.order_behind, "the rows stand in the order of their numbers"),
             Command::Stop => need(now.stoppable, "no program that was launched from here runs"),
             Command::Disconnect => need(now.connected, "no agent is connected"),
             Command::ClearFilter => need(now.filtered, "there is no filter"),

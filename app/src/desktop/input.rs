@@ -1,6 +1,7 @@
 //! Keys: shortcuts of commands, and moving through the methods.
 
 use super::App;
+use super::opening::Field;
 use crate::commands::{Command, Form, listed};
 use crate::model::connection::Connection;
 use crate::views::methods::filter_id;
@@ -28,19 +29,21 @@ impl App {
                 || matches!(command, Command::Escape | Command::TurnTo(_)) && menu;
             !not_now
         };
-        // Every press counts, in the order they came: two of one frame are two. What follows the filter's key is meant for the
-        // filter, which gets the focus only in the next frame.
-        let mut written: Option<String> = None;
+        // Every press counts, in the order they came: two of one frame are two. What follows the key of a text field is meant for
+        // that, which gets the focus only in the next frame.
+        let before = self.opening.goes_on();
+        let (opening, mut again) = (&mut self.opening, false);
         context.input_mut(|input| {
-            input.events.retain(|event| match (&mut written, event, meant(event).filter(&given)) {
-                (Some(written), Event::Text(text), _) => {
-                    written.push_str(text);
+            input.events.retain(|event| match (event, meant(event).filter(&given)) {
+                (Event::Text(text), _) if opening.goes_on() => {
+                    opening.write(text);
                     false
                 }
-                (Some(_), _, Some(command)) if command.gives_way_to_text() => true,
-                (_, _, Some(command)) => {
-                    if command == Command::FocusFilter {
-                        written.get_or_insert_default();
+                (_, Some(command)) if opening.goes_on() && command.gives_way_to_text() => true,
+                (_, Some(command)) => {
+                    if let Some(field) = Field::of(&command) {
+                        opening.asked(field);
+                        again = true;
                     }
                     commands.push(command);
                     false
@@ -48,15 +51,7 @@ impl App {
                 _ => true,
             });
         });
-        let written = written.unwrap_or_default();
-        // The key's own letter comes as text, too.
-        match written.strip_prefix('/').unwrap_or(&written) {
-            "" => {}
-            text => {
-                self.methods.text.push_str(text);
-                commands.push(Command::Filter(self.methods.text.clone()));
-            }
-        }
+        self.give_typed(before && !again, commands);
         // The desktop's own gesture for copying arrives as an event, not as a key.
         let copied = context.input(|input| input.events.contains(&Event::Copy));
         if copied && !typing && !overlay {

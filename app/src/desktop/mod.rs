@@ -12,6 +12,7 @@ mod histogram;
 mod input;
 mod layout;
 mod open;
+mod opening;
 mod pace;
 mod panels;
 mod several;
@@ -36,6 +37,7 @@ use crate::persist::{Settings, ThemeChoice};
 use crate::ui::{letters, theme};
 use crate::views;
 use eframe::egui::{self, FontId};
+use opening::Opening;
 use pace::Pace;
 use redial_protocol::level::Level;
 use std::collections::BTreeMap;
@@ -97,6 +99,8 @@ pub struct App {
     last_turn: Option<(Ticket, Targets, Level)>,
     /// The newest refusal that was shown, and until when.
     toast: (u64, Option<Instant>),
+    /// A text field that was just asked for.
+    opening: Opening,
     /// What frames took of late.
     pace: Pace,
     /// Whether the letters of names were made.
@@ -158,6 +162,7 @@ impl App {
             launching: None,
             last_turn: None,
             toast: (0, None),
+            opening: Opening::default(),
             pace: Pace::default(),
             letters: false,
         };
@@ -209,7 +214,6 @@ impl App {
                 .is_some_and(|orders| orders.undoable > 0),
             demo: self.demo.is_some(),
             stoppable: !self.model.launched_to_stop().is_empty(),
-            order_behind: list.is_some_and(Connection::is_order_behind),
             switches: Switches {
                 only_dialled: list.is_some_and(|connection| connection.list.filter().only_dialled),
                 off_again: list.is_some_and(|connection| connection.list.filter().off_again),

@@ -1,5 +1,6 @@
 //! The columns of the methods: how wide each is, and which go when there is little room.
 
+use crate::model::list::Key;
 use crate::output::times::TimeColumn;
 use eframe::egui::{Rangef, Rect};
 
@@ -57,6 +58,17 @@ impl Going {
         Going::Calls,
     ];
 
+    /// Whether it shows what rows are sorted by.
+    fn sorts(self, by: Key) -> bool {
+        match self {
+            Going::State => by == Key::State,
+            Going::Calls => by == Key::Calls,
+            Going::Rate => by == Key::Rate,
+            Going::Time(column) => by == Key::Time(column),
+            Going::Spark => false,
+        }
+    }
+
     fn width(self) -> f32 {
         match self {
             Going::Spark => 96.0,
@@ -70,11 +82,12 @@ impl Going {
 
 impl Columns {
     /// The columns of a table of that width; those of times where something is timed. In a narrow one the name keeps its
-    /// room and that of what stands `before` it, and others go.
-    pub fn of(rect: Rect, before: f32, timed: bool) -> Columns {
+    /// room and that of what stands `before` it, and others go, the one that rows are `sorted` by last.
+    pub fn of(rect: Rect, before: f32, timed: bool, sorted: Key) -> Columns {
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
         let all = Going::ALL.into_iter().filter(|column| timed || !matches!(column, Going::Time(_)));
         let mut left: Vec<Going> = all.collect();
+        left.sort_by_key(|column| column.sorts(sorted));
         let fits = |left: &[Going]| {
             let taken: f32 = left.iter().map(|column| column.width()).sum();
             rect.width() - knob.span() - taken >= NAME + before
@@ -116,8 +129,27 @@ mod tests {
     use super::*;
     use eframe::egui::{pos2, vec2};
 
+    fn sorted(width: f32, timed: bool, before: f32, by: Key) -> Columns {
+        Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), before, timed, by)
+    }
+
+    #[test]
+    fn what_rows_are_sorted_by_stays_in_sight() {
+        for by in [Key::State, Key::Calls, Key::Rate, Key::Time(TimeColumn::P90)] {
+            let columns = sorted(370.0, true, 0.0, by);
+            let shown = [
+                (Key::State, columns.state),
+                (Key::Calls, columns.calls),
+                (Key::Rate, columns.rate),
+                (Key::Time(TimeColumn::P90), columns.times[1]),
+            ];
+            let shown = shown.into_iter().filter(|(_, range)| range.span() > 0.0).map(|(key, _)| key);
+            assert_eq!(shown.collect::<Vec<_>>(), [by]);
+        }
+    }
+
     fn columns(width: f32, timed: bool) -> (Columns, Vec<Rangef>) {
-        let columns = Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), 0.0, timed);
+        let columns = sorted(width, timed, 0.0, Key::Name);
         let mut all = vec![columns.state, columns.calls, columns.rate];
         all.extend(columns.times);
         all.push(columns.spark);
@@ -142,8 +174,7 @@ mod tests {
             let shown = all.iter().filter(|column| column.span() > 0.0).count();
             assert_eq!(there - shown, gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
-            let place =
-                Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width + PLACE, 100.0)), PLACE, timed);
+            let place = sorted(width + PLACE, timed, PLACE, Key::Name);
             assert_eq!(
                 place.name.span(),
                 columns.name.span() + PLACE,

@@ -258,7 +258,7 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         (false, true) => -LESS,
         (false, false) => 0.0,
     };
-    let columns = Columns::of(window.rect, before, connection.live.is_timed());
+    let columns = Columns::of(window.rect, before, connection.live.is_timed(), connection.list.sort().key);
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(connection.live.is_timed());
     heads(ui, head, (&columns, &gone), list, commands);

@@ -2,7 +2,12 @@
 
 use crate::commands::{Command, Situation, listed};
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, Ui, vec2};
+use crate::ui::widths::Widths;
+use eframe::egui::text::LayoutJob;
+use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, TextFormat, TextStyle, Ui, vec2};
+
+/// Room between a command's name and what stands beside it, at least, and that of a button's own margins; points.
+const GAP: f32 = 40.0;
 
 /// The palette while it is open.
 #[derive(Debug, Default)]
@@ -11,6 +16,14 @@ pub struct State {
     /// None until something is typed or the arrows are used: Enter alone does nothing.
     picked: Option<usize>,
     focused: bool,
+}
+
+impl State {
+    /// Appends what was typed before it had the focus.
+    pub fn write(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.picked = Some(0);
+    }
 }
 
 /// Shows it; true when it is to be closed. `stops`: the launched program that the command to stop one means.
@@ -83,21 +96,34 @@ fn entry(
 ) -> bool {
     let palette = Palette::of(ui);
     let enabled = command.enabled(now);
-    let mut text = RichText::new(said(command, stops));
-    if enabled.is_err() {
-        text = text.color(palette.weak);
+    let name = said(command, stops);
+    let (why, keys) = (enabled.err().map(str::to_owned), command.keys(ui.ctx()));
+    let colour = if why.is_some() { palette.weak } else { palette.text };
+    let plain = |style: TextStyle| TextFormat::simple(style.resolve(ui.style()), colour);
+    let mut job = LayoutJob::default();
+    job.append(&name, 0.0, plain(TextStyle::Button));
+    let right = why.or(keys);
+    if let Some(right) = &right {
+        job.append(right, GAP, plain(TextStyle::Small));
     }
-    let mut button = Button::new(text)
-        .min_size(vec2(ui.available_width(), 0.0))
-        .selected(picked)
-        .frame_when_inactive(picked);
-    let right = match (enabled, command.keys(ui.ctx())) {
-        (Err(why), _) => Some(why.to_owned()),
-        (Ok(()), keys) => keys,
+    // Why not is a sentence, and may be longer than there is room beside the name.
+    let below = Widths::of(ui.ctx()).text(&job) > ui.available_width();
+    let mut button = match (&right, below) {
+        (Some(right), true) => {
+            let mut job = LayoutJob::default();
+            job.append(&format!("{name}\n"), 0.0, plain(TextStyle::Button));
+            job.append(right, 0.0, plain(TextStyle::Small));
+            Button::new(job).wrap()
+        }
+        (right, _) => {
+            let button = Button::new(RichText::new(name).color(colour));
+            match right {
+                Some(right) => button.right_text(RichText::new(right).small().color(palette.weak)),
+                None => button,
+            }
+        }
     };
-    if let Some(right) = right {
-        button = button.right_text(RichText::new(right).small().color(palette.weak));
-    }
+    button = button.min_size(vec2(ui.available_width(), 0.0)).selected(picked).frame_when_inactive(picked);
     let response = ui.add(button);
     if picked && moved {
         response.scroll_to_me(None);

@@ -445,10 +445,11 @@ fn remarks(connection: &Connection, node: Node) -> String {
     if catalogue.is_merged() && catalogue.spans_processes() {
         let processes = catalogue.domains().len();
         if copies != processes {
+            let copies = words::grouped(copies as u64);
             remarks.push_str(&format!(", {copies} copies in {processes} processes"));
         }
     } else if catalogue.is_merged() && copies > 1 {
-        remarks.push_str(&format!(", {copies} copies"));
+        remarks.push_str(&format!(", {} copies", words::grouped(copies as u64)));
     } else if !catalogue.is_merged() && !catalogue.alone_in_domain(index) {
         remarks.push_str(&format!(", copy #{}", module.key.generation));
     }

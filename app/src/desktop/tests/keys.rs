@@ -72,6 +72,56 @@ fn digits_turn_the_selected_methods() {
     assert!(refused.is_some_and(|why| why.contains("to time: not offered by this agent")));
 }
 
+/// Who types faster than frames come means the field that opens, whichever frame a key falls into.
+#[test]
+fn what_is_typed_while_a_field_opens_is_the_fields() {
+    let typed = |letters: &str| -> Vec<Event> {
+        let of = |letter: char| {
+            let known = Key::from_name(&letter.to_string()).map(|one| key(one, Modifiers::NONE));
+            known.into_iter().chain([Event::Text(letter.to_string())])
+        };
+        letters.chars().flat_map(of).collect()
+    };
+    let filter = || vec![key(Key::Slash, Modifiers::NONE), Event::Text("/".into())];
+    let palette = || vec![key(Key::P, Modifiers::COMMAND | Modifiers::SHIFT)];
+    let launch = || vec![key(Key::N, Modifiers::COMMAND)];
+    for split in 0..=3 {
+        for (opens, text) in [(filter(), "/"), (palette(), "P"), (launch(), "N")] {
+            let mut harness = with_shop(Theme::Dark);
+            harness.get_by_label(ADD).click();
+            harness.run_steps(3);
+            let (first, second) = "01c".split_at(split);
+            for events in [[opens.clone(), typed(first)].concat(), typed(second)] {
+                events.into_iter().for_each(|event| harness.event(event));
+                harness.step();
+            }
+            typed("2").into_iter().for_each(|event| harness.event(event));
+            harness.run_steps(3);
+            assert_eq!(requests(&harness), [""; 0], "{text} {split}: no dial is turned");
+            let field = match text {
+                "/" => "filter of the methods",
+                "P" => "find a command",
+                _ => "Program",
+            };
+            let value = harness.get_by_label(field).value();
+            assert_eq!(value.as_deref(), Some("01c2"), "{text} {split}");
+        }
+    }
+}
+
+#[test]
+fn a_long_reason_stands_below_its_command() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    press(&mut harness, [key(Key::P, Modifiers::COMMAND | Modifiers::SHIFT)]);
+    harness.get_by_label("find a command").type_text("to time");
+    harness.run_steps(3);
+    let entry = harness.get_by_label_contains("Turn the selected dials to time").rect();
+    let field = harness.get_by_label("find a command").rect();
+    assert!(entry.width() <= field.width() + 1.0 && entry.height() < 70.0, "{entry:?} below {field:?}");
+}
+
 #[test]
 fn digits_in_a_text_field_are_text() {
     let mut harness = with_shop(Theme::Dark);
