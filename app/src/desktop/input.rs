@@ -1,7 +1,7 @@
 //! Keys: shortcuts of commands, and moving through the methods.
 
 use super::App;
-use super::opening::Field;
+use super::opening::{Field, Opening};
 use crate::commands::{Command, Form, listed};
 use crate::model::connection::Connection;
 use crate::views::methods::filter_id;
@@ -32,6 +32,13 @@ impl App {
         // Every press counts, in the order they came: two of one frame are two. What follows the key of a text field is meant for
         // that, which gets the focus only in the next frame.
         let before = self.opening.goes_on();
+        let may_open = |field: &Field| match field {
+            Field::Filter => self.model.list().is_some_and(|list| !list.catalogue.is_empty()),
+            Field::Palette => true,
+            Field::Launch => !self.launch,
+        };
+        let may_open =
+            [Field::Filter, Field::Palette, Field::Launch].map(|field| may_open(&field).then_some(field));
         let (opening, mut again) = (&mut self.opening, false);
         context.input_mut(|input| {
             input.events.retain(|event| match (event, meant(event).filter(&given)) {
@@ -41,9 +48,14 @@ impl App {
                 }
                 (_, Some(command)) if opening.goes_on() && command.gives_way_to_text() => true,
                 (_, Some(command)) => {
-                    if let Some(field) = Field::of(&command) {
-                        opening.asked(field);
-                        again = true;
+                    match Field::of(&command).filter(|field| may_open.contains(&Some(*field))) {
+                        Some(field) => {
+                            opening.asked(field);
+                            again = true;
+                        }
+                        // It closes what opens, and what was typed goes with it.
+                        None if command == Command::Escape => *opening = Opening::default(),
+                        None => {}
                     }
                     commands.push(command);
                     false
@@ -51,7 +63,11 @@ impl App {
                 _ => true,
             });
         });
-        self.give_typed(before && !again, commands);
+        if let Some(other) = focused.filter(|_| again) {
+            // Whatever has the focus would take the keys that follow.
+            context.memory_mut(|memory| memory.surrender_focus(other));
+        }
+        self.give_typed(context, before && !again, commands);
         // The desktop's own gesture for copying arrives as an event, not as a key.
         let copied = context.input(|input| input.events.contains(&Event::Copy));
         if copied && !typing && !overlay {

@@ -4,7 +4,7 @@ use crate::commands::Command;
 use crate::output::words;
 use crate::persist::Launch;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Grid, Key, KeyboardShortcut, Modifiers, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{self, Align2, Grid, Id, Key, KeyboardShortcut, Modifiers, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
@@ -155,9 +155,19 @@ fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) -
     let label = ui.label(name);
     let edit =
         if lines == 1 { TextEdit::singleline(text) } else { TextEdit::multiline(text).desired_rows(lines) };
-    let response = ui.add(edit.hint_text(hint).desired_width(f32::INFINITY)).labelled_by(label.id);
+    let edit = edit.id(field_id(name)).hint_text(hint).desired_width(f32::INFINITY);
+    let response = ui.add(edit).labelled_by(label.id);
     ui.end_row();
     response
+}
+
+fn field_id(name: &str) -> Id {
+    Id::unique("launch a program").with(name)
+}
+
+/// The id of the program's field, which one writes into first.
+pub fn program_id() -> Id {
+    field_id("Program")
 }
 
 /// What the fields mean, or what is wrong with them.

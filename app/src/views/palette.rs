@@ -4,7 +4,7 @@ use crate::commands::{Command, Situation, listed};
 use crate::ui::theme::Palette;
 use crate::ui::widths::Widths;
 use eframe::egui::text::LayoutJob;
-use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, TextFormat, TextStyle, Ui, vec2};
+use eframe::egui::{self, Align2, Button, Id, Key, RichText, TextEdit, TextFormat, TextStyle, Ui, vec2};
 
 /// Room between a command's name and what stands beside it, at least, and that of a button's own margins; points.
 const GAP: f32 = 40.0;
@@ -22,8 +22,18 @@ impl State {
     /// Appends what was typed before it had the focus.
     pub fn write(&mut self, text: &str) {
         self.text.push_str(text);
-        self.picked = Some(0);
+        self.picked = (!self.text.trim().is_empty()).then_some(0);
     }
+
+    /// What is written in its field.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The field's id.
+pub fn field_id() -> Id {
+    Id::unique("find a command")
 }
 
 /// Shows it; true when it is to be closed. `stops`: the launched program that the command to stop one means.
@@ -62,7 +72,10 @@ fn inside(
         None if moved > 0 => Some((moved as usize - 1).min(last)),
         None => None,
     };
-    let edit = TextEdit::singleline(&mut state.text).hint_text("type a command").desired_width(f32::INFINITY);
+    let edit = TextEdit::singleline(&mut state.text)
+        .id(field_id())
+        .hint_text("type a command")
+        .desired_width(f32::INFINITY);
     let field = ui.add(edit).accessible_name("find a command");
     if !state.focused {
         field.request_focus();

@@ -92,11 +92,10 @@ fn what_is_typed_while_a_field_opens_is_the_fields() {
             harness.run_steps(3);
             let (first, second) = "01c".split_at(split);
             for events in [[opens.clone(), typed(first)].concat(), typed(second)] {
-                events.into_iter().for_each(|event| harness.event(event));
+                harness.input_mut().events.extend(events);
                 harness.step();
             }
-            typed("2").into_iter().for_each(|event| harness.event(event));
-            harness.run_steps(3);
+            press(&mut harness, typed("2"));
             assert_eq!(requests(&harness), [""; 0], "{text} {split}: no dial is turned");
             let field = match text {
                 "/" => "filter of the methods",
@@ -107,6 +106,49 @@ fn what_is_typed_while_a_field_opens_is_the_fields() {
             assert_eq!(value.as_deref(), Some("01c2"), "{text} {split}");
         }
     }
+}
+
+/// Whatever had the focus, and wherever the cursor was left.
+#[test]
+fn a_field_that_opens_takes_the_keys_from_what_had_the_focus() {
+    let palette = || key(Key::P, Modifiers::COMMAND | Modifiers::SHIFT);
+    let letter =
+        |text: &str| [key(Key::from_name(text).expect("a key"), Modifiers::NONE), Event::Text(text.into())];
+    let step = |harness: &mut Harness<'static, App>, events: Vec<Event>| {
+        harness.input_mut().events.extend(events);
+        harness.step();
+    };
+    let mut harness = with_shop(Theme::Dark);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    harness.get_by_label(&format!("dial of {CLEAR}")).focus();
+    harness.run_steps(3);
+    step(&mut harness, [vec![palette()], letter("1").to_vec()].concat());
+    step(&mut harness, letter("0").to_vec());
+    harness.run_steps(2);
+    assert_eq!(requests(&harness), [""; 0], "the knob that had the focus stays");
+    let value = |harness: &Harness<'static, App>, field: &str| harness.get_by_label(field).value();
+    assert_eq!(value(&harness, "find a command").as_deref(), Some("10"));
+    // The cursor was left behind the first letter, and the field opens anew.
+    press(&mut harness, [key(Key::Home, Modifiers::NONE), key(Key::Escape, Modifiers::NONE)]);
+    step(&mut harness, [vec![palette()], letter("L").to_vec()].concat());
+    step(&mut harness, letter("O").to_vec());
+    step(&mut harness, letter("G").to_vec());
+    harness.run_steps(2);
+    assert_eq!(value(&harness, "find a command").as_deref(), Some("LOG"));
+    // What closes it ends it: the next key is the list's again.
+    press(&mut harness, [key(Key::Escape, Modifiers::NONE)]);
+    let close = key(Key::Escape, Modifiers::NONE);
+    step(&mut harness, vec![palette(), close, key(Key::Num1, Modifiers::NONE)]);
+    harness.run_steps(2);
+    assert!(harness.query_by_label("find a command").is_none());
+    assert_eq!(requests(&harness), [format!("count on {ADD}")]);
+    // A blank picks nothing: Enter would turn everything off.
+    step(&mut harness, vec![palette(), Event::Text(" ".into())]);
+    step(&mut harness, vec![key(Key::Enter, Modifiers::NONE)]);
+    harness.run_steps(2);
+    press(&mut harness, [key(Key::Enter, Modifiers::NONE)]);
+    assert_eq!(requests(&harness).len(), 1);
 }
 
 #[test]
