@@ -48,23 +48,34 @@ impl Bench {
     /// The first failure of a side.
     pub fn pairs(
         &self,
-        mut plain: impl FnMut() -> Result<f64>,
-        mut dialled: impl FnMut() -> Result<f64>,
+        plain: impl FnMut() -> Result<f64>,
+        dialled: impl FnMut() -> Result<f64>,
     ) -> Result<Vec<Pair>> {
-        let mut pairs = Vec::new();
-        for number in 0..self.pairs {
-            // Drift of the machine (heat, neighbours) must not favour one side.
-            let pair = if number % 2 == 0 {
-                let plain = plain()?;
-                Pair { plain, dialled: dialled()? }
-            } else {
-                let dialled = dialled()?;
-                Pair { plain: plain()?, dialled }
-            };
-            pairs.push(pair);
-        }
-        Ok(pairs)
+        let pairs = in_turns(self.pairs, plain, dialled)?.into_iter();
+        Ok(pairs.map(|[plain, dialled]| Pair { plain, dialled }).collect())
     }
+}
+
+/// Both sides so many times, in alternating order: drift of the machine (heat, neighbours) must not favour one of them.
+///
+/// # Errors
+/// The first failure of a side.
+fn in_turns<T>(
+    pairs: usize,
+    mut plain: impl FnMut() -> Result<T>,
+    mut dialled: impl FnMut() -> Result<T>,
+) -> Result<Vec<[T; 2]>> {
+    let mut all = Vec::new();
+    for number in 0..pairs {
+        all.push(if number % 2 == 0 {
+            let plain = plain()?;
+            [plain, dialled()?]
+        } else {
+            let dialled = dialled()?;
+            [plain()?, dialled]
+        });
+    }
+    Ok(all)
 }
 
 /// How a subject is measured.

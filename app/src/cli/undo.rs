@@ -1,5 +1,6 @@
 //! `redial undo`: takes the last change of the orders back, whoever made it.
 
+use super::by_token::Names;
 use super::turn::{Sums, catch_interrupts, outcome, release, wait};
 use super::{arguments, several};
 use crate::exit::{Exit, Failure};
@@ -29,7 +30,7 @@ fn one(
     if arguments.json {
         out.json(&UndoneJson::new(pid, &what, &report))?;
     } else {
-        out.line(&undone(&what))?;
+        out.line(&undone(&what, &Names::new(&mut session).readable(&what.order)))?;
         for line in turns::done(&report, None, false) {
             out.line(&line)?;
         }
@@ -43,13 +44,14 @@ fn one(
     Ok(outcome(&Sums::of(&report), true))
 }
 
-fn undone(what: &AuditEntry) -> String {
+/// `order` is that of `what`, in words.
+fn undone(what: &AuditEntry, order: &str) -> String {
     let line = |text: &str| words::one_line(text);
     let who = match what.user.as_str() {
         "" => line(&what.program),
         user => format!("{} of user {}", line(&what.program), line(&user_title(user))),
     };
-    format!("undone: {} (by {who}, {})", line(&what.order), words::utc(what.t_unix_ms))
+    format!("undone: {order} (by {who}, {})", words::utc(what.t_unix_ms))
 }
 
 #[cfg(test)]
@@ -67,11 +69,11 @@ mod tests {
     #[test]
     fn what_was_undone_is_said() {
         assert_eq!(
-            undone(&what()),
+            undone(&what(), &what().order),
             "undone: Shop.Cart.* = count (by redial app of user www, 1970-01-01 00:00:00Z)"
         );
         let launcher = AuditEntry { user: String::new(), ..what() };
-        assert!(undone(&launcher).contains("(by redial app, "));
+        assert!(undone(&launcher, "").contains("(by redial app, "));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl App {
             }
             Command::Reconnect => self.reconnect(),
             Command::Disconnect => self.disconnect(),
-            Command::Launch => self.launch = true,
+            Command::Launch => (self.launch, self.palette) = (true, None),
             Command::StartLaunch => match views::launch::plan(&self.settings.launch) {
                 Ok(plan) => {
                     self.start(plan);

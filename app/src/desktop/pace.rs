@@ -5,7 +5,7 @@ use std::time::Duration;
 /// What a frame may take of the thread that draws, about: somewhat less than the 8 ms it is given.
 const FRAME: Duration = Duration::from_millis(7);
 /// What messages, and putting in order what they brought, may take of it together.
-const BUDGET: Duration = Duration::from_millis(4);
+const BUDGET: Duration = Duration::from_millis(3);
 /// What is left for messages whatever else there is to do.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -55,11 +55,11 @@ mod tests {
             pace.drawn(ms(drawing));
             (pace.budget(false), pace.budget(true))
         };
-        assert_eq!(after(0, 0), (ms(4), ms(1)));
-        assert_eq!(after(1, 2), (ms(3), ms(1)), "there is time to draw");
+        assert_eq!(after(0, 0), (ms(3), ms(1)));
+        assert_eq!(after(1, 2), (ms(2), ms(1)), "there is time to draw");
         assert_eq!(after(0, 5), (ms(1), ms(1)), "the frame before may be what comes next");
         assert_eq!(after(0, 0), (ms(2), ms(1)));
-        assert_eq!(after(0, 0), (ms(4), ms(1)));
+        assert_eq!(after(0, 0), (ms(3), ms(1)));
         assert_eq!(after(9, 9), (ms(1), ms(1)));
     }
 }

@@ -5,7 +5,7 @@ mod dials;
 mod feed;
 mod grouped;
 mod others;
-mod transitions;
+pub(super) mod transitions;
 mod turning;
 
 pub use delegated::Outcome;

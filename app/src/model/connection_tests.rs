@@ -78,7 +78,7 @@ pub fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> 
     }
 }
 
-fn transition(id: u32, state: State) -> Told {
+pub(crate) fn transition(id: u32, state: State) -> Told {
     Told::Event(Event::Transition(Transition {
         row: RowId(id),
         t_ms: 0,

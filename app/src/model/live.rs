@@ -81,8 +81,10 @@ impl LiveRow {
 
     /// Notes the rate at a tick of the sparklines.
     fn note_rate(&mut self, tick: u64, rate: f32) {
+        let counts = self.counts();
         match &mut self.series {
-            Some(series) => series.put(tick, rate),
+            Some(series) if counts => series.put(tick, rate),
+            Some(series) => series.put_last(tick, rate),
             None => self.series = Some(Series::new(tick, rate)),
         }
         self.note_counting(tick);
@@ -146,7 +148,7 @@ pub struct Sums {
     pub calls: u64,
     /// Calls a second of all.
     pub rate: f64,
-    /// Times of those that were timed, without percentiles, which do not add up.
+    /// Times of those that were timed, with percentiles where one alone was: they do not add up.
     pub times: Option<Times>,
     /// Methods that are timed, so that these times go on.
     pub timed: u32,

@@ -6,6 +6,7 @@ use super::catalogue::copies::EVERY_DOMAIN;
 use super::ids::{MethodIx, ModuleIx, Node, TypeIx};
 use super::methodset::MethodSet;
 use super::turns::Wish;
+use crate::output::words;
 use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
@@ -219,20 +220,7 @@ pub fn one_method(catalogue: &Catalogue, method: MethodIx) -> String {
 
 /// An order in words, with the method's name in place of a token (`Shop!0x06000012`), where one method has that.
 pub fn readable(catalogue: &Catalogue, order: &str) -> String {
-    let mut said = String::with_capacity(order.len());
-    let mut rest = order;
-    while let Some(mark) = rest.find("!0x") {
-        let name_at = rest.get(..mark).and_then(|before| before.rfind(' ')).map_or(0, |space| space + 1);
-        let end = (mark + "!0x".len() + 8).min(rest.len());
-        let parts = (rest.get(..name_at), rest.get(name_at..mark), rest.get(mark + 3..end), rest.get(end..));
-        let (Some(before), Some(assembly), Some(digits), Some(after)) = parts else { break };
-        let token = u32::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 8);
-        let named = token.and_then(|token| named_by_token(catalogue, assembly, MethodToken(token)));
-        said.push_str(before);
-        said.push_str(&named.unwrap_or_else(|| format!("{assembly}!0x{digits}")));
-        rest = after;
-    }
-    said + rest
+    words::with_names(order, |assembly, token| named_by_token(catalogue, assembly, MethodToken(token)))
 }
 
 /// The method with that token in the assemblies of a name, if it is one and the same in all of them.

@@ -35,6 +35,15 @@ impl Series {
         self.last = tick;
     }
 
+    /// Notes the rate at a tick in which counting ended: it is of more time than was counted, so it only raises what is
+    /// known of this tick, or of the one before.
+    pub fn put_last(&mut self, tick: u64, rate: f32) {
+        let known = self.ring.get((self.last.min(tick) % LENGTH as u64) as usize).copied();
+        if known.is_none_or(|known| known.is_nan() || rate > known) {
+            self.put(tick, rate);
+        }
+    }
+
     /// Nobody counts after this tick.
     pub fn end(&mut self, tick: u64) {
         if !std::mem::replace(&mut self.ended, true) {
@@ -119,6 +128,25 @@ mod tests {
         assert_eq!(shown(&series, 110)[LENGTH - 3..], [7.0, 2.0, -1.0]);
         series.put(110 + 2 * LENGTH as u64, 1.0);
         assert!(shown(&series, 110 + 2 * LENGTH as u64)[..LENGTH - 1].iter().all(|rate| *rate == -1.0));
+    }
+
+    #[test]
+    fn the_last_fold_lowers_nothing() {
+        let mut series = Series::new(100, 5.0);
+        series.put(101, 6.0);
+        series.end(101);
+        series.put_last(101, 2.0);
+        series.end(101);
+        assert_eq!(shown(&series, 102)[LENGTH - 3..], [5.0, 6.0, -1.0], "the tick had a whole sample");
+        series.begin(103);
+        series.put(103, 4.0);
+        series.end(103);
+        series.put_last(104, 1.0);
+        series.end(104);
+        assert_eq!(shown(&series, 104)[LENGTH - 2..], [4.0, -1.0], "a part of a tick is no rate");
+        series.put_last(104, 9.0);
+        series.end(104);
+        assert_eq!(shown(&series, 105)[LENGTH - 3..], [4.0, 9.0, -1.0], "what was called meanwhile is seen");
     }
 
     #[test]

@@ -236,6 +236,24 @@ pub fn utc(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
+/// An order with names in place of tokens (`Shop!0x06000012`), as far as `name_of` knows the name of an assembly's token.
+pub fn with_names(order: &str, mut name_of: impl FnMut(&str, u32) -> Option<String>) -> String {
+    let mut said = String::with_capacity(order.len());
+    let mut rest = order;
+    while let Some(mark) = rest.find("!0x") {
+        let name_at = rest.get(..mark).and_then(|before| before.rfind(' ')).map_or(0, |space| space + 1);
+        let end = (mark + "!0x".len() + 8).min(rest.len());
+        let parts = (rest.get(..name_at), rest.get(name_at..mark), rest.get(mark + 3..end), rest.get(end..));
+        let (Some(before), Some(assembly), Some(digits), Some(after)) = parts else { break };
+        let token = u32::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 8);
+        let named = token.and_then(|token| name_of(assembly, token));
+        said.push_str(before);
+        said.push_str(&named.unwrap_or_else(|| format!("{assembly}!0x{digits}")));
+        rest = after;
+    }
+    said + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

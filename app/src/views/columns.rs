@@ -12,6 +12,17 @@ pub const PLACE: f32 = 90.0;
 /// What the sparkline's is called.
 pub const SPARK: &str = "last minute";
 
+/// Whether there are times to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timed {
+    /// Nothing ever was timed.
+    Never,
+    /// Only the last times there were are left.
+    Before,
+    /// Something is.
+    Now,
+}
+
 /// Where the columns stand.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns {
@@ -81,13 +92,14 @@ impl Going {
 }
 
 impl Columns {
-    /// The columns of a table of that width; those of times where something is timed. In a narrow one the name keeps its
-    /// room and that of what stands `before` it, and others go, the one that rows are `sorted` by last.
-    pub fn of(rect: Rect, before: f32, timed: bool, sorted: Key) -> Columns {
+    /// The columns of a table of that width. In a narrow one the name keeps its room and that of what stands `before` it,
+    /// and others go, the one that rows are `sorted` by last; last times go before what goes on.
+    pub fn of(rect: Rect, before: f32, timed: Timed, sorted: Key) -> Columns {
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
-        let all = Going::ALL.into_iter().filter(|column| timed || !matches!(column, Going::Time(_)));
+        let is_time = |column: &Going| matches!(column, Going::Time(_));
+        let all = Going::ALL.into_iter().filter(|column| timed != Timed::Never || !is_time(column));
         let mut left: Vec<Going> = all.collect();
-        left.sort_by_key(|column| column.sorts(sorted));
+        left.sort_by_key(|column| (column.sorts(sorted), timed != Timed::Before || !is_time(column)));
         let fits = |left: &[Going]| {
             let taken: f32 = left.iter().map(|column| column.width()).sum();
             rect.width() - knob.span() - taken >= NAME + before
@@ -111,9 +123,9 @@ impl Columns {
         Columns { knob, name, state, calls, rate, times, spark }
     }
 
-    /// What those that went are called; those of times where something is timed.
-    pub fn gone(&self, timed: bool) -> Vec<&'static str> {
-        let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed);
+    /// What those that went are called; those of times where something is or was timed.
+    pub fn gone(&self, timed: Timed) -> Vec<&'static str> {
+        let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed != Timed::Never);
         [("state", self.state), ("calls", self.calls), ("per second", self.rate)]
             .into_iter()
             .chain(times.map(|(column, range)| (column.name(), range)))
@@ -130,7 +142,23 @@ mod tests {
     use eframe::egui::{pos2, vec2};
 
     fn sorted(width: f32, timed: bool, before: f32, by: Key) -> Columns {
+        let timed = if timed { Timed::Now } else { Timed::Never };
         Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), before, timed, by)
+    }
+
+    #[test]
+    fn last_times_go_before_what_goes_on() {
+        let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(900.0, 100.0));
+        let columns = Columns::of(rect, 0.0, Timed::Before, Key::Name);
+        let shown =
+            [columns.state, columns.calls, columns.rate, columns.spark].map(|range| range.span() > 0.0);
+        assert_eq!(shown, [true; 4]);
+        assert!(
+            columns.gone(Timed::Before).contains(&"p90")
+                && columns.times.iter().any(|time| time.span() > 0.0)
+        );
+        let sorted = Columns::of(rect, 0.0, Timed::Before, Key::Time(TimeColumn::P90));
+        assert!(!sorted.gone(Timed::Before).contains(&"p90"), "what rows are sorted by stays");
     }
 
     #[test]

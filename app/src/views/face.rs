@@ -136,7 +136,7 @@ impl Face {
     pub fn refused_in(&mut self, number: usize) {
         self.says = match self.says.as_str() {
             "" | "failed" | "refused" => format!("refused in {number}"),
-            says => format!("{says}, {number} refused"),
+            says => format!("{says}, refused in {number}"),
         };
         self.refused = true;
     }

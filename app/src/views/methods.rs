@@ -1,6 +1,6 @@
 //! The methods in the middle: filter, head of the table, and the rows of table or tree.
 
-use super::columns::{Columns, PLACE, SPARK};
+use super::columns::{Columns, PLACE, SPARK, Timed};
 use super::rows;
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
@@ -13,8 +13,8 @@ use crate::ui::list::Scroll;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, ROW};
 use eframe::egui::{
-    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rect, RichText, Sense, TextEdit, TextStyle, Ui,
-    pos2, vec2,
+    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rangef, Rect, RichText, Sense, TextEdit,
+    TextStyle, Ui, pos2, vec2,
 };
 use std::time::Duration;
 
@@ -55,6 +55,8 @@ const STILL: f64 = 2.0;
 
 /// Width of the name's column below which its head finds room for a number only, points.
 const SHORT: f32 = 150.0;
+/// Width below which beside a number of columns there is room for less of what else it says.
+const WHOLE: f32 = 280.0;
 /// Least room for the hint that there is a panel, points.
 const HINT: f32 = 60.0;
 
@@ -258,9 +260,14 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         (false, true) => -LESS,
         (false, false) => 0.0,
     };
-    let columns = Columns::of(window.rect, before, connection.live.is_timed(), connection.list.sort().key);
+    let timed = match (connection.live.is_timed(), connection.live.is_timed_now()) {
+        (false, _) => Timed::Never,
+        (true, false) => Timed::Before,
+        (true, true) => Timed::Now,
+    };
+    let columns = Columns::of(window.rect, before, timed, connection.list.sort().key);
     state.note_pointer(ui, window.rect);
-    let gone = columns.gone(connection.live.is_timed());
+    let gone = columns.gone(timed);
     heads(ui, head, (&columns, &gone), list, commands);
     let painter = ui.painter_at(window.rect);
     rows::show(ui, &painter, &window, &columns, lines, commands);
@@ -305,8 +312,11 @@ fn heads(
     let sort = connection.list.sort();
     let times = TimeColumn::ALL.into_iter().zip(columns.times);
     let mut name = columns.name;
-    if !gone.is_empty() && !connection.is_order_behind() {
-        name.max = left_out(ui, head, columns, gone);
+    if connection.is_order_behind() {
+        name.max = sort_again(ui, head, name, !gone.is_empty(), commands);
+    }
+    if !gone.is_empty() {
+        name.max = left_out(ui, head, name, gone);
     }
     for (key, text, range, right) in [
         (Key::Wanted, "dial", columns.knob, false),
@@ -358,9 +368,6 @@ fn heads(
             commands.push(Command::Sort(Sort { key, descending }));
         }
     }
-    if connection.is_order_behind() {
-        sort_again(ui, head, columns, commands);
-    }
     if columns.spark.span() == 0.0 {
         return;
     }
@@ -370,13 +377,13 @@ fn heads(
 }
 
 /// How many columns found no room, which they are, and how they are seen; where it begins.
-fn left_out(ui: &mut Ui, head: Rect, columns: &Columns, gone: &[&str]) -> f32 {
-    let text = match columns.name.span() < SHORT {
+fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[&str]) -> f32 {
+    let text = match name.span() < SHORT {
         true => format!("+{}", gone.len()),
         false => format!("+{}", words::count(gone.len() as u64, "column", "columns")),
     };
     let painter = ui.painter_at(head);
-    let right = pos2(columns.name.max - 8.0, head.center().y);
+    let right = pos2(name.max - 8.0, head.center().y);
     let place =
         painter.text(right, Align2::RIGHT_CENTER, &text, FontId::proportional(12.0), Palette::of(ui).weak);
     let place = place.expand2(vec2(4.0, 6.0)).intersect(head);
@@ -391,16 +398,18 @@ fn left_out(ui: &mut Ui, head: Rect, columns: &Columns, gone: &[&str]) -> f32 {
 }
 
 /// The sign that the rows stand in an order of earlier numbers, which puts them in that of the present ones. In the head
-/// there is always room for it: nothing moves when it comes.
-fn sort_again(ui: &mut Ui, head: Rect, columns: &Columns, commands: &mut Vec<Command>) {
+/// there is always room for it, and beside it for how many columns are `gone`: nothing below moves when it comes. Where it
+/// begins.
+fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, gone: bool, commands: &mut Vec<Command>) -> f32 {
     let palette = Palette::of(ui);
     let painter = ui.painter_at(head);
     let font = FontId::proportional(12.0);
-    let right = pos2(columns.name.max - 8.0, head.center().y);
+    let right = pos2(name.max - 8.0, head.center().y);
     let again = painter.layout_no_wrap("sort again".to_owned(), font.clone(), palette.accent);
     let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());
     painter.galley(button.min, again, palette.accent);
-    painter.text(button.left_center(), Align2::RIGHT_CENTER, "order held · ", font, palette.weak);
+    let held = if gone && name.span() < WHOLE { "held · " } else { "order held · " };
+    let words = painter.text(button.left_center(), Align2::RIGHT_CENTER, held, font, palette.weak);
     let place = button.expand2(vec2(4.0, 6.0)).intersect(head);
     let response = ui.interact(place, ui.scope_id().with("sort again"), Sense::click());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "sort again"));
@@ -414,4 +423,5 @@ fn sort_again(ui: &mut Ui, head: Rect, columns: &Columns, commands: &mut Vec<Com
     if clicked {
         commands.push(Command::SortAgain);
     }
+    words.left()
 }

@@ -70,14 +70,29 @@ impl Spread {
         format!("{:.3} ({:.3}–{:.3})", self.median, self.least, self.most)
     }
 
-    /// Whether `value` lies outside what the median may be: below all measurements or above all of them, one on each
-    /// side apart where there are at least seven (of nine, that covers the median in 96 of 100 cases).
+    /// Whether `value` lies outside what the median may be: below all measurements or above all of them, some on each
+    /// side apart ([`outliers`]).
     fn excludes(numbers: &[f64], value: f64) -> bool {
-        let outlier = usize::from(numbers.len() >= 7);
+        let outlier = outliers(numbers.len());
         let below = numbers.iter().filter(|number| **number < value).count();
         let above = numbers.iter().filter(|number| **number > value).count();
         !numbers.is_empty() && (below <= outlier || above <= outlier) && below.max(above) > numbers.len() / 2
     }
+}
+
+/// How many of so many measurements may lie on the wrong side of a median: one of at least seven, and of more as many as
+/// leave it there in 95 of 100 cases (the sign test).
+fn outliers(number: usize) -> usize {
+    let (mut ways, mut within) = (1.0, 0.0);
+    let all = 2_f64.powi(i32::try_from(number).unwrap_or(i32::MAX));
+    for wrong in 0..number {
+        within += ways;
+        if 2.0 * within / all > 0.05 {
+            return wrong.saturating_sub(1).max(usize::from(number >= 7));
+        }
+        ways *= (number - wrong) as f64 / (wrong + 1) as f64;
+    }
+    0
 }
 
 /// Two places below a hundred, none above a thousand.
@@ -213,6 +228,12 @@ mod tests {
         assert_eq!(spread, Spread { median: 3.0, least: 1.0, most: 5.0 });
         assert_eq!(Spread::of([4.0, 2.0].into_iter()).median, 3.0);
         assert_eq!(Spread::of(std::iter::empty()).median, 0.0);
+    }
+
+    #[test]
+    fn more_measurements_allow_more_outliers() {
+        let expected = [(1, 0), (6, 0), (7, 1), (9, 1), (12, 2), (15, 3), (27, 7)];
+        assert_eq!(expected.map(|(number, _)| (number, outliers(number))), expected);
     }
 
     fn pairs(differences: &[f64]) -> Vec<Pair> {

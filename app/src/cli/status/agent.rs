@@ -1,6 +1,7 @@
 //! `redial status --agent`: the agent's account of itself, the orders that stand, and who turned what.
 
 use super::{ask_agent, control_line, kept_line};
+use crate::cli::by_token::Names;
 use crate::cli::{arguments, save};
 use crate::exit::{Exit, Failure};
 use crate::link::discover::user_title;
@@ -21,7 +22,9 @@ pub fn show(session: &mut Session, arguments: &arguments::Status, out: &mut Out)
         out.json(&AgentJson::new(session.pid(), &status, &orders, undoable))?;
     } else {
         let live = session.facts().live;
-        for line in lines(&status, &orders, undoable, live, terminal_columns()) {
+        let mut names = Names::new(session);
+        let mut readable = |order: &str| names.readable(order);
+        for line in lines(&status, &orders, undoable, live, terminal_columns(), &mut readable) {
             out.line(&line)?;
         }
     }
@@ -34,6 +37,7 @@ fn lines(
     undoable: u32,
     live: u64,
     columns: Option<usize>,
+    readable: &mut impl FnMut(&str) -> String,
 ) -> Vec<String> {
     let mut lines = vec![
         control_line(status),
@@ -45,7 +49,7 @@ fn lines(
     for budget in &status.budgets {
         let name = words::one_line(&budget.name);
         lines.push(format!(
-            "room used for {name}: {} of {}",
+            "room taken for {name}, which stays taken when they are off: {} of {}",
             words::grouped(budget.used),
             words::grouped(budget.limit)
         ));
@@ -59,13 +63,14 @@ fn lines(
         lines.push(String::new());
         let mut table = Table::new(&[wide("ORDER"), text("STANDS"), wide("SET BY")]);
         for standing in orders {
-            table.row(vec![print_order(&standing.order), save::stands(standing.stand), save::who(standing)]);
+            let order = readable(&print_order(&standing.order));
+            table.row(vec![order, save::stands(standing.stand), save::who(standing)]);
         }
         lines.extend(table.lines(columns));
     }
     if !status.audit.is_empty() {
         lines.push(String::new());
-        lines.extend(audit(status).lines(columns));
+        lines.extend(audit(status, readable).lines(columns));
     }
     lines
 }
@@ -79,11 +84,11 @@ fn costs(costs: &[Cost]) -> Option<String> {
 }
 
 /// Who turned what, oldest first.
-fn audit(status: &AgentStatus) -> Table {
+fn audit(status: &AgentStatus, readable: &mut impl FnMut(&str) -> String) -> Table {
     let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), wide("ORDER")]);
     for entry in &status.audit {
         let AuditEntry { t_unix_ms, user, program, order } = entry;
-        table.row(vec![words::utc(*t_unix_ms), user_title(user), program.clone(), order.clone()]);
+        table.row(vec![words::utc(*t_unix_ms), user_title(user), program.clone(), readable(order)]);
     }
     table
 }
@@ -153,7 +158,8 @@ pub mod tests {
 
     #[test]
     fn orders_and_turns_are_told_with_who_made_them() {
-        let lines = lines(&agent_status(), &standing(), 3, 2, None);
+        let mut readable = |order: &str| order.replace("0x06000001", "Shop.Main");
+        let lines = lines(&agent_status(), &standing(), 3, 2, None, &mut readable);
         let has = |part: &str| lines.iter().any(|line| line.contains(part));
         assert!(
             has("www   redial run  Shop.Cart.*") && has("changes that `undo` takes back: 3"),
@@ -162,7 +168,9 @@ pub mod tests {
         assert!(has("a dialled call costs about 0.64 ns at count, measured in this process"), "{lines:#?}");
         let mut by_number = agent_status();
         by_number.audit[0].user = "0".into();
-        let audit = audit(&by_number).lines(None);
+        by_number.audit[0].order = "Shop!0x06000001 = count".into();
+        let audit = audit(&by_number, &mut readable).lines(None);
+        assert!(audit.iter().any(|line| line.contains("Shop!Shop.Main = count")), "{audit:#?}");
         #[cfg(unix)]
         assert!(audit.iter().any(|line| line.contains("root (0)  redial run")), "{audit:#?}");
         #[cfg(not(unix))]

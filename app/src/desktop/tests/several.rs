@@ -3,14 +3,14 @@
 use super::stage::{SHOP, act, catalogue, choose_shops, feed, look_at_shops, row, shop, shops, window};
 use crate::commands::Command;
 use crate::desktop::App;
-use crate::model::connection::tests::facts;
+use crate::model::connection::tests::{facts, transition};
 use crate::model::connection::{Connection, Targets};
 use crate::model::ids::{ConnectionId, FLEET, MethodIx, Ticket};
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
 use crate::model::processes::AgentState;
 use crate::model::several::Arrangement;
-use crate::model::update::{Refused, Retry, Told, Update};
+use crate::model::update::{Now, Refused, Retry, Told, Update};
 use eframe::egui::{Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -125,6 +125,21 @@ fn a_turn_goes_to_all_and_is_told_once() {
 }
 
 #[test]
+fn that_it_went_on_is_told_once_for_all() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    for id in 1..=3 {
+        rows(&mut harness, id, State::Asked, 0);
+        told(&mut harness, id, vec![transition(0, State::Live)]);
+    }
+    assert_eq!(logged(&harness, Kind::Transition), [] as [String; 0], "others may follow");
+    let now = harness.state().now();
+    let later = Now { mono: now.mono + std::time::Duration::from_secs(1), ..now };
+    harness.state_mut().clock = crate::desktop::Clock::Stands(later);
+    harness.run_steps(3);
+    assert_eq!(logged(&harness, Kind::Transition), [format!("{ADD}: live in 3 processes")]);
+}
+
+#[test]
 fn where_one_refuses_row_and_log_say_which_and_why() {
     let mut harness = look_at_shops(window(Theme::Dark));
     turn_add(&mut harness);
@@ -135,7 +150,7 @@ fn where_one_refuses_row_and_log_say_which_and_why() {
     told(&mut harness, 3, vec![Told::Dialled(sent[2].1, Err(refused))]);
     rows(&mut harness, 1, State::Live, 1);
     rows(&mut harness, 2, State::Live, 1);
-    assert_eq!(value(&harness, ADD), "2 of 3 live, 1 refused, 2 calls");
+    assert_eq!(value(&harness, ADD), "2 of 3 live, refused in 1, 2 calls");
     assert_eq!(logged(&harness, Kind::Refusal), ["refused in Shop.dll (4244): other (pid 7) has control"]);
     let answer = logged(&harness, Kind::Answer);
     assert_eq!(answer, [format!("count on {ADD} in 3 processes: done in 2 of 3, 2 of 2 copies accepted")]);

@@ -27,7 +27,7 @@ pub fn sentence(error: &LinkError) -> String {
         LinkError::NoAgent { pid, name, obstacle } => {
             let without = format!("process {pid} ({name}) runs without the agent");
             match obstacle {
-                None => format!("{without}; “Load the agent into the process” loads it"),
+                None => format!("{without}; “Load the agent …” loads it"),
                 Some(Obstacle::Start(why)) => format!("{without}; start it anew with “Launch…” ({why})"),
                 Some(other) => format!("{without}; {}", other.sentence()),
             }

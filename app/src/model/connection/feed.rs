@@ -10,11 +10,12 @@ use crate::model::turns::Pending;
 use crate::model::update::{CataloguePart, Now, Refused, Retry, Told, Undone};
 use crate::output::words;
 use redial_protocol::frozen::AgentFacts;
-use redial_protocol::ids::ModuleKey;
+use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::message::{Event, Holder};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, SharedModule};
 use redial_protocol::state::State;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// The time over which updates are counted.
@@ -29,7 +30,7 @@ impl Connection {
             self.take(one, &mut transitions, log, now);
         }
         if self.is_one_of_many {
-            transitions.keep_bad();
+            self.untold.leave(transitions.keep_bad());
         }
         let (of, about) = (self.spoken_of(), self.about());
         let say = |text: String| log.add_of(now, about.clone(), Kind::Transition, format!("{of}{text}"));
@@ -43,6 +44,11 @@ impl Connection {
         let (of, about) = (self.spoken_of(), self.about());
         let say = |text: String| log.add_of(now, about.clone(), Kind::Transition, format!("{of}{text}"));
         self.untold.sum_up(&self.live, now.mono, say);
+    }
+
+    /// Rows that went on or off since this was asked last, where several processes are looked at.
+    pub fn take_went(&mut self) -> HashSet<RowId> {
+        self.untold.take()
     }
 
     /// When there will be something to sum up, on `Now::mono`'s clock.

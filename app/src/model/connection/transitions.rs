@@ -31,10 +31,12 @@ impl Transitions {
         self.all.push((row, before, after));
     }
 
-    /// Only those that somebody should look at.
-    pub fn keep_bad(&mut self) {
-        self.all.retain(|(_, _, after)| is_bad(*after));
-        self.only_bad = true;
+    /// Only those that somebody should look at. Of the others those are answered in which a method went on or off for good.
+    pub fn keep_bad(&mut self) -> Vec<RowId> {
+        let (bad, others): (Vec<_>, Vec<_>) = self.all.drain(..).partition(|(_, _, after)| is_bad(*after));
+        (self.all, self.only_bad) = (bad, true);
+        let over = others.into_iter().filter(|(_, _, after)| matches!(after, State::Live | State::Off));
+        over.map(|(row, ..)| row).collect()
     }
 }
 
@@ -47,9 +49,21 @@ pub(super) struct Untold {
     rest: HashSet<RowId>,
     /// Only those are told of that somebody should look at.
     only_bad: bool,
+    /// Methods that went on or off where several processes are looked at, which is told of all together.
+    together: HashSet<RowId>,
 }
 
 impl Untold {
+    /// Notes methods that went on or off, to be told of together with those of other processes.
+    pub fn leave(&mut self, rows: Vec<RowId>) {
+        self.together.extend(rows);
+    }
+
+    /// Those that were noted.
+    pub fn take(&mut self) -> HashSet<RowId> {
+        std::mem::take(&mut self.together)
+    }
+
     /// Tells some transitions, each with what the row says by now, and counts the others.
     pub fn tell(
         &mut self,

@@ -9,6 +9,7 @@ mod picked;
 pub mod plan;
 mod take;
 mod turning;
+mod went;
 
 pub use follow::{Follow, Join, NEWCOMER};
 pub use hear::Untaken;
@@ -55,6 +56,7 @@ pub struct Fleet {
     sent: Vec<hear::Sent>,
     /// Of turns that were done, what they are in each process.
     made: BTreeMap<Ticket, Vec<(ConnectionId, Ticket)>>,
+    went: went::Went,
     /// Processes that start later.
     pub follow: Follow,
 }
@@ -161,11 +163,12 @@ impl Fleet {
             }
         }
         self.hear(&mut all, connections, log, now);
+        self.tell_went(connections, log, now);
         let turns = self.greet(&mut all, connections, log, now);
         // What is put in order by numbers is, a frame later.
         let order = all.numbers_are_new;
         connections.insert(FLEET, all);
-        let due = self.sums_due();
+        let due = self.sums_due().into_iter().chain(self.went.due()).min();
         Settled { more: modules || rows || order, due, turns }
     }
 

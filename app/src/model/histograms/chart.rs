@@ -140,10 +140,10 @@ fn quantile(histogram: &RowHistogram, counts: &Counts, which: usize, per_mille: 
     for (bucket, both) in counts {
         seen += u128::from(both[which]);
         if seen >= rank {
-            // As the agent takes it: buckets of one tick are exact.
+            // As the agent takes and rounds it: buckets of one tick are exact.
             let ticks = lower_ticks(*bucket) + (lower_ticks(bucket + 1) - lower_ticks(*bucket)) / 2;
             let longest = histogram.times.max_ns;
-            let middle = ticks as f64 * histogram.tick_fs as f64 / 1e6;
+            let middle = (ticks as f64 * histogram.tick_fs as f64 / 1e6).floor();
             return Some(if longest > 0 { middle.min(longest as f64) } else { middle });
         }
     }

@@ -1,6 +1,7 @@
 //! How long calls of rows take.
 
 use super::Live;
+use crate::model::catalogue::bits::Bits;
 use crate::output::times::TimeColumn;
 use redial_protocol::level::Level;
 use redial_protocol::times::Times;
@@ -27,6 +28,12 @@ impl Live {
         self.timed
     }
 
+    /// Whether some method is to be timed; else only the last times there were are left.
+    pub fn is_timed_now(&self) -> bool {
+        let timed = [Level::Time, Level::Trace];
+        timed.into_iter().filter_map(|level| self.wanted(level)).any(Bits::any)
+    }
+
     pub(super) fn note_timed(&mut self, wanted: Level) {
         self.timed |= wanted >= Level::Time;
     }
@@ -44,11 +51,16 @@ pub(super) fn mirror(mine: &mut Option<Box<Times>>, theirs: Option<Times>) -> bo
     }
 }
 
-/// Adds the times of a row to those of others. What does not add up, the percentiles, is not in a sum.
+/// Adds the times of a row to those of others. Percentiles do not add up: a sum has them while all its calls are one row's.
 pub fn add(sum: &mut Option<Times>, one: &Times) {
     let Some(sum) = sum else {
-        *sum = Some(Times { percentiles: None, ..*one });
+        *sum = Some(*one);
         return;
+    };
+    sum.percentiles = match (sum.exits, one.exits) {
+        (_, 0) => sum.percentiles,
+        (0, _) => one.percentiles,
+        _ => None,
     };
     sum.exits = sum.exits.saturating_add(one.exits);
     for (column, mine, theirs) in [
@@ -84,6 +96,8 @@ mod tests {
         let all = 0..catalogue.len() as u32;
         let sums = live.sums(&[all], None).times.expect("two rows were timed");
         let one = times(0);
+        let alone = live.sums(&[0..1], None).times.expect("one was timed");
+        assert_eq!(alone.percentiles, one.percentiles, "there is nothing to add up");
         assert_eq!((sums.percentiles, sums.max_ns), (None, one.max_ns));
         assert_eq!(
             (sums.exits, sums.exceptions, sums.in_flight, sums.total_ns, sums.self_ns),

@@ -1,0 +1,63 @@
+//! Methods that went on or off in several processes: told together, once they did in most of them.
+
+use super::{Connections, Fleet, turning};
+use crate::model::connection::transitions::SPAN;
+use crate::model::ids::{ConnectionId, FLEET};
+use crate::model::log::{Kind, Log};
+use crate::model::update::Now;
+use crate::output::words;
+use redial_protocol::ids::RowId;
+use redial_protocol::state::State;
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// Methods of which it was not told yet, and since when.
+#[derive(Debug, Default)]
+pub(super) struct Went {
+    since: Option<Duration>,
+    rows: HashSet<(ConnectionId, RowId)>,
+}
+
+impl Went {
+    /// When there will be something to tell, on `Now::mono`'s clock.
+    pub fn due(&self) -> Option<Duration> {
+        self.since.map(|since| since + SPAN)
+    }
+}
+
+impl Fleet {
+    /// Tells what went on or off a while ago, a line for each state it is in by now.
+    pub(super) fn tell_went(&mut self, connections: &mut Connections, log: &mut Log, now: Now) {
+        for member in &self.members {
+            let Some(connection) = connections.get_mut(&member.connection) else { continue };
+            let rows = connection.take_went();
+            self.went.rows.extend(rows.into_iter().map(|row| (member.connection, row)));
+        }
+        if self.went.rows.is_empty() || self.went.since.is_none() {
+            self.went.since = (!self.went.rows.is_empty()).then_some(now.mono);
+            return;
+        }
+        if self.went.due().is_some_and(|due| now.mono < due) {
+            return;
+        }
+        self.went.since = None;
+        let rows = std::mem::take(&mut self.went.rows);
+        let row = |(id, row): &(ConnectionId, RowId)| Some((*id, connections.get(id)?.live.row(*row)?));
+        for state in [State::Live, State::Off] {
+            let (mut copies, mut processes) = (0_u64, HashSet::new());
+            let (mut name, mut is_one) = (None, true);
+            for (id, row) in rows.iter().filter_map(row).filter(|(_, row)| row.state == state) {
+                copies += 1;
+                processes.insert(id);
+                is_one &= *name.get_or_insert(&row.name) == &row.name;
+            }
+            let Some(name) = name else { continue };
+            let what = match is_one {
+                true => format!("{name}: {state}"),
+                false => format!("{} copies are {state} by now,", words::grouped(copies)),
+            };
+            let text = format!("{what} in {}", turning::processes(processes.len()));
+            log.add(now, Some(FLEET), Kind::Transition, text);
+        }
+    }
+}
