@@ -167,8 +167,12 @@ impl Model {
             return new;
         }
         self.connections.entry(FLEET).or_insert_with(Fleet::merged);
+        let is_new = self.several.fleet.is_none();
         let fleet = self.several.fleet.get_or_insert_default();
         fleet.set_members(&members, &mut self.connections);
+        if let Some(alone) = before.filter(|id| is_new && members.contains(id)) {
+            self.connections.get(&alone).into_iter().for_each(|alone| fleet.carry(alone));
+        }
         let looked_at = before.filter(|id| members.contains(id));
         self.current = self.rearranged(looked_at).or(members.first().copied());
         new

@@ -63,6 +63,11 @@ impl Tree {
         self.edition += 1;
     }
 
+    /// The groups that are expanded, whatever a search opens besides.
+    pub fn unfolded(&self) -> &HashSet<Node> {
+        &self.expanded
+    }
+
     /// Expands a closed group, closes an expanded one.
     pub fn toggle(&mut self, node: Node) {
         let expanded = self.is_expanded(node);

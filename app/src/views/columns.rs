@@ -6,6 +6,8 @@ use eframe::egui::{Rangef, Rect};
 
 /// Room a name keeps while other columns can go.
 const NAME: f32 = 190.0;
+/// What rows of several processes need besides: their states say more.
+pub const SUMMED: f32 = 28.0;
 /// Room for what stands before names where several processes have a row each: more than a process id.
 pub const PLACE: f32 = 90.0;
 
@@ -21,6 +23,15 @@ pub enum Timed {
     Before,
     /// Something is.
     Now,
+}
+
+/// Room that rows need besides, points.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Besides {
+    /// Before names; less than nothing where others say the same names.
+    pub before: f32,
+    /// In the column of states.
+    pub state: f32,
 }
 
 /// Where the columns stand.
@@ -92,16 +103,18 @@ impl Going {
 }
 
 impl Columns {
-    /// The columns of a table of that width. In a narrow one the name keeps its room and that of what stands `before` it,
-    /// and others go, the one that rows are `sorted` by last; last times go before what goes on.
-    pub fn of(rect: Rect, before: f32, timed: Timed, sorted: Key) -> Columns {
+    /// The columns of a table of that width. In a narrow one the name keeps its room and that of what stands before it, and
+    /// others go, the one that rows are `sorted` by last; last times go before what goes on.
+    pub fn of(rect: Rect, besides: Besides, timed: Timed, sorted: Key) -> Columns {
+        let Besides { before, state } = besides;
+        let width = |column: Going| column.width() + if column == Going::State { state } else { 0.0 };
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
         let is_time = |column: &Going| matches!(column, Going::Time(_));
         let all = Going::ALL.into_iter().filter(|column| timed != Timed::Never || !is_time(column));
         let mut left: Vec<Going> = all.collect();
         left.sort_by_key(|column| (column.sorts(sorted), timed != Timed::Before || !is_time(column)));
         let fits = |left: &[Going]| {
-            let taken: f32 = left.iter().map(|column| column.width()).sum();
+            let taken: f32 = left.iter().map(|column| width(*column)).sum();
             rect.width() - knob.span() - taken >= NAME + before
         };
         while !left.is_empty() && !fits(&left) {
@@ -109,7 +122,7 @@ impl Columns {
         }
         let mut right = rect.right();
         let mut column = |one: Going| {
-            let width = if left.contains(&one) { one.width() } else { 0.0 };
+            let width = if left.contains(&one) { width(one) } else { 0.0 };
             right -= width;
             Rangef::new(right, right + width)
         };
@@ -143,13 +156,14 @@ mod tests {
 
     fn sorted(width: f32, timed: bool, before: f32, by: Key) -> Columns {
         let timed = if timed { Timed::Now } else { Timed::Never };
-        Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), before, timed, by)
+        let besides = Besides { before, state: 0.0 };
+        Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), besides, timed, by)
     }
 
     #[test]
     fn last_times_go_before_what_goes_on() {
         let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(900.0, 100.0));
-        let columns = Columns::of(rect, 0.0, Timed::Before, Key::Name);
+        let columns = Columns::of(rect, Besides::default(), Timed::Before, Key::Name);
         let shown =
             [columns.state, columns.calls, columns.rate, columns.spark].map(|range| range.span() > 0.0);
         assert_eq!(shown, [true; 4]);
@@ -157,7 +171,7 @@ mod tests {
             columns.gone(Timed::Before).contains(&"p90")
                 && columns.times.iter().any(|time| time.span() > 0.0)
         );
-        let sorted = Columns::of(rect, 0.0, Timed::Before, Key::Time(TimeColumn::P90));
+        let sorted = Columns::of(rect, Besides::default(), Timed::Before, Key::Time(TimeColumn::P90));
         assert!(!sorted.gone(Timed::Before).contains(&"p90"), "what rows are sorted by stays");
     }
 
@@ -203,6 +217,10 @@ mod tests {
             assert_eq!(there - shown, gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
             let place = sorted(width + PLACE, timed, PLACE, Key::Name);
+            let besides = Besides { before: 0.0, state: SUMMED };
+            let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(1_400.0, 100.0));
+            let summed = Columns::of(rect, besides, Timed::Now, Key::Name);
+            assert_eq!(summed.state.span(), Going::State.width() + SUMMED);
             assert_eq!(
                 place.name.span(),
                 columns.name.span() + PLACE,

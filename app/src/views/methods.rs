@@ -1,6 +1,6 @@
 //! The methods in the middle: filter, head of the table, and the rows of table or tree.
 
-use super::columns::{Columns, PLACE, SPARK, Timed};
+use super::columns::{Besides, Columns, PLACE, SPARK, SUMMED, Timed};
 use super::rows;
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
@@ -265,7 +265,9 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         (true, false) => Timed::Before,
         (true, true) => Timed::Now,
     };
-    let columns = Columns::of(window.rect, before, timed, connection.list.sort().key);
+    let state_room = if connection.catalogue.spans_processes() { SUMMED } else { 0.0 };
+    let besides = Besides { before, state: state_room };
+    let columns = Columns::of(window.rect, besides, timed, connection.list.sort().key);
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(timed);
     heads(ui, head, (&columns, &gone), list, commands);

@@ -1,10 +1,14 @@
 //! What the window says of several processes: which are left, what a row is of, whom a line of the log is about.
 
 use super::several::{ADD, logged, merged, parts, rows, told, turn_add, value};
-use super::stage::{SHOP, act, choose_shops, crowd, feed, look_at_shops, shop, shops, window, window_of};
+use super::stage::{
+    SHOP, act, catalogue, choose_shops, crowd, feed, look_at_shop, look_at_shops, shop, shops, window,
+    window_of,
+};
 use crate::commands::Command;
 use crate::desktop::App;
-use crate::model::ids::{ConnectionId, MethodIx};
+use crate::model::connection::tests::facts;
+use crate::model::ids::{ConnectionId, MethodIx, ModuleIx, Node, TypeIx};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::model::selection::Mode;
@@ -327,4 +331,32 @@ fn an_agent_that_cannot_be_loaded_again_and_again_is_told_of_once() {
             "Shop.dll (4243): the agent was not loaded: no library"
         ]
     );
+}
+
+#[test]
+fn what_is_picked_and_unfolded_stays_so_when_another_process_joins() {
+    let mut harness = look_at_shop(window(Theme::Dark));
+    feed(&mut harness, vec![Update::Processes(shops())]);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    let alone = harness.state_mut().model.current_mut().expect("one is looked at");
+    let (module, type_of) = (ModuleIx(0), TypeIx(1));
+    alone.tree.set_expanded(Node::Module(module), true);
+    alone.tree.set_expanded(Node::Type(type_of), true);
+    let named = alone.catalogue.type_text(type_of).to_owned();
+    act(&mut harness, Command::Choose(shop(4243), Mode::Toggle));
+    told(&mut harness, 2, vec![Told::Connected(Box::new(facts()))]);
+    told(&mut harness, 2, catalogue());
+    harness.run_steps(8);
+    let all = merged(&harness);
+    let Some(Node::Method(picked)) = all.selection.focus() else { panic!("nothing is picked") };
+    assert_eq!((all.catalogue.full_name(picked).text.as_str(), all.selection.len()), (ADD, 1));
+    let is_open = |node: &Node| match node {
+        Node::Type(owner) => all.catalogue.type_text(*owner) == named,
+        _ => false,
+    };
+    assert!(all.tree.unfolded().iter().any(is_open), "{:?}", all.tree.unfolded());
+    act(&mut harness, Command::Choose(shop(4244), Mode::Toggle));
+    harness.run_steps(8);
+    assert_eq!(merged(&harness).selection.len(), 1, "and when a third does");
 }

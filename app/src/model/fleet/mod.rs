@@ -57,6 +57,7 @@ pub struct Fleet {
     /// Of turns that were done, what they are in each process.
     made: BTreeMap<Ticket, Vec<(ConnectionId, Ticket)>>,
     went: went::Went,
+    carried: Option<picked::Carried>,
     /// Processes that start later.
     pub follow: Follow,
 }
@@ -156,6 +157,7 @@ impl Fleet {
         let Some(mut all) = connections.remove(&FLEET) else { return Settled::default() };
         self.stand(&mut all, connections);
         let modules = self.take_modules(&mut all, connections);
+        self.put_down(&mut all, connections);
         let rows = self.take_rows(&mut all, connections, now);
         for member in &self.members {
             if let Some(connection) = connections.get_mut(&member.connection) {

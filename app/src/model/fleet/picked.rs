@@ -1,13 +1,59 @@
 //! What is picked stays picked however several processes are shown: a row of the merged list stands for a method of each of
 //! them, and each of them for the row.
 
-use super::Fleet;
+use super::{Connections, Fleet};
 use crate::model::catalogue::forget::Renumbering;
 use crate::model::connection::Connection;
 use crate::model::ids::{ConnectionId, ModuleIx, Node};
-use std::collections::BTreeMap;
+use crate::model::selection::Selection;
+use std::collections::{BTreeMap, HashSet};
+
+/// What was picked and unfolded in a process that was looked at alone, until its methods are in the merged list.
+#[derive(Debug)]
+pub(super) struct Carried {
+    from: ConnectionId,
+    selection: Selection,
+    unfolded: HashSet<Node>,
+}
 
 impl Fleet {
+    /// Remembers what is picked and unfolded in a process that others join.
+    pub fn carry(&mut self, alone: &Connection) {
+        let (selection, unfolded) = (alone.selection.clone(), alone.tree.unfolded().clone());
+        self.carried = Some(Carried { from: alone.id, selection, unfolded });
+    }
+
+    /// Picks and unfolds it in the merged list, once the process's methods are there, unless something is picked by now.
+    pub(super) fn put_down(&mut self, all: &mut Connection, connections: &Connections) {
+        let Some(from) = self.carried.as_ref().map(|carried| carried.from) else { return };
+        let Some(member) = self.members.iter().find(|member| member.connection == from) else {
+            self.carried = None;
+            return;
+        };
+        let theirs = connections.get(&from).map(|theirs| &theirs.catalogue);
+        let Some(theirs) = theirs.filter(|theirs| theirs.is_complete() && member.seen.is_some()) else {
+            return;
+        };
+        let Some(mut carried) = self.carried.take() else { return };
+        let ours = &all.catalogue;
+        let pairs = (0..).zip(theirs.modules()).filter_map(|(index, module)| {
+            let copy = ours.index_of(*member.modules.get(&module.key)?)?;
+            let row = if ours.interleaves() { copy } else { ours.lead(copy) };
+            Some(((index, module), (row.0, ours.module(row)?)))
+        });
+        let root = ours.home(ModuleIx(0));
+        let to = Renumbering::between(pairs, theirs.domains().len(), root);
+        carried.selection.renumber(&to);
+        if all.selection.is_empty() && all.selection.focus().is_none() {
+            all.selection.unite(&carried.selection);
+        }
+        carried
+            .unfolded
+            .iter()
+            .filter_map(|node| to.node(*node))
+            .for_each(|node| all.tree.set_expanded(node, true));
+    }
+
     /// Gives each process rows of its own, or all of them common ones. Of a common row those of the process `looked_at` are
     /// picked, where one is looked at and has it, else those of all that run.
     pub fn part(&self, all: &mut Connection, looked_at: Option<ConnectionId>, running: &[ConnectionId]) {
