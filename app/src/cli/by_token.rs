@@ -1,5 +1,6 @@
 //! Orders that name methods by their tokens, in words: the agent is asked what these are called.
 
+use crate::link::error::LinkError;
 use crate::link::session::{Page, Session};
 use crate::output::words;
 use redial_protocol::message::Command;
@@ -11,31 +12,37 @@ const MOST: usize = 64;
 /// Names of methods in one process, each asked for once.
 pub struct Names<'a> {
     session: &'a mut Session,
+    answers: bool,
     known: HashMap<String, Option<String>>,
 }
 
 impl<'a> Names<'a> {
     /// Of the process that the session is with.
     pub fn new(session: &'a mut Session) -> Names<'a> {
-        Names { session, known: HashMap::new() }
+        Names { session, answers: true, known: HashMap::new() }
     }
 
     /// An order with the methods' names in place of tokens, where one method has that and its module is loaded.
     pub fn readable(&mut self, order: &str) -> String {
-        words::with_names(&words::one_line(order), |assembly, token| {
+        let named = words::with_names(order, |assembly, token| {
             let pattern = format!("{assembly}!{token:#010x}");
             if let Some(known) = self.known.get(&pattern) {
                 return known.clone();
             }
-            let name = (self.known.len() < MOST).then(|| ask(self.session, assembly, &pattern)).flatten();
+            let asks = self.answers && self.known.len() < MOST;
+            let answer = asks.then(|| ask(self.session, assembly, &pattern)).transpose();
+            // Who does not answer once is not waited for again.
+            self.answers &= matches!(answer, Ok(_) | Err(LinkError::Refused(_)));
+            let name = answer.ok().flatten().flatten();
             self.known.insert(pattern, name.clone());
             name
-        })
+        });
+        words::one_line(&named)
     }
 }
 
-/// What the only method of a pattern is called; what cannot be told stays as it is.
-fn ask(session: &mut Session, assembly: &str, pattern: &str) -> Option<String> {
+/// What the only method of a pattern is called; None: there is none, or there are several.
+fn ask(session: &mut Session, assembly: &str, pattern: &str) -> Result<Option<String>, LinkError> {
     let mut names: Vec<String> = Vec::new();
     let command = Command::Methods { pattern: Some(pattern.to_owned()), limit: MOST as u64 };
     let mut each = |page: Page| {
@@ -48,7 +55,7 @@ fn ask(session: &mut Session, assembly: &str, pattern: &str) -> Option<String> {
             }));
         }
     };
-    session.ask(command, &mut each).ok()?;
-    let first = names.first()?;
-    names.iter().all(|name| name == first).then(|| first.clone())
+    session.ask(command, &mut each)?;
+    let only = names.first().filter(|first| names.iter().all(|name| name == *first));
+    Ok(only.cloned())
 }

@@ -34,7 +34,7 @@ pub struct Sum {
     pub on: u64,
     /// Processes whose number leaves calls out.
     pub at_least: u64,
-    /// Its times, without percentiles; None while none was timed.
+    /// Its times, of which no percentiles are told; None while none was timed.
     pub times: Option<Times>,
     /// Processes in which it is timed now.
     pub timed: u64,

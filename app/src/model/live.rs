@@ -79,12 +79,20 @@ impl LiveRow {
         self.rate.filter(|_| self.counts())
     }
 
+    /// Whether its sparkline goes on: of what is reverting no call that begins is counted.
+    fn goes_on(&self) -> bool {
+        self.counts() && self.state != State::Reverting
+    }
+
     /// Notes the rate at a tick of the sparklines.
     fn note_rate(&mut self, tick: u64, rate: f32) {
-        let counts = self.counts();
+        let goes_on = self.goes_on();
         match &mut self.series {
-            Some(series) if counts => series.put(tick, rate),
-            Some(series) => series.put_last(tick, rate),
+            Some(series) if goes_on => series.put(tick, rate),
+            Some(series) => {
+                series.end(tick.saturating_sub(1));
+                series.put_last(tick, rate);
+            }
             None => self.series = Some(Series::new(tick, rate)),
         }
         self.note_counting(tick);
@@ -92,9 +100,9 @@ impl LiveRow {
 
     /// Notes whether it counts: while it does not, its sparkline is at no height.
     fn note_counting(&mut self, tick: u64) {
-        let counts = self.counts();
+        let goes_on = self.goes_on();
         match &mut self.series {
-            Some(series) if counts => series.begin(tick),
+            Some(series) if goes_on => series.begin(tick),
             Some(series) => series.end(tick),
             None => {}
         }

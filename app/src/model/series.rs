@@ -36,7 +36,7 @@ impl Series {
     }
 
     /// Notes the rate at a tick in which counting ended: it is of more time than was counted, so it only raises what is
-    /// known of this tick, or of the one before.
+    /// known of this tick or, where it has no sample, of the newest before it.
     pub fn put_last(&mut self, tick: u64, rate: f32) {
         let known = self.ring.get((self.last.min(tick) % LENGTH as u64) as usize).copied();
         if known.is_none_or(|known| known.is_nan() || rate > known) {

@@ -167,8 +167,9 @@ impl Model {
             return new;
         }
         self.connections.entry(FLEET).or_insert_with(Fleet::merged);
-        let is_new = self.several.fleet.is_none();
         let fleet = self.several.fleet.get_or_insert_default();
+        // Who follows processes has a fleet before anybody joins it.
+        let is_new = fleet.members().is_empty();
         fleet.set_members(&members, &mut self.connections);
         if let Some(alone) = before.filter(|id| is_new && members.contains(id)) {
             self.connections.get(&alone).into_iter().for_each(|alone| fleet.carry(alone));

@@ -57,11 +57,13 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
 pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
     if let Some(times) = times {
         numbers(ui, timed, times);
-        ui.label(
-            RichText::new("Percentiles of several copies do not add up: look at one of them.")
-                .small()
-                .color(Palette::of(ui).weak),
-        );
+        if times.exits > 0 && times.percentiles.is_none() {
+            ui.label(
+                RichText::new("Percentiles of several copies do not add up: look at one of them.")
+                    .small()
+                    .color(Palette::of(ui).weak),
+            );
+        }
     }
 }
 

@@ -57,6 +57,8 @@ const STILL: f64 = 2.0;
 const SHORT: f32 = 150.0;
 /// Width below which beside a number of columns there is room for less of what else it says.
 const WHOLE: f32 = 280.0;
+/// The same for all but what is clicked.
+const NARROW: f32 = 180.0;
 /// Least room for the hint that there is a panel, points.
 const HINT: f32 = 60.0;
 
@@ -260,11 +262,13 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         (false, true) => -LESS,
         (false, false) => 0.0,
     };
-    let timed = match (connection.live.is_timed(), connection.live.is_timed_now()) {
-        (false, _) => Timed::Never,
-        (true, false) => Timed::Before,
-        (true, true) => Timed::Now,
-    };
+    let timed =
+        match (connection.live.is_timed(), connection.obstacle().is_none() && connection.live.is_timed_now())
+        {
+            (false, _) => Timed::Never,
+            (true, false) => Timed::Before,
+            (true, true) => Timed::Now,
+        };
     let state_room = if connection.catalogue.spans_processes() { SUMMED } else { 0.0 };
     let besides = Besides { before, state: state_room };
     let columns = Columns::of(window.rect, besides, timed, connection.list.sort().key);
@@ -330,7 +334,7 @@ fn heads(
     .into_iter()
     .chain(times.map(|(column, range)| (Key::Time(column), column.name(), range, true)))
     {
-        if range.span() == 0.0 {
+        if range.span() <= 0.0 {
             continue;
         }
         let rect = Rect::from_x_y_ranges(range, head.y_range());
@@ -410,7 +414,12 @@ fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, gone: bool, commands: &mut 
     let again = painter.layout_no_wrap("sort again".to_owned(), font.clone(), palette.accent);
     let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());
     painter.galley(button.min, again, palette.accent);
-    let held = if gone && name.span() < WHOLE { "held · " } else { "order held · " };
+    let held = match name.span() {
+        _ if !gone => "order held · ",
+        width if width < NARROW => "",
+        width if width < WHOLE => "held · ",
+        _ => "order held · ",
+    };
     let words = painter.text(button.left_center(), Align2::RIGHT_CENTER, held, font, palette.weak);
     let place = button.expand2(vec2(4.0, 6.0)).intersect(head);
     let response = ui.interact(place, ui.scope_id().with("sort again"), Sense::click());

@@ -35,13 +35,18 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let short = runs(bench, runtime, FEW_LINES, bench.pairs)?;
     let row = |what: &str, lines, unit, runs: &[[Timed; 2]], number: fn(&Timed) -> f64| {
         let pair = |[plain, dialled]: &[Timed; 2]| Pair { plain: number(plain), dialled: number(dialled) };
-        let pairs = runs.iter().map(pair).collect();
-        Row::of(format!("{}{what}", subject(lines)), runtime.name(), unit, pairs)
+        let pairs: Vec<Pair> = runs.iter().map(pair).collect();
+        let subject = format!("{}{what}", subject(lines));
+        match pairs.iter().all(|pair| pair.plain > 0.0) {
+            true => Row::of(subject, runtime.name(), unit, pairs),
+            false => Row::not_run(subject, runtime.name(), "the system does not tell"),
+        }
     };
+    let limited = |row: Row, limit| if row.pairs.is_empty() { row } else { row.at_most(limit) };
     Ok(vec![
         row("", LINES, "ms", &long, |run| run.milliseconds).at_most(Limit::Ratio(SLOWER)),
-        row("", LINES, "ms of processor time", &long, |run| run.processor).at_most(Limit::Ratio(SLOWER)),
-        row(", peak memory", FEW_LINES, "MiB", &short, |run| run.peak_mib).at_most(Limit::Added(MEMORY)),
+        limited(row("", LINES, "ms of processor time", &long, |run| run.processor), Limit::Ratio(SLOWER)),
+        limited(row(", peak memory", FEW_LINES, "MiB", &short, |run| run.peak_mib), Limit::Added(MEMORY)),
     ])
 }
 

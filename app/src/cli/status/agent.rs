@@ -49,10 +49,13 @@ fn lines(
     for budget in &status.budgets {
         let name = words::one_line(&budget.name);
         lines.push(format!(
-            "room taken for {name}, which stays taken when they are off: {} of {}",
+            "room used for {name}: {} of {}",
             words::grouped(budget.used),
             words::grouped(budget.limit)
         ));
+    }
+    if status.budgets.iter().any(|budget| budget.used > 0) {
+        lines.push("room stays used when dials go off, until their module is unloaded".to_owned());
     }
     lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
     let faults = words::grouped(status.guard_trips);

@@ -8,11 +8,12 @@ use super::stage::{
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::connection::tests::facts;
-use crate::model::ids::{ConnectionId, MethodIx, ModuleIx, Node, TypeIx};
+use crate::model::ids::{ConnectionId, MethodIx, Node, TypeIx};
 use crate::model::log::Kind;
 use crate::model::processes::AgentState;
 use crate::model::selection::Mode;
 use crate::model::several::Arrangement;
+use crate::model::tree::TreeRow;
 use crate::model::update::{Retry, Told, Update};
 use eframe::egui::accesskit::Toggled;
 use eframe::egui::{Key, Theme};
@@ -339,10 +340,12 @@ fn what_is_picked_and_unfolded_stays_so_when_another_process_joins() {
     feed(&mut harness, vec![Update::Processes(shops())]);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
+    act(&mut harness, Command::Tree);
     let alone = harness.state_mut().model.current_mut().expect("one is looked at");
-    let (module, type_of) = (ModuleIx(0), TypeIx(1));
-    alone.tree.set_expanded(Node::Module(module), true);
-    alone.tree.set_expanded(Node::Type(type_of), true);
+    let type_of = TypeIx(1);
+    alone
+        .tree
+        .reveal(Node::Method(MethodIx(alone.catalogue.methods_of_type(type_of).start)), &alone.catalogue);
     let named = alone.catalogue.type_text(type_of).to_owned();
     act(&mut harness, Command::Choose(shop(4243), Mode::Toggle));
     told(&mut harness, 2, vec![Told::Connected(Box::new(facts()))]);
@@ -351,11 +354,11 @@ fn what_is_picked_and_unfolded_stays_so_when_another_process_joins() {
     let all = merged(&harness);
     let Some(Node::Method(picked)) = all.selection.focus() else { panic!("nothing is picked") };
     assert_eq!((all.catalogue.full_name(picked).text.as_str(), all.selection.len()), (ADD, 1));
-    let is_open = |node: &Node| match node {
-        Node::Type(owner) => all.catalogue.type_text(*owner) == named,
+    let is_type = |row: &TreeRow| match row.node {
+        Node::Type(owner) => row.expanded && all.catalogue.type_text(owner) == named,
         _ => false,
     };
-    assert!(all.tree.unfolded().iter().any(is_open), "{:?}", all.tree.unfolded());
+    assert!(all.tree.rows().iter().any(is_type), "{:?}", all.tree.rows());
     act(&mut harness, Command::Choose(shop(4244), Mode::Toggle));
     harness.run_steps(8);
     assert_eq!(merged(&harness).selection.len(), 1, "and when a third does");

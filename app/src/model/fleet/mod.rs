@@ -121,6 +121,7 @@ impl Fleet {
         for member in &left {
             if let Some(connection) = connections.get_mut(&member.connection) {
                 connection.is_one_of_many = false;
+                drop(connection.take_went());
                 connection.live.unwatch();
             }
         }

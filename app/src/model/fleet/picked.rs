@@ -2,25 +2,31 @@
 //! them, and each of them for the row.
 
 use super::{Connections, Fleet};
+use crate::model::catalogue::copies::EVERY_DOMAIN;
 use crate::model::catalogue::forget::Renumbering;
 use crate::model::connection::Connection;
 use crate::model::ids::{ConnectionId, ModuleIx, Node};
 use crate::model::selection::Selection;
 use std::collections::{BTreeMap, HashSet};
 
-/// What was picked and unfolded in a process that was looked at alone, until its methods are in the merged list.
+/// The method picked, and what was unfolded, in a process that was looked at alone, until its methods are in the merged list.
 #[derive(Debug)]
 pub(super) struct Carried {
     from: ConnectionId,
+    /// What numbers mean methods there.
+    numbering: u64,
     selection: Selection,
     unfolded: HashSet<Node>,
 }
 
 impl Fleet {
-    /// Remembers what is picked and unfolded in a process that others join.
+    /// Remembers the method that is picked, and what is unfolded, in a process that others join. (Of many that were selected a
+    /// key by mistake would turn them all everywhere.)
     pub fn carry(&mut self, alone: &Connection) {
-        let (selection, unfolded) = (alone.selection.clone(), alone.tree.unfolded().clone());
-        self.carried = Some(Carried { from: alone.id, selection, unfolded });
+        let one = matches!(alone.selection.focus(), Some(Node::Method(_))) && alone.selection.len() == 1;
+        let selection = if one { alone.selection.clone() } else { Selection::default() };
+        let unfolded = alone.tree.unfolded().clone();
+        self.carried = Some(Carried { from: alone.id, numbering: alone.numbering, selection, unfolded });
     }
 
     /// Picks and unfolds it in the merged list, once the process's methods are there, unless something is picked by now.
@@ -30,28 +36,33 @@ impl Fleet {
             self.carried = None;
             return;
         };
-        let theirs = connections.get(&from).map(|theirs| &theirs.catalogue);
-        let Some(theirs) = theirs.filter(|theirs| theirs.is_complete() && member.seen.is_some()) else {
+        let Some(alone) = connections.get(&from) else { return };
+        let theirs = &alone.catalogue;
+        if !theirs.is_complete() || member.seen.is_none() {
+            return;
+        }
+        let Some(mut carried) = self.carried.take().filter(|carried| carried.numbering == alone.numbering)
+        else {
             return;
         };
-        let Some(mut carried) = self.carried.take() else { return };
         let ours = &all.catalogue;
         let pairs = (0..).zip(theirs.modules()).filter_map(|(index, module)| {
             let copy = ours.index_of(*member.modules.get(&module.key)?)?;
             let row = if ours.interleaves() { copy } else { ours.lead(copy) };
             Some(((index, module), (row.0, ours.module(row)?)))
         });
-        let root = ours.home(ModuleIx(0));
-        let to = Renumbering::between(pairs, theirs.domains().len(), root);
+        let own = member.modules.values().find_map(|key| ours.by_key(*key)).map_or(0, |module| module.domain);
+        let to = Renumbering::between(pairs, theirs.domains().len(), own);
         carried.selection.renumber(&to);
         if all.selection.is_empty() && all.selection.focus().is_none() {
             all.selection.unite(&carried.selection);
         }
-        carried
-            .unfolded
-            .iter()
-            .filter_map(|node| to.node(*node))
-            .for_each(|node| all.tree.set_expanded(node, true));
+        let unfolded: Vec<Node> = carried.unfolded.iter().filter_map(|node| to.node(*node)).collect();
+        // The process's own row stands for all of them as soon as others have modules.
+        let roots = unfolded.contains(&Node::Domain(own)).then_some(Node::Domain(EVERY_DOMAIN));
+        for node in unfolded.into_iter().chain(roots) {
+            all.tree.set_expanded(node, true);
+        }
     }
 
     /// Gives each process rows of its own, or all of them common ones. Of a common row those of the process `looked_at` are

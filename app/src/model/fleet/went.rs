@@ -1,6 +1,6 @@
-//! Methods that went on or off in several processes: told together, once they did in most of them.
+//! Methods that went on or off in several processes: told together, a second after the first of them did.
 
-use super::{Connections, Fleet, turning};
+use super::{Connections, Fleet, out_of_reach, turning};
 use crate::model::connection::transitions::SPAN;
 use crate::model::ids::{ConnectionId, FLEET};
 use crate::model::log::{Kind, Log};
@@ -26,7 +26,8 @@ impl Went {
 }
 
 impl Fleet {
-    /// Tells what went on or off a while ago, a line for each state it is in by now.
+    /// Tells what went on or off a while ago, a line for each state it is in by now; nothing of processes that are out of
+    /// reach by then.
     pub(super) fn tell_went(&mut self, connections: &mut Connections, log: &mut Log, now: Now) {
         for member in &self.members {
             let Some(connection) = connections.get_mut(&member.connection) else { continue };
@@ -42,8 +43,11 @@ impl Fleet {
         }
         self.went.since = None;
         let rows = std::mem::take(&mut self.went.rows);
-        let row = |(id, row): &(ConnectionId, RowId)| Some((*id, connections.get(id)?.live.row(*row)?));
-        for state in [State::Live, State::Off] {
+        let row = |(id, row): &(ConnectionId, RowId)| {
+            let connection = connections.get(id).filter(|one| out_of_reach(&one.status).is_none())?;
+            Some((*id, connection.live.row(*row)?))
+        };
+        for (state, went) in [(State::Live, "went live"), (State::Off, "went off")] {
             let (mut copies, mut processes) = (0_u64, HashSet::new());
             let (mut name, mut is_one) = (None, true);
             for (id, row) in rows.iter().filter_map(row).filter(|(_, row)| row.state == state) {
@@ -52,11 +56,14 @@ impl Fleet {
                 is_one &= *name.get_or_insert(&row.name) == &row.name;
             }
             let Some(name) = name else { continue };
-            let what = match is_one {
-                true => format!("{name}: {state}"),
-                false => format!("{} copies are {state} by now,", words::grouped(copies)),
+            let place = match processes.iter().next() {
+                Some(only) if processes.len() == 1 => self.title_of(*only).to_owned(),
+                _ => turning::processes(processes.len()),
             };
-            let text = format!("{what} in {}", turning::processes(processes.len()));
+            let text = match is_one {
+                true => format!("{name}: {state} in {place}"),
+                false => format!("{} {went} in {place}", words::count(copies, "copy", "copies")),
+            };
             log.add(now, Some(FLEET), Kind::Transition, text);
         }
     }

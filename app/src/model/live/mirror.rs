@@ -92,7 +92,9 @@ impl Live {
         let counted = |rate: &f32| mine.counts() || *rate > 0.0;
         match rate.filter(|rate| other_numbers && counted(rate)) {
             Some(rate) => mine.note_rate(now, rate),
-            None => mine.note_counting(now),
+            None if mine.goes_on() => mine.note_counting(now),
+            // The clock here goes ahead of the process's folds: the tick that has just begun was not counted to its end.
+            None => mine.note_counting(now.saturating_sub(1)),
         }
         self.timed |= from.times.is_some();
         self.note_timed(wanted);

@@ -1,9 +1,9 @@
 //! How long calls of rows take.
 
 use super::Live;
-use crate::model::catalogue::bits::Bits;
 use crate::output::times::TimeColumn;
 use redial_protocol::level::Level;
+use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
 impl Live {
@@ -28,10 +28,17 @@ impl Live {
         self.timed
     }
 
-    /// Whether some method is to be timed; else only the last times there were are left.
+    /// Whether some method is timed, or will be at its next call; else only the last times there were are left.
     pub fn is_timed_now(&self) -> bool {
-        let timed = [Level::Time, Level::Trace];
-        timed.into_iter().filter_map(|level| self.wanted(level)).any(Bits::any)
+        let of = |level: Level, state: State| {
+            let both = self.wanted(level).zip(self.in_state(state));
+            both.is_some_and(|(one, other)| one.count_both(other, 0..u32::MAX) > 0)
+        };
+        let levels = [Level::Time, Level::Trace].into_iter();
+        levels
+            .flat_map(|level| [(level, State::Asked), (level, State::Live)])
+            .any(|(level, state)| of(level, state))
+            || self.count(State::Reverting) > 0
     }
 
     pub(super) fn note_timed(&mut self, wanted: Level) {
