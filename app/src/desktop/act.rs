@@ -209,6 +209,8 @@ impl App {
         }
         let errands = self.model.all_off(now);
         self.send(errands);
+        // The numbers that were looked at must not go with the dials.
+        self.change_filter(|filter| filter.off_again |= filter.only_dialled);
     }
 
     /// What is remembered of the methods' form, for the processes looked at.

@@ -293,6 +293,11 @@ impl eframe::App for App {
         if let Some(due) = sums.min() {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
+        let looked_at = |one: &&Connection| one.is_one_of_many || Some(one.id) == self.model.current;
+        let live = self.model.connections.values().filter(looked_at).filter(|one| one.status == Status::Live);
+        if let Some(soon) = live.filter_map(|connection| connection.live.curves_move()).min() {
+            context.request_repaint_after(soon);
+        }
         let tries =
             self.model.fleet().filter(|fleet| fleet.follow.is_on()).and_then(|fleet| fleet.follow.due());
         if let Some(due) = tries.filter(|due| *due > now.mono) {

@@ -169,6 +169,8 @@ pub struct Connection {
     pub(super) numbers_are_new: bool,
     /// The same of modules, which came behind all others.
     pub(super) modules_are_new: bool,
+    /// The levels offered in each process of those merged, by its domain.
+    pub(super) offered_in: BTreeMap<u64, Vec<Level>>,
     /// Whether it is looked at together with others: what it tells of single methods would be told many times.
     pub is_one_of_many: bool,
 }
@@ -211,6 +213,7 @@ impl Connection {
             parts: BTreeMap::new(),
             numbers_are_new: false,
             modules_are_new: false,
+            offered_in: BTreeMap::new(),
             is_one_of_many: false,
         }
     }
@@ -236,6 +239,9 @@ impl Connection {
     /// As much of [`Connection::settle`] as turns need: enough where nothing of it is shown.
     pub fn settle_dials(&mut self, now: Now) {
         self.turns.settle(now);
+        if self.status == Status::Live && self.id != FLEET {
+            self.live.pass_to(now.mono);
+        }
         self.forget_arrivals(now);
         self.unable.settle(&self.catalogue, &self.live);
     }
@@ -357,6 +363,23 @@ impl Connection {
     /// Levels this agent offers, lowest first; those above its cap are not among them.
     pub fn offered(&self) -> &[Level] {
         self.facts.as_ref().map_or(&[Level::Off], |facts| facts.levels.as_slice())
+    }
+
+    /// The same for a row: where each of several processes has rows of its own, what its agent offers.
+    pub fn offered_at(&self, node: Node) -> &[Level] {
+        match node {
+            Node::Method(method) if self.catalogue.interleaves() => self.offered_to(method),
+            _ => self.offered(),
+        }
+    }
+
+    /// The same for one copy: of several processes, what the agent of its process offers.
+    pub fn offered_to(&self, method: MethodIx) -> &[Level] {
+        let module = self.catalogue.module(self.catalogue.module_of(method));
+        let domain =
+            module.filter(|_| self.catalogue.spans_processes()).and_then(|module| module.domains.first());
+        let theirs = domain.and_then(|domain| self.offered_in.get(domain));
+        theirs.map_or(self.offered(), Vec::as_slice)
     }
 
     /// Whether any dial is meant to be on.

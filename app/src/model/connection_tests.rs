@@ -274,7 +274,7 @@ fn all_off_marks_what_is_on_and_tells_the_outcome() {
     connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
     for (result, kind, part) in [
         (Ok((0, 0)), Kind::AllOff, "no dial was on"),
-        (Ok((1, 0)), Kind::AllOff, "every dial is off, 1 reverted"),
+        (Ok((1, 0)), Kind::AllOff, "every dial is off in shop (7), 1 reverted"),
         (Ok((1, 2)), Kind::Failure, "2 not"),
         (Err("no process 7".to_owned()), Kind::Failure, "all off failed: no process 7"),
     ] {

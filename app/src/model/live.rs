@@ -1,6 +1,7 @@
 //! The agent's rows of one process, kept up to date: what is wanted, what the runtime does, calls, rates,
 //! sparklines. Only what the agent said is in here; what the user asked for and is not answered yet is `turns`'s.
 
+pub mod curves;
 pub mod mirror;
 pub mod times;
 
@@ -19,6 +20,7 @@ use redial_protocol::state::State;
 use redial_protocol::times::Times;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Milliseconds of one tick of the sparklines.
 pub const TICK_MS: u64 = 1000;
@@ -126,6 +128,11 @@ pub struct Live {
     in_state: [usize; STATES],
     /// Agent time up to which the counters are folded.
     folded_to: Option<u64>,
+    /// When the last fold was taken in, on our clock, and how far the sparklines went on since, milliseconds.
+    heard: Option<Duration>,
+    ahead_ms: u64,
+    /// There are sparklines.
+    was_called: bool,
     folds: u64,
     updates: u64,
     /// Updates of this session that the agent sent late, merged with later ones, because we took none; and whether
@@ -165,7 +172,7 @@ pub struct Sums {
 impl Live {
     /// A new session with the same agent begins: it sends its rows anew, and its clock is not known.
     pub fn begin_session(&mut self) {
-        self.folded_to = None;
+        (self.folded_to, self.heard, self.ahead_ms) = (None, None, 0);
         // Rates that end change numbers as a fold does.
         self.folds += 1;
         self.ended = false;
@@ -340,8 +347,9 @@ impl Live {
         self.late = dropped > self.dropped;
         self.dropped = dropped;
         let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
-        self.folded_to = Some(delta.t_ms);
+        (self.folded_to, self.ahead_ms) = (Some(delta.t_ms), 0);
         let (fold, tick) = (self.folds, self.tick());
+        self.was_called |= !delta.rows.is_empty();
         let mut busy = Vec::with_capacity(delta.rows.len());
         for (id, calls) in delta.rows.iter().zip(&delta.calls) {
             let Some(row) = self.row_mut(*id) else { continue };
@@ -433,11 +441,6 @@ impl Live {
             }
         }
         sums
-    }
-
-    /// The newest tick of the sparklines.
-    pub fn tick(&self) -> u64 {
-        self.folded_to.unwrap_or(0) / TICK_MS
     }
 
     /// Folds taken in: numbers and rates changed with each.

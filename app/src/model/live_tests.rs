@@ -202,3 +202,23 @@ fn rows_of_nobody_and_rows_too_far_are_harmless() {
     live.clear();
     assert_eq!(live.known().count(), 0);
 }
+
+#[test]
+fn sparklines_go_on_where_the_agent_has_nothing_to_say() {
+    let catalogue = small();
+    let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, State::Live, 5)]);
+    assert_eq!(live.curves_move(), None, "nothing was called");
+    let at = |ms| std::time::Duration::from_millis(ms);
+    for t_ms in [50_000, 51_000] {
+        live.take_counters(&delta(t_ms, &[(0, 9)]), 0);
+        live.hear(at(t_ms - 49_000));
+    }
+    live.pass_to(at(2_900));
+    assert_eq!((live.tick(), live.curves_move().is_some()), (51, true), "the next fold is not late");
+    live.pass_to(at(7_000));
+    assert_eq!(live.tick(), 55);
+    live.pass_to(at(100_000));
+    assert_eq!(live.curves_move(), None, "they are empty by now");
+    live.take_counters(&delta(151_000, &[(0, 9)]), 0);
+    assert_eq!(live.tick(), 151, "the agent's time is the one");
+}

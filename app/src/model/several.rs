@@ -3,7 +3,7 @@
 use super::connection::{Connection, Status, Step, Targets};
 use super::fleet::plan::Asked;
 use super::fleet::{Errand, Fleet, Join, MOST_PROCESSES, Settled, has_ended};
-use super::ids::{ConnectionId, FLEET, Ticket};
+use super::ids::{ConnectionId, FLEET, Node, Ticket};
 use super::log::Kind;
 use super::processes::{AgentState, ProcessRow, same_program, title};
 use super::selection::Mode;
@@ -161,7 +161,12 @@ impl Model {
         let grows = self.several.fleet.as_ref().is_some_and(|fleet| fleet.follow.is_on());
         if members.is_empty() || members.len() == 1 && !grows {
             if let Some(mut fleet) = self.several.fleet.take() {
+                let picked = members.first().and_then(|only| fleet.picked_in(*only, &self.connections));
                 fleet.dissolve(&mut self.connections);
+                let only = members.first().and_then(|only| self.connections.get_mut(only));
+                if let Some((only, method)) = only.filter(|one| one.selection.is_empty()).zip(picked) {
+                    only.click(Node::Method(method), Mode::Replace);
+                }
             }
             self.current = members.first().copied();
             return new;

@@ -66,12 +66,12 @@ enum Going {
 impl Going {
     /// All, in the order in which they go: first what can be seen elsewhere (the knob shows the state, too).
     const ALL: [Going; 12] = [
-        Going::Spark,
-        Going::State,
         Going::Time(TimeColumn::P90),
         Going::Time(TimeColumn::InFlight),
         Going::Time(TimeColumn::Exceptions),
+        Going::Spark,
         Going::Time(TimeColumn::Max),
+        Going::State,
         Going::Rate,
         Going::Time(TimeColumn::Own),
         Going::Time(TimeColumn::Total),

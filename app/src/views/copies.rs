@@ -7,7 +7,7 @@ use crate::model::ids::MethodIx;
 use crate::model::methodset::MethodSet;
 use crate::model::orders::Reach;
 use crate::output::words;
-use crate::ui::knob::Knob;
+use crate::ui::knob::{self, Knob};
 use crate::ui::theme::Palette;
 use eframe::egui::{Label, RichText, Sense, Ui, vec2};
 use redial_protocol::state::State;
@@ -68,7 +68,8 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
     ui.horizontal_top(|ui| {
         let enabled = beyond.map_or(face.enabled(connection), Err);
         let (place, _) = ui.allocate_exact_size(vec2(KNOB, KNOB), Sense::hover());
-        let knob = Knob::new(face.knob(connection, &label), KNOB).enabled(enabled);
+        let face_of_it = knob::Face { offered: connection.offered_to(copy), ..face.knob(connection, &label) };
+        let knob = Knob::new(face_of_it, KNOB).enabled(enabled);
         let turned = knob.show_at(ui, ui.scope_id().with(("dial of a copy", copy)), place);
         if let Some(level) = turned.to {
             let targets = Targets { methods: MethodSet::one(copy), reach: Reach::Copies };

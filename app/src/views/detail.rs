@@ -8,7 +8,7 @@ use crate::model::connection::{Connection, Targets};
 use crate::model::ids::{MethodIx, Node};
 use crate::model::methodset::MethodSet;
 use crate::output::words;
-use crate::ui::knob::Knob;
+use crate::ui::knob::{self, Knob};
 use crate::ui::theme::Palette;
 use crate::ui::{numbers, sparkline};
 use eframe::egui::{RichText, Sense, Ui, vec2};
@@ -71,7 +71,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         figures(ui, Numbers::of(connected && group.counts()), &calls, group.counted_rate());
         last_numbers(ui, super::rows::last_of_group(&group).filter(|_| connected));
         let timed = Numbers::of(connected && group.is_timed());
-        super::latency::sums(ui, timed, group.sums.times.as_ref());
+        super::latency::sums(ui, timed, group.sums.times.as_ref(), group.sums.calls);
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         let calls = format!("{least}{}", words::grouped(row.calls));
@@ -214,9 +214,10 @@ fn knob(
     ui.vertical_centered(|ui| {
         let enabled = face.enabled(connection);
         let costs = || cost::hints(connection, &targets.methods, face.wanted);
-        let knob =
-            Knob::new(face.knob(connection, "dial of the selection"), if is_low { LOW_KNOB } else { KNOB })
-                .hinting(&costs);
+        let one = connection.selection.focus().filter(|_| connection.selection.len() <= 1);
+        let offered = one.map_or(connection.offered(), |node| connection.offered_at(node));
+        let face_of_it = knob::Face { offered, ..face.knob(connection, "dial of the selection") };
+        let knob = Knob::new(face_of_it, if is_low { LOW_KNOB } else { KNOB }).hinting(&costs);
         let turned = knob.enabled(enabled).show(ui);
         if let Some(level) = turned.to {
             commands.push(Command::Turn { targets, level });

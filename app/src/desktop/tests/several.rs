@@ -136,7 +136,8 @@ fn that_it_went_on_is_told_once_for_all() {
     let later = Now { mono: now.mono + std::time::Duration::from_secs(1), ..now };
     harness.state_mut().clock = crate::desktop::Clock::Stands(later);
     harness.run_steps(3);
-    assert_eq!(logged(&harness, Kind::Transition), [format!("{ADD}: live in 3 processes")]);
+    let place = "Shop.dll (4242), Shop.dll (4243), Shop.dll (4244)";
+    assert_eq!(logged(&harness, Kind::Transition), [format!("{ADD}: live at count in {place}")]);
 }
 
 #[test]

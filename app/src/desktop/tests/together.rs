@@ -362,4 +362,8 @@ fn what_is_picked_and_unfolded_stays_so_when_another_process_joins() {
     act(&mut harness, Command::Choose(shop(4244), Mode::Toggle));
     harness.run_steps(8);
     assert_eq!(merged(&harness).selection.len(), 1, "and when a third does");
+    act(&mut harness, Command::Select(shop(4243)));
+    let alone = harness.state().model.current().expect("one is looked at");
+    let Some(Node::Method(picked)) = alone.selection.focus() else { panic!("nothing is picked") };
+    assert_eq!((alone.process.pid, alone.catalogue.full_name(picked).text.as_str()), (4243, ADD));
 }

@@ -253,7 +253,10 @@ impl Connection {
                     transitions.add(id, before, state);
                 }
             }
-            Event::Counters { delta, dropped } => self.live.take_counters(&delta, dropped),
+            Event::Counters { delta, dropped } => {
+                self.live.take_counters(&delta, dropped);
+                self.live.hear(now.mono);
+            }
             Event::Times { times, .. } => self.live.take_times(times),
             Event::Control(holder) => self.control(holder, log, now),
             Event::Goodbye { .. } => {
@@ -372,7 +375,8 @@ impl Connection {
                     (reverted, 0) => (
                         Kind::AllOff,
                         format!(
-                            "all off: every dial is off, {} reverted to the original IL",
+                            "all off: every dial is off in {}, {} reverted to the original IL",
+                            self.title(),
                             words::grouped(reverted)
                         ),
                     ),

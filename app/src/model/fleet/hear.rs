@@ -197,13 +197,16 @@ impl Fleet {
                 let nobody = done == 0 || accepted == 0 && refused > 0;
                 let kind = if nobody { Kind::Refusal } else { Kind::Answer };
                 let methods = match matched {
-                    0 => "nothing was left to do".to_owned(),
+                    _ if done == 0 => None,
+                    0 => Some("nothing was left to do".to_owned()),
                     _ => {
-                        format!("{} of {} copies accepted", words::grouped(accepted), words::grouped(matched))
+                        let (accepted, matched) = (words::grouped(accepted), words::grouped(matched));
+                        Some(format!("{accepted} of {matched} copies accepted"))
                     }
                 };
-                let whole = if done == all { String::new() } else { format!("done in {done} of {all}, ") };
-                (kind, format!("{}: {whole}{methods}", sent.words))
+                let whole = (done < all).then(|| format!("done in {done} of {all}"));
+                let said: Vec<String> = whole.into_iter().chain(methods).collect();
+                (kind, format!("{}: {}", sent.words, said.join(", ")))
             }
         };
         if bodyless > 0 {
@@ -231,7 +234,7 @@ impl Fleet {
     }
 
     /// `Shop.dll (12), Shop.dll (14) and 3 more`.
-    fn titles(&self, ids: &[ConnectionId]) -> String {
+    pub(super) fn titles(&self, ids: &[ConnectionId]) -> String {
         let mut ids = ids.to_vec();
         ids.dedup();
         let first: Vec<&str> = ids.iter().take(3).map(|id| self.title_of(*id)).collect();

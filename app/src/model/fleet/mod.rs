@@ -168,6 +168,7 @@ impl Fleet {
         self.hear(&mut all, connections, log, now);
         self.tell_went(connections, log, now);
         let turns = self.greet(&mut all, connections, log, now);
+        all.offered_in.retain(|slot, _| self.members.iter().any(|member| member.slot == *slot));
         // What is put in order by numbers is, a frame later.
         let order = all.numbers_are_new;
         connections.insert(FLEET, all);
@@ -193,6 +194,9 @@ impl Fleet {
             if connection.status == Status::Live {
                 live += 1;
                 levels.extend(connection.offered());
+                if all.offered_in.get(&member.slot).is_none_or(|known| known != connection.offered()) {
+                    all.offered_in.insert(member.slot, connection.offered().to_vec());
+                }
                 facts = facts.or(connection.facts.as_deref());
             }
         }

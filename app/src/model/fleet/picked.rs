@@ -5,7 +5,7 @@ use super::{Connections, Fleet};
 use crate::model::catalogue::copies::EVERY_DOMAIN;
 use crate::model::catalogue::forget::Renumbering;
 use crate::model::connection::Connection;
-use crate::model::ids::{ConnectionId, ModuleIx, Node};
+use crate::model::ids::{ConnectionId, FLEET, MethodIx, ModuleIx, Node};
 use crate::model::selection::Selection;
 use std::collections::{BTreeMap, HashSet};
 
@@ -63,6 +63,16 @@ impl Fleet {
         for node in unfolded.into_iter().chain(roots) {
             all.tree.set_expanded(node, true);
         }
+    }
+
+    /// The method of a process that is picked in the merged list, where it alone is.
+    pub fn picked_in(&self, process: ConnectionId, connections: &Connections) -> Option<MethodIx> {
+        let (all, theirs) = (connections.get(&FLEET)?, connections.get(&process)?);
+        let Some(Node::Method(focus)) = all.selection.focus().filter(|_| all.selection.len() == 1) else {
+            return None;
+        };
+        let copies = all.catalogue.copies(focus).into_iter().collect();
+        self.part_of(all, theirs, &copies).iter().next()
     }
 
     /// Gives each process rows of its own, or all of them common ones. Of a common row those of the process `looked_at` are

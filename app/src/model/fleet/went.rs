@@ -1,6 +1,6 @@
 //! Methods that went on or off in several processes: told together, a second after the first of them did.
 
-use super::{Connections, Fleet, out_of_reach, turning};
+use super::{Connections, Fleet, out_of_reach};
 use crate::model::connection::transitions::SPAN;
 use crate::model::ids::{ConnectionId, FLEET};
 use crate::model::log::{Kind, Log};
@@ -8,7 +8,7 @@ use crate::model::update::Now;
 use crate::output::words;
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 /// Methods of which it was not told yet, and since when.
@@ -48,21 +48,23 @@ impl Fleet {
             Some((*id, connection.live.row(*row)?))
         };
         for (state, went) in [(State::Live, "went live"), (State::Off, "went off")] {
-            let (mut copies, mut processes) = (0_u64, HashSet::new());
+            let (mut copies, mut processes, mut levels) = (0_u64, BTreeSet::new(), BTreeSet::new());
             let (mut name, mut is_one) = (None, true);
             for (id, row) in rows.iter().filter_map(row).filter(|(_, row)| row.state == state) {
                 copies += 1;
                 processes.insert(id);
+                levels.insert(row.wanted);
                 is_one &= *name.get_or_insert(&row.name) == &row.name;
             }
             let Some(name) = name else { continue };
-            let place = match processes.iter().next() {
-                Some(only) if processes.len() == 1 => self.title_of(*only).to_owned(),
-                _ => turning::processes(processes.len()),
+            let level = match levels.first() {
+                Some(level) if levels.len() == 1 && state == State::Live => format!(" at {level}"),
+                _ => String::new(),
             };
+            let place = self.titles(&processes.into_iter().collect::<Vec<_>>());
             let text = match is_one {
-                true => format!("{name}: {state} in {place}"),
-                false => format!("{} {went} in {place}", words::count(copies, "copy", "copies")),
+                true => format!("{name}: {state}{level} in {place}"),
+                false => format!("{} {went}{level} in {place}", words::count(copies, "copy", "copies")),
             };
             log.add(now, Some(FLEET), Kind::Transition, text);
         }
