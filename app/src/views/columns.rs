@@ -14,17 +14,6 @@ pub const PLACE: f32 = 90.0;
 /// What the sparkline's is called.
 pub const SPARK: &str = "last minute";
 
-/// Whether there are times to be shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timed {
-    /// Nothing ever was timed.
-    Never,
-    /// Only the last times there were are left.
-    Before,
-    /// Something is.
-    Now,
-}
-
 /// Room that rows need besides, points.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Besides {
@@ -103,16 +92,15 @@ impl Going {
 }
 
 impl Columns {
-    /// The columns of a table of that width. In a narrow one the name keeps its room and that of what stands before it, and
-    /// others go, the one that rows are `sorted` by last; last times go before what goes on.
-    pub fn of(rect: Rect, besides: Besides, timed: Timed, sorted: Key) -> Columns {
+    /// The columns of a table of that width; those of times where something is or was timed. In a narrow one the name keeps
+    /// its room and that of what stands before it, and others go, the one that rows are `sorted` by last.
+    pub fn of(rect: Rect, besides: Besides, timed: bool, sorted: Key) -> Columns {
         let Besides { before, state } = besides;
         let width = |column: Going| column.width() + if column == Going::State { state } else { 0.0 };
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
-        let is_time = |column: &Going| matches!(column, Going::Time(_));
-        let all = Going::ALL.into_iter().filter(|column| timed != Timed::Never || !is_time(column));
+        let all = Going::ALL.into_iter().filter(|column| timed || !matches!(column, Going::Time(_)));
         let mut left: Vec<Going> = all.collect();
-        left.sort_by_key(|column| (column.sorts(sorted), timed != Timed::Before || !is_time(column)));
+        left.sort_by_key(|column| column.sorts(sorted));
         let fits = |left: &[Going]| {
             let taken: f32 = left.iter().map(|column| width(*column)).sum();
             rect.width() - knob.span() - taken >= NAME + before
@@ -137,8 +125,8 @@ impl Columns {
     }
 
     /// What those that went are called; those of times where something is or was timed.
-    pub fn gone(&self, timed: Timed) -> Vec<&'static str> {
-        let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed != Timed::Never);
+    pub fn gone(&self, timed: bool) -> Vec<&'static str> {
+        let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed);
         [("state", self.state), ("calls", self.calls), ("per second", self.rate)]
             .into_iter()
             .chain(times.map(|(column, range)| (column.name(), range)))
@@ -155,24 +143,8 @@ mod tests {
     use eframe::egui::{pos2, vec2};
 
     fn sorted(width: f32, timed: bool, before: f32, by: Key) -> Columns {
-        let timed = if timed { Timed::Now } else { Timed::Never };
         let besides = Besides { before, state: 0.0 };
         Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), besides, timed, by)
-    }
-
-    #[test]
-    fn last_times_go_before_what_goes_on() {
-        let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(900.0, 100.0));
-        let columns = Columns::of(rect, Besides::default(), Timed::Before, Key::Name);
-        let shown =
-            [columns.state, columns.calls, columns.rate, columns.spark].map(|range| range.span() > 0.0);
-        assert_eq!(shown, [true; 4]);
-        assert!(
-            columns.gone(Timed::Before).contains(&"p90")
-                && columns.times.iter().any(|time| time.span() > 0.0)
-        );
-        let sorted = Columns::of(rect, Besides::default(), Timed::Before, Key::Time(TimeColumn::P90));
-        assert!(!sorted.gone(Timed::Before).contains(&"p90"), "what rows are sorted by stays");
     }
 
     #[test]
@@ -219,7 +191,7 @@ mod tests {
             let place = sorted(width + PLACE, timed, PLACE, Key::Name);
             let besides = Besides { before: 0.0, state: SUMMED };
             let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(1_400.0, 100.0));
-            let summed = Columns::of(rect, besides, Timed::Now, Key::Name);
+            let summed = Columns::of(rect, besides, true, Key::Name);
             assert_eq!(summed.state.span(), Going::State.width() + SUMMED);
             assert_eq!(
                 place.name.span(),

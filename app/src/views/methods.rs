@@ -1,6 +1,6 @@
 //! The methods in the middle: filter, head of the table, and the rows of table or tree.
 
-use super::columns::{Besides, Columns, PLACE, SPARK, SUMMED, Timed};
+use super::columns::{Besides, Columns, PLACE, SPARK, SUMMED};
 use super::rows;
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
@@ -262,13 +262,7 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         (false, true) => -LESS,
         (false, false) => 0.0,
     };
-    let timed =
-        match (connection.live.is_timed(), connection.obstacle().is_none() && connection.live.is_timed_now())
-        {
-            (false, _) => Timed::Never,
-            (true, false) => Timed::Before,
-            (true, true) => Timed::Now,
-        };
+    let timed = connection.live.is_timed();
     let state_room = if connection.catalogue.spans_processes() { SUMMED } else { 0.0 };
     let besides = Besides { before, state: state_room };
     let columns = Columns::of(window.rect, besides, timed, connection.list.sort().key);

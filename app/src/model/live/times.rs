@@ -3,7 +3,6 @@
 use super::Live;
 use crate::output::times::TimeColumn;
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
 impl Live {
@@ -26,19 +25,6 @@ impl Live {
     /// Whether some row is or was timed.
     pub fn is_timed(&self) -> bool {
         self.timed
-    }
-
-    /// Whether some method is timed, or will be at its next call; else only the last times there were are left.
-    pub fn is_timed_now(&self) -> bool {
-        let of = |level: Level, state: State| {
-            let both = self.wanted(level).zip(self.in_state(state));
-            both.is_some_and(|(one, other)| one.count_both(other, 0..u32::MAX) > 0)
-        };
-        let levels = [Level::Time, Level::Trace].into_iter();
-        levels
-            .flat_map(|level| [(level, State::Asked), (level, State::Live)])
-            .any(|(level, state)| of(level, state))
-            || self.count(State::Reverting) > 0
     }
 
     pub(super) fn note_timed(&mut self, wanted: Level) {
