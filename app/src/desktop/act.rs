@@ -207,10 +207,13 @@ impl App {
             let text = "all dials off: no process is looked at, so this window holds no dial";
             self.model.log.add(now, None, Kind::Notice, text);
         }
+        let some_on = self.model.list().is_some_and(Connection::wants_some);
         let errands = self.model.all_off(now);
         self.send(errands);
-        // The numbers that were looked at must not go with the dials.
-        self.change_filter(|filter| filter.off_again |= filter.only_dialled);
+        if some_on {
+            // The numbers that were looked at must not go with the dials.
+            self.change_filter(|filter| filter.off_again |= filter.only_dialled);
+        }
     }
 
     /// What is remembered of the methods' form, for the processes looked at.

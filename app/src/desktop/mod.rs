@@ -202,7 +202,7 @@ impl App {
             lost: !self.meant(|one| one.status.retry().is_some_and(|retry| retry != Retry::Never)).is_empty(),
             selected: connection.map_or(0, |connection| connection.selection.len()),
             offered: Level::ALL
-                .map(|level| connection.is_some_and(|connection| connection.offered().contains(&level))),
+                .map(|level| connection.is_some_and(|one| one.offered_to_picked().contains(&level))),
             shown: list.map_or(0, Connection::row_count),
             filtered: list.is_some_and(|connection| !connection.list.filter().text.is_empty()),
             control_elsewhere: refused

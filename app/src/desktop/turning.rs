@@ -45,7 +45,7 @@ impl App {
         let levels = wanted(some_able);
         let (lowest, highest) =
             levels.fold((Level::Trace, Level::Off), |(low, high), level| (low.min(level), high.max(level)));
-        let offered = connection.offered();
+        let offered = connection.offered_to_picked();
         let first_on = offered.iter().copied().find(|level| *level != Level::Off);
         let level = match how {
             // A mixed selection is turned on first.

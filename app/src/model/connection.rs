@@ -4,6 +4,7 @@ mod delegated;
 mod dials;
 mod feed;
 mod grouped;
+mod offered;
 mod others;
 pub(super) mod transitions;
 mod turning;
@@ -358,28 +359,6 @@ impl Connection {
             Shape::List => self.list.at(place).map(Node::Method),
             Shape::Tree => self.tree.rows().get(place).map(|row| row.node),
         }
-    }
-
-    /// Levels this agent offers, lowest first; those above its cap are not among them.
-    pub fn offered(&self) -> &[Level] {
-        self.facts.as_ref().map_or(&[Level::Off], |facts| facts.levels.as_slice())
-    }
-
-    /// The same for a row: where each of several processes has rows of its own, what its agent offers.
-    pub fn offered_at(&self, node: Node) -> &[Level] {
-        match node {
-            Node::Method(method) if self.catalogue.interleaves() => self.offered_to(method),
-            _ => self.offered(),
-        }
-    }
-
-    /// The same for one copy: of several processes, what the agent of its process offers.
-    pub fn offered_to(&self, method: MethodIx) -> &[Level] {
-        let module = self.catalogue.module(self.catalogue.module_of(method));
-        let domain =
-            module.filter(|_| self.catalogue.spans_processes()).and_then(|module| module.domains.first());
-        let theirs = domain.and_then(|domain| self.offered_in.get(domain));
-        theirs.map_or(self.offered(), Vec::as_slice)
     }
 
     /// Whether any dial is meant to be on.

@@ -92,8 +92,8 @@ impl LiveRow {
         match &mut self.series {
             Some(series) if goes_on => series.put(tick, rate),
             Some(series) => {
-                series.end(tick.saturating_sub(1));
                 series.put_last(tick, rate);
+                series.end(tick.saturating_sub(1));
             }
             None => self.series = Some(Series::new(tick, rate)),
         }
@@ -128,11 +128,12 @@ pub struct Live {
     in_state: [usize; STATES],
     /// Agent time up to which the counters are folded.
     folded_to: Option<u64>,
-    /// When the last fold was taken in, on our clock, and how far the sparklines went on since, milliseconds.
-    heard: Option<Duration>,
+    /// When the last fold was taken in, on our clock, if nothing was called in it, and how far the sparklines went on
+    /// since, milliseconds.
+    quiet_since: Option<Duration>,
     ahead_ms: u64,
-    /// There are sparklines.
-    was_called: bool,
+    /// Agent time of the last fold in which something was called.
+    called_ms: Option<u64>,
     folds: u64,
     updates: u64,
     /// Updates of this session that the agent sent late, merged with later ones, because we took none; and whether
@@ -172,7 +173,7 @@ pub struct Sums {
 impl Live {
     /// A new session with the same agent begins: it sends its rows anew, and its clock is not known.
     pub fn begin_session(&mut self) {
-        (self.folded_to, self.heard, self.ahead_ms) = (None, None, 0);
+        (self.folded_to, self.quiet_since, self.ahead_ms) = (None, None, 0);
         // Rates that end change numbers as a fold does.
         self.folds += 1;
         self.ended = false;
@@ -349,7 +350,9 @@ impl Live {
         let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
         (self.folded_to, self.ahead_ms) = (Some(delta.t_ms), 0);
         let (fold, tick) = (self.folds, self.tick());
-        self.was_called |= !delta.rows.is_empty();
+        if !delta.rows.is_empty() {
+            self.called_ms = Some(delta.t_ms);
+        }
         let mut busy = Vec::with_capacity(delta.rows.len());
         for (id, calls) in delta.rows.iter().zip(&delta.calls) {
             let Some(row) = self.row_mut(*id) else { continue };

@@ -207,18 +207,27 @@ fn rows_of_nobody_and_rows_too_far_are_harmless() {
 fn sparklines_go_on_where_the_agent_has_nothing_to_say() {
     let catalogue = small();
     let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, State::Live, 5)]);
+    let at = std::time::Duration::from_millis;
+    let fold = |live: &mut Live, t_ms, calls: &[(u32, u64)]| {
+        live.take_counters(&delta(t_ms, calls), 0);
+        live.hear(at(t_ms - 49_000), calls.is_empty());
+    };
+    fold(&mut live, 50_000, &[]);
     assert_eq!(live.curves_move(), None, "nothing was called");
-    let at = |ms| std::time::Duration::from_millis(ms);
-    for t_ms in [50_000, 51_000] {
-        live.take_counters(&delta(t_ms, &[(0, 9)]), 0);
-        live.hear(at(t_ms - 49_000));
-    }
-    live.pass_to(at(2_900));
-    assert_eq!((live.tick(), live.curves_move().is_some()), (51, true), "the next fold is not late");
-    live.pass_to(at(7_000));
+    fold(&mut live, 51_000, &[(0, 9)]);
+    live.pass_to(at(9_000));
+    assert_eq!((live.tick(), live.curves_move()), (51, None), "who does not answer may count on");
+    fold(&mut live, 51_250, &[]);
+    live.pass_to(at(3_100));
+    assert_eq!((live.tick(), live.curves_move().is_some()), (51, true), "a fold may be on its way");
+    live.pass_to(at(7_250));
     assert_eq!(live.tick(), 55);
-    live.pass_to(at(100_000));
+    // Now and then the agent is heard of all the same.
+    fold(&mut live, 90_000, &[]);
+    live.pass_to(at(61_000));
+    assert_eq!((live.tick(), live.curves_move().is_some()), (109, true));
+    fold(&mut live, 120_000, &[]);
     assert_eq!(live.curves_move(), None, "they are empty by now");
-    live.take_counters(&delta(151_000, &[(0, 9)]), 0);
+    fold(&mut live, 151_000, &[(0, 9)]);
     assert_eq!(live.tick(), 151, "the agent's time is the one");
 }

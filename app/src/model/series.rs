@@ -35,8 +35,8 @@ impl Series {
         self.last = tick;
     }
 
-    /// Notes the rate at a tick in which counting ended: it is of more time than was counted, so it only raises what is
-    /// known of this tick or, where it has no sample, of the newest before it.
+    /// Notes the rate at a tick in which counting ended, if it is higher than that of the newest tick noted: it is of more
+    /// time than was counted, and a line that fell for that would say that fewer calls came.
     pub fn put_last(&mut self, tick: u64, rate: f32) {
         let known = self.ring.get((self.last.min(tick) % LENGTH as u64) as usize).copied();
         if known.is_none_or(|known| known.is_nan() || rate > known) {

@@ -53,7 +53,8 @@ enum Going {
 }
 
 impl Going {
-    /// All, in the order in which they go: first what can be seen elsewhere (the knob shows the state, too).
+    /// All, in the order in which they go: first what is seldom asked for, then what can be seen elsewhere (the knob shows
+    /// the state, too).
     const ALL: [Going; 12] = [
         Going::Time(TimeColumn::P90),
         Going::Time(TimeColumn::InFlight),

@@ -71,7 +71,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         figures(ui, Numbers::of(connected && group.counts()), &calls, group.counted_rate());
         last_numbers(ui, super::rows::last_of_group(&group).filter(|_| connected));
         let timed = Numbers::of(connected && group.is_timed());
-        super::latency::sums(ui, timed, group.sums.times.as_ref(), group.sums.calls);
+        super::latency::sums(ui, timed, group.sums.times.as_ref());
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         let calls = format!("{least}{}", words::grouped(row.calls));
@@ -214,8 +214,7 @@ fn knob(
     ui.vertical_centered(|ui| {
         let enabled = face.enabled(connection);
         let costs = || cost::hints(connection, &targets.methods, face.wanted);
-        let one = connection.selection.focus().filter(|_| connection.selection.len() <= 1);
-        let offered = one.map_or(connection.offered(), |node| connection.offered_at(node));
+        let offered = connection.offered_to_picked();
         let face_of_it = knob::Face { offered, ..face.knob(connection, "dial of the selection") };
         let knob = Knob::new(face_of_it, if is_low { LOW_KNOB } else { KNOB }).hinting(&costs);
         let turned = knob.enabled(enabled).show(ui);

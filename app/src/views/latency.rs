@@ -54,14 +54,9 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
 }
 
 /// Numbers of several copies together.
-pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>, calls: u64) {
+pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
     if let Some(times) = times {
         numbers(ui, timed, times);
-        if times.exits.saturating_add(times.in_flight) < calls {
-            let made = words::grouped(times.exits);
-            let text = format!("Times are of the {made} calls that were made at time; calls has all.");
-            ui.label(RichText::new(text).small().color(Palette::of(ui).weak));
-        }
         if times.exits > 0 && times.percentiles.is_none() {
             ui.label(
                 RichText::new("Percentiles of several copies do not add up: look at one of them.")

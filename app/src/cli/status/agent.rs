@@ -55,7 +55,9 @@ fn lines(
         ));
     }
     if status.budgets.iter().any(|budget| budget.used > 0) {
-        lines.push("room stays used when dials go off, until their module is unloaded".to_owned());
+        lines.push(
+            "room for methods stays used when their dials go off, until their module is unloaded".to_owned(),
+        );
     }
     lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
     let faults = words::grouped(status.guard_trips);

@@ -155,7 +155,7 @@ fn all_off_says_beforehand_and_afterwards_where_it_is_for() {
     let tickets = [1, 2].map(|id| asked(&harness, id));
     told(&mut harness, 1, vec![Told::AllOff(tickets[0], Ok((3, 0)))]);
     told(&mut harness, 2, vec![Told::AllOff(tickets[1], Ok((0, 0)))]);
-    let said = "all off: every dial is off in Shop.dll (4243), 3 reverted to the original IL\nall off: no dial was on";
+    let said = "all off: every dial is off in Shop.dll (4243), 3 reverted to the original IL\nall off: no dial was on in Shop.dll (4242)";
     assert!(says(&harness, said));
     assert!(
         harness.state().model.connections[&ConnectionId(2)].turns.undoable().is_none(),

@@ -255,7 +255,7 @@ impl Connection {
             }
             Event::Counters { delta, dropped } => {
                 self.live.take_counters(&delta, dropped);
-                self.live.hear(now.mono);
+                self.live.hear(now.mono, delta.rows.is_empty());
             }
             Event::Times { times, .. } => self.live.take_times(times),
             Event::Control(holder) => self.control(holder, log, now),
@@ -371,7 +371,7 @@ impl Connection {
                     _ => drop(self.turns.accepted(ticket, now)),
                 }
                 match (reverted, remaining) {
-                    (0, 0) => (Kind::AllOff, "all off: no dial was on".to_owned()),
+                    (0, 0) => (Kind::AllOff, format!("all off: no dial was on in {}", self.title())),
                     (reverted, 0) => (
                         Kind::AllOff,
                         format!(
@@ -383,7 +383,8 @@ impl Connection {
                     (reverted, remaining) => (
                         Kind::Failure,
                         format!(
-                            "all off: {} reverted to the original IL, {} not",
+                            "all off in {}: {} reverted to the original IL, {} not",
+                            self.title(),
                             words::grouped(reverted),
                             words::grouped(remaining)
                         ),

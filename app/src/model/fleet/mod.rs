@@ -135,6 +135,7 @@ impl Fleet {
             self.last_slot += 1;
             self.members.push(Member::new(*id, self.last_slot));
         }
+        self.went.forget(&left);
         let Some(all) = connections.get_mut(&FLEET) else { return };
         let gone: Vec<ModuleKey> = left.iter().flat_map(|member| member.modules.values().copied()).collect();
         self.forget(all, &gone);

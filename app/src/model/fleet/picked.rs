@@ -23,8 +23,8 @@ impl Fleet {
     /// Remembers the method that is picked, and what is unfolded, in a process that others join. (Of many that were selected a
     /// key by mistake would turn them all everywhere.)
     pub fn carry(&mut self, alone: &Connection) {
-        let one = matches!(alone.selection.focus(), Some(Node::Method(_))) && alone.selection.len() == 1;
-        let selection = if one { alone.selection.clone() } else { Selection::default() };
+        let selection =
+            if only_method(alone).is_some() { alone.selection.clone() } else { Selection::default() };
         let unfolded = alone.tree.unfolded().clone();
         self.carried = Some(Carried { from: alone.id, numbering: alone.numbering, selection, unfolded });
     }
@@ -68,10 +68,7 @@ impl Fleet {
     /// The method of a process that is picked in the merged list, where it alone is.
     pub fn picked_in(&self, process: ConnectionId, connections: &Connections) -> Option<MethodIx> {
         let (all, theirs) = (connections.get(&FLEET)?, connections.get(&process)?);
-        let Some(Node::Method(focus)) = all.selection.focus().filter(|_| all.selection.len() == 1) else {
-            return None;
-        };
-        let copies = all.catalogue.copies(focus).into_iter().collect();
+        let copies = all.catalogue.copies(only_method(all)?).into_iter().collect();
         self.part_of(all, theirs, &copies).iter().next()
     }
 
@@ -125,6 +122,15 @@ impl Fleet {
             all.selection.renumber(&Renumbering::between(pairs, catalogue.domains().len(), root));
         }
         owners
+    }
+}
+
+/// The method that is selected and looked at, if it alone is.
+fn only_method(connection: &Connection) -> Option<MethodIx> {
+    let selection = &connection.selection;
+    match selection.focus().filter(|node| selection.len() == 1 && selection.contains(*node)) {
+        Some(Node::Method(method)) => Some(method),
+        _ => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Methods that went on or off in several processes: told together, a second after the first of them did.
 
-use super::{Connections, Fleet, out_of_reach};
+use super::{Connections, Fleet, Member, out_of_reach};
 use crate::model::connection::transitions::SPAN;
 use crate::model::ids::{ConnectionId, FLEET};
 use crate::model::log::{Kind, Log};
@@ -19,6 +19,11 @@ pub(super) struct Went {
 }
 
 impl Went {
+    /// Of these nothing is told any more.
+    pub fn forget(&mut self, left: &[Member]) {
+        self.rows.retain(|(id, _)| left.iter().all(|member| member.connection != *id));
+    }
+
     /// When there will be something to tell, on `Now::mono`'s clock.
     pub fn due(&self) -> Option<Duration> {
         self.since.map(|since| since + SPAN)
@@ -53,12 +58,13 @@ impl Fleet {
             for (id, row) in rows.iter().filter_map(row).filter(|(_, row)| row.state == state) {
                 copies += 1;
                 processes.insert(id);
-                levels.insert(row.wanted);
+                // What cannot be timed is counted only, and says why.
+                levels.insert(row.times_note.is_none().then_some(row.wanted));
                 is_one &= *name.get_or_insert(&row.name) == &row.name;
             }
             let Some(name) = name else { continue };
             let level = match levels.first() {
-                Some(level) if levels.len() == 1 && state == State::Live => format!(" at {level}"),
+                Some(Some(level)) if levels.len() == 1 && state == State::Live => format!(" at {level}"),
                 _ => String::new(),
             };
             let place = self.titles(&processes.into_iter().collect::<Vec<_>>());
