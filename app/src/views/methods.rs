@@ -59,6 +59,8 @@ const SHORT: f32 = 150.0;
 const WHOLE: f32 = 280.0;
 /// The same for all but what is clicked.
 const NARROW: f32 = 180.0;
+/// Width from which there is room for all of it.
+const POINTED: f32 = 330.0;
 /// Least room for the hint that there is a panel, points.
 const HINT: f32 = 60.0;
 
@@ -313,7 +315,8 @@ fn heads(
     let times = TimeColumn::ALL.into_iter().zip(columns.times);
     let mut name = columns.name;
     if connection.is_order_behind() {
-        name.max = sort_again(ui, head, name, !gone.is_empty(), commands);
+        let held = held(name, !gone.is_empty(), connection.list.hold());
+        name.max = sort_again(ui, head, name, held, commands);
     }
     if !gone.is_empty() {
         name.max = left_out(ui, head, name, gone);
@@ -397,10 +400,22 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[&str]) -> f32 {
     place.left()
 }
 
+/// What is said before *sort again*, as far as there is room beside the name's head and a number of columns that are `gone`:
+/// who did not ask for the order to be `held` is told what holds it.
+fn held(name: Rangef, gone: bool, held: bool) -> &'static str {
+    match (name.span(), gone) {
+        (width, _) if !held && width >= POINTED => "order held at the pointer · ",
+        (_, false) => "order held · ",
+        (width, true) if width < NARROW => "",
+        (width, true) if width < WHOLE => "held · ",
+        (_, true) => "order held · ",
+    }
+}
+
 /// The sign that the rows stand in an order of earlier numbers, which puts them in that of the present ones. In the head
-/// there is always room for it, and beside it for how many columns are `gone`: nothing below moves when it comes. Where it
-/// begins.
-fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, gone: bool, commands: &mut Vec<Command>) -> f32 {
+/// there is always room for it, and beside it for how many columns found none: nothing below moves when it comes. `held` is
+/// said before it. Where it begins.
+fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, held: &str, commands: &mut Vec<Command>) -> f32 {
     let palette = Palette::of(ui);
     let painter = ui.painter_at(head);
     let font = FontId::proportional(12.0);
@@ -408,12 +423,6 @@ fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, gone: bool, commands: &mut 
     let again = painter.layout_no_wrap("sort again".to_owned(), font.clone(), palette.accent);
     let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());
     painter.galley(button.min, again, palette.accent);
-    let held = match name.span() {
-        _ if !gone => "order held · ",
-        width if width < NARROW => "",
-        width if width < WHOLE => "held · ",
-        _ => "order held · ",
-    };
     let words = painter.text(button.left_center(), Align2::RIGHT_CENTER, held, font, palette.weak);
     let place = button.expand2(vec2(4.0, 6.0)).intersect(head);
     let response = ui.interact(place, ui.scope_id().with("sort again"), Sense::click());
