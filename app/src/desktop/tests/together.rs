@@ -1,12 +1,13 @@
 //! What the window says of several processes: which are left, what a row is of, whom a line of the log is about.
 
-use super::several::{ADD, logged, merged, parts, rows, told, turn_add, value};
+use super::several::{ADD, copies_of_add, logged, merged, parts, rows, told, turn_add, value};
 use super::stage::{
     SHOP, act, catalogue, choose_shops, crowd, feed, look_at_shop, look_at_shops, shop, shops, window,
     window_of,
 };
 use crate::commands::Command;
 use crate::desktop::App;
+use crate::model::connection::Connection;
 use crate::model::connection::tests::facts;
 use crate::model::ids::{ConnectionId, MethodIx, Node, TypeIx};
 use crate::model::log::Kind;
@@ -19,6 +20,7 @@ use eframe::egui::accesskit::Toggled;
 use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
+use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Holder};
 use redial_protocol::report::PlanReport;
 use redial_protocol::state::State;
@@ -366,4 +368,42 @@ fn what_is_picked_and_unfolded_stays_so_when_another_process_joins() {
     let alone = harness.state().model.current().expect("one is looked at");
     let Some(Node::Method(picked)) = alone.selection.focus() else { panic!("nothing is picked") };
     assert_eq!((alone.process.pid, alone.catalogue.full_name(picked).text.as_str()), (4243, ADD));
+}
+
+#[test]
+fn each_process_offers_what_its_agent_does() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    let mut able = facts();
+    able.levels = vec![Level::Off, Level::Count, Level::Time];
+    for id in [1, 3] {
+        let mut capped = facts();
+        capped.levels = vec![Level::Off, Level::Count];
+        told(&mut harness, id, vec![Told::Connected(Box::new(capped))]);
+    }
+    told(&mut harness, 2, vec![Told::Connected(Box::new(able))]);
+    let all = merged(&harness);
+    assert!(all.offered().contains(&Level::Time), "one of them does");
+    let timed = |all: &Connection| {
+        let of = |copy: &MethodIx| all.offered_to(*copy).contains(&Level::Time);
+        copies_of_add(all).iter().filter(of).count()
+    };
+    assert_eq!(timed(all), 1);
+    act(&mut harness, Command::Arrange(Arrangement::Apart));
+    let all = merged(&harness);
+    let rows = (0..all.list.len()).filter_map(|place| all.list.at(place));
+    let add = rows.filter(|method| all.catalogue.full_name(*method).text == ADD);
+    let offers: Vec<bool> = add.map(|row| all.offered_at(Node::Method(row)).contains(&Level::Time)).collect();
+    assert_eq!(offers.iter().filter(|offers| **offers).count(), 1, "{offers:?}");
+    assert_eq!(offers.len(), 3);
+}
+
+#[test]
+fn what_was_on_stays_in_sight_when_all_goes_off() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    (1..=3).for_each(|id| rows(&mut harness, id, State::Live, 10));
+    act(&mut harness, Command::OnlyDialled);
+    assert!(!merged(&harness).list.filter().off_again);
+    act(&mut harness, Command::AllOff);
+    let filter = merged(&harness).list.filter().clone();
+    assert!(filter.only_dialled && filter.off_again);
 }

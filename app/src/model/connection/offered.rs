@@ -36,7 +36,9 @@ impl Connection {
 
     /// The same for what is picked: of one row, what is offered there.
     pub fn offered_to_picked(&self) -> &[Level] {
-        let one = self.selection.focus().filter(|_| self.selection.len() <= 1);
+        let selection = &self.selection;
+        let alone = |node: &Node| selection.is_empty() || selection.len() == 1 && selection.contains(*node);
+        let one = selection.focus().filter(alone);
         one.map_or(self.offered(), |node| self.offered_at(node))
     }
 
