@@ -92,7 +92,7 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     window.0.get_by_label(SLEEP).click();
     window.0.run_steps(2);
     window.0.get_by_label(&format!("dial of {SLEEP}")).hover();
-    window.until("what is known of its cost", |window| window.says("turn it to count first"))?;
+    window.until("what is known of its cost", |window| window.says("turned to count, it tells how often"))?;
     window.0.remove_cursor();
     window.0.key_press(Key::Num2);
     window.0.run_steps(2);

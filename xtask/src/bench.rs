@@ -14,6 +14,8 @@ mod peers;
 mod plan;
 mod ps;
 mod report;
+#[cfg(unix)]
+mod slices;
 mod startup;
 mod throughput;
 mod time;

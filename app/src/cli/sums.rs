@@ -155,24 +155,31 @@ impl Sums {
         rows.collect()
     }
 
-    /// `3 processes: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off again (--all lists them)`;
+    /// `3 processes: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off again after 78 calls (--all lists them)`;
     /// beside so many processes that have ended.
     pub fn line(&self, ended: usize, all: bool) -> String {
         let (on, over): (Vec<&Sum>, Vec<&Sum>) = self.methods.values().partition(|sum| !sum.is_over());
-        let mut total = Sum::default();
-        on.iter().for_each(|sum| total.add(sum));
-        let (methods, calls) = (words::methods(on.len() as u64), words::count(total.calls, "call", "calls"));
+        let total = |of: &[&Sum]| {
+            let mut total = Sum::default();
+            of.iter().for_each(|sum| total.add(sum));
+            (words::count(total.calls, "call", "calls"), total.rate)
+        };
         let mut processes = words::count(self.processes as u64, "process", "processes");
         if ended > 0 {
             processes.push_str(&format!(", {} ended", words::grouped(ended as u64)));
         }
-        let mut line = format!("{processes}: {methods} dialled, {calls}");
-        if let Some(rate) = total.rate {
-            line.push_str(&format!(", {} per second", words::rate(rate)));
+        let (calls, per_second) = total(&on);
+        let mut line = match on.len() {
+            0 => format!("{processes}: no method dialled"),
+            methods => format!("{processes}: {} dialled, {calls}", words::methods(methods as u64)),
+        };
+        if let Some(per_second) = per_second {
+            line.push_str(&format!(", {} per second", words::rate(per_second)));
         }
         if !over.is_empty() && !all {
-            let (over, them) = (words::methods(over.len() as u64), words::them(over.len() as u64));
-            line.push_str(&format!("; {over} off again (--all lists {them})"));
+            let (methods, them) = (words::methods(over.len() as u64), words::them(over.len() as u64));
+            let (calls, _) = total(&over);
+            line.push_str(&format!("; {methods} off again after {calls} (--all lists {them})"));
         }
         line
     }
@@ -311,7 +318,7 @@ mod tests {
         );
         assert_eq!(
             sums.line(0, false),
-            "3 processes: 2 methods dialled, 3,234 calls; 1 method off again (--all lists it)"
+            "3 processes: 2 methods dialled, 3,234 calls; 1 method off again after 50 calls (--all lists it)"
         );
         assert_eq!(sums.line(0, true), "3 processes: 2 methods dialled, 3,234 calls");
         let all = sums.table(true, false, 10, None).lines;

@@ -38,7 +38,7 @@ use crate::ui::{letters, theme};
 use crate::views;
 use eframe::egui::{self, FontId};
 use opening::Opening;
-use pace::Pace;
+use pace::{Besides, Pace};
 use redial_protocol::level::Level;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -103,6 +103,8 @@ pub struct App {
     opening: Opening,
     /// What frames took of late.
     pace: Pace,
+    /// The last frame left messages.
+    behind: bool,
     /// Whether the letters of names were made.
     letters: bool,
 }
@@ -164,6 +166,7 @@ impl App {
             toast: (0, None),
             opening: Opening::default(),
             pace: Pace::default(),
+            behind: false,
             letters: false,
         };
         for notice in notice.into_iter().chain(trouble) {
@@ -233,8 +236,8 @@ impl App {
 
     /// Takes in what the workers told, as far as the budget lasts; whether there was more. What the frame has to do besides
     /// is done at the messages' expense: they come in the next.
-    fn drain(&mut self, busy: bool) -> bool {
-        let end = Instant::now() + self.pace.budget(busy);
+    fn drain(&mut self, besides: Besides) -> bool {
+        let end = Instant::now() + self.pace.budget(besides);
         while let Some(update) = self.workers.next() {
             let now = self.now();
             self.model.apply(update, now);
@@ -243,6 +246,19 @@ impl App {
             }
         }
         false
+    }
+
+    /// Puts in order what was taken in; whether there is more to do.
+    fn put_in_order(&mut self, context: &egui::Context, busy: bool) -> bool {
+        let still = self.methods.is_still(context) || self.panes.values().any(|pane| pane.is_still(context));
+        self.model.change_list(|connection| {
+            connection.list.set_still(still);
+            connection.list.set_busy(busy);
+        });
+        let (now, began) = (self.now(), Instant::now());
+        let more = self.settle(context, now);
+        self.pace.settled(began.elapsed());
+        more
     }
 
     fn save_settings(&mut self) {
@@ -265,22 +281,31 @@ impl eframe::App for App {
         let before = numbering(self);
         self.model.processes.set_still(self.processes.is_still());
         let busy = context.input(|input| input.events.iter().any(may_command));
-        let more = self.drain(busy);
+        // Of several processes, what came last is put in order before more is taken in: only then is it known what is left
+        // of a frame that shows rows for the first time.
+        let behind = self.behind && self.model.is_merged();
+        let mut more = behind;
+        if behind {
+            more |= self.put_in_order(context, busy);
+        }
+        let shows_new = self.model.list().is_some_and(|connection| connection.list.shows_new());
+        let waiting = self.drain(match (busy, behind && shows_new) {
+            (_, true) => Besides::NewRows,
+            (true, false) => Besides::Input,
+            (false, false) => Besides::Nothing,
+        });
+        self.behind = waiting;
         if before != numbering(self) {
             // What they name by numbers are other methods now.
             (self.confirm, self.sharing, self.last_turn) = (None, None, None);
         }
         self.await_processes();
         self.await_newcomers();
-        let more = self.unfold() || more;
-        let still = self.methods.is_still(context) || self.panes.values().any(|pane| pane.is_still(context));
-        self.model.change_list(|connection| {
-            connection.list.set_still(still);
-            connection.list.set_busy(busy);
-        });
-        let (now, began) = (self.now(), Instant::now());
-        let more = self.settle(context, now) || more;
-        self.pace.settled(began.elapsed());
+        more |= self.unfold() || waiting;
+        if !behind {
+            more |= self.put_in_order(context, busy);
+        }
+        let now = self.now();
         if more {
             context.request_repaint();
         }

@@ -9,6 +9,17 @@ const BUDGET: Duration = Duration::from_millis(3);
 /// What is left for messages whatever else there is to do.
 const LEAST: Duration = Duration::from_millis(1);
 
+/// What a frame is known to have to do besides messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Besides {
+    /// Nothing out of the ordinary.
+    Nothing,
+    /// Something was typed or clicked, which is to be seen at once.
+    Input,
+    /// Rows are shown for the first time, whose names are to be laid out: the next frame takes the messages in.
+    NewRows,
+}
+
 /// What the last two frames took. (Of several processes every other frame takes over, and the one between puts in order.)
 #[derive(Debug, Default)]
 pub(super) struct Pace {
@@ -23,12 +34,16 @@ struct Spent {
 }
 
 impl Pace {
-    /// How long a frame may take messages in. `busy`: something was typed or clicked, which is to be seen at once.
-    pub fn budget(&self, busy: bool) -> Duration {
+    /// How long a frame may take messages in.
+    pub fn budget(&self, besides: Besides) -> Duration {
         let settling = self.last.settling.max(self.before.settling);
         let drawing = self.last.drawing.max(self.before.drawing);
         let left = BUDGET.min(FRAME.saturating_sub(drawing)).saturating_sub(settling);
-        if busy { LEAST } else { left.max(LEAST) }
+        match besides {
+            Besides::Nothing => left.max(LEAST),
+            Besides::Input => LEAST,
+            Besides::NewRows => Duration::ZERO,
+        }
     }
 
     /// Putting in order took so long: a frame begins.
@@ -53,7 +68,7 @@ mod tests {
         let mut after = |settling, drawing| {
             pace.settled(ms(settling));
             pace.drawn(ms(drawing));
-            (pace.budget(false), pace.budget(true))
+            (pace.budget(Besides::Nothing), pace.budget(Besides::Input))
         };
         assert_eq!(after(0, 0), (ms(3), ms(1)));
         assert_eq!(after(1, 2), (ms(2), ms(1)), "there is time to draw");
@@ -61,5 +76,6 @@ mod tests {
         assert_eq!(after(0, 0), (ms(2), ms(1)));
         assert_eq!(after(0, 0), (ms(3), ms(1)));
         assert_eq!(after(9, 9), (ms(1), ms(1)));
+        assert_eq!(pace.budget(Besides::NewRows), Duration::ZERO);
     }
 }

@@ -174,6 +174,11 @@ impl List {
         self.edition += 1;
     }
 
+    /// Whether the last `settle` put other rows in order than those before.
+    pub fn shows_new(&self) -> bool {
+        self.is_new
+    }
+
     /// Brings it up to date; whether anything it shows changed its place.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         self.settle_filter(catalogue, live);

@@ -98,8 +98,9 @@ fn every_order_is_the_plain_one_and_places_are_found_again() {
                 list.settle(&catalogue, &live);
                 let mut expected: Vec<u32> = list.visible().iter_in(0..u32::MAX).collect();
                 let number = |method: &u32| {
-                    // Those without a row come after (before, ascending) even a zero.
-                    live.of_method(MethodIx(*method)).map(|row| number(key, row))
+                    // Those without a row come after (before, ascending) even a zero; of one rate, those of fewer calls do.
+                    let calls = |row| if key == Key::Rate { number(Key::Calls, row) } else { 0 };
+                    live.of_method(MethodIx(*method)).map(|row| (number(key, row), calls(row)))
                 };
                 expected.sort_by(|a, b| {
                     let by_name = catalogue.name_place(MethodIx(*a)).cmp(&catalogue.name_place(MethodIx(*b)));

@@ -7,7 +7,7 @@ use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
 use redial_protocol::ids::RowId;
 
-/// Methods with a row, by a number; those of one number by name.
+/// Methods with a row, by a number; those of one rate by their calls, those of one number by name.
 #[derive(Debug, Default)]
 pub struct Ranking {
     /// Rows of known methods, by name; of merged copies one after another.
@@ -45,23 +45,25 @@ impl Ranking {
             self.named = named.into_iter().map(|((_, method), id)| (id, method)).collect();
             self.named_at = Some(editions);
         }
-        let number_of = |rows: &[(RowId, u32)]| {
-            let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(sort.key, row));
-            numbers.reduce(|one, other| together(sort.key, one, other)).unwrap_or(0)
+        let number_of = |key: Key, rows: &[(RowId, u32)]| {
+            let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(key, row));
+            let number = numbers.reduce(|one, other| together(key, one, other)).unwrap_or(0);
+            if sort.descending { !number } else { number }
         };
         let methods = self.named.chunk_by(|one, other| one.1 == other.1);
         let key = |(place, rows): (usize, &[(RowId, u32)])| {
-            let number = number_of(rows);
             (
-                if sort.descending { !number } else { number },
+                number_of(sort.key, rows),
+                // Where nothing is called any more, what was called most stays on top.
+                if sort.key == Key::Rate { number_of(Key::Calls, rows) } else { 0 },
                 place as u32,
                 rows.first().map_or(0, |(_, method)| *method),
             )
         };
-        let mut keys: Vec<(u64, u32, u32)> = methods.enumerate().map(key).collect();
+        let mut keys: Vec<(u64, u64, u32, u32)> = methods.enumerate().map(key).collect();
         keys.sort_unstable();
         self.order.clear();
-        self.order.extend(keys.iter().map(|(_, _, method)| *method));
+        self.order.extend(keys.iter().map(|(.., method)| *method));
         self.ordered_at = Some(now);
     }
 

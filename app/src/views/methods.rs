@@ -359,6 +359,8 @@ fn heads(
         let clicked = response.clicked();
         let meaning = match key {
             Key::Time(column) => format!("\n{}", column.meaning()),
+            Key::Calls => "\ncalls counted since it was first dialled".to_owned(),
+            Key::Rate => "\ncalls a second now; of those that are called equally often, the more called first".to_owned(),
             _ => String::new(),
         };
         response.on_hover_text(match connection.shape {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use redial_testbed::csharp::Compilation;
@@ -10,16 +11,22 @@ use redial_testbed::host;
 use redial_testbed::runtimes::Runtime;
 
 use super::report::{Limit, Pair, Row};
+#[cfg(unix)]
+use super::slices::in_slices;
 use super::timed::{Timed, timed};
 use super::{Bench, in_turns};
 use crate::build;
 
-/// Lines of the source, about: of so much work that the start, which has a row of its own, is a hundredth of it.
-const LINES: u32 = 80_000;
+/// Lines of the source, about: of so much work that the start, which has a row of its own, is less than a hundredth of it.
+const LINES: u32 = 160_000;
+/// The collector's own sizing makes the same compilation collect more or less often: with this it does so at the same places.
+const STEADY: [(&str, &str); 2] = [("DOTNET_GCgen0size", "0x4000000"), ("DOTNET_gcConcurrent", "0")];
 /// Lines of the source while the memory is measured: with more of them the host's own varies by more than the agent takes.
 const FEW_LINES: u32 = 20_000;
-/// Times as many pairs as for other rows: how long the same compilation takes varies by a tenth.
-const PAIRS: usize = 2;
+/// One thread of the compiler's own: with more of them the same compilation differs by a tenth.
+const ONE_THREAD: &str = "-parallel-";
+/// What the agent asks the runtime for (`COR_PRF_MONITOR`), asked for by a profiler that does nothing.
+const FLAGS: (&str, &str) = ("BENCH_MASK", "262204");
 /// Throughput may be 2 % less.
 const SLOWER: f64 = 1.02;
 /// The most the agent may take of memory, in MiB.
@@ -31,8 +38,12 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     if runtime != Runtime::V8_0 {
         return Ok(vec![Row::not_run(subject(LINES), runtime.name(), "the compiler is run on 8.0")]);
     }
-    let long = runs(bench, runtime, LINES, PAIRS * bench.pairs)?;
-    let short = runs(bench, runtime, FEW_LINES, bench.pairs)?;
+    let long = Compiled::of(runtime, LINES, &[ONE_THREAD])?;
+    let agent = long.in_slices(bench.pairs, &Loaded { library: bench.built.agent(), variable: None })?;
+    let empty = build::bench_hooks()?;
+    let empty = long.in_slices(bench.pairs, &Loaded { library: &empty, variable: Some(FLAGS) })?;
+    let short = Compiled::of(runtime, FEW_LINES, &[])?;
+    let memory = short.in_turns(bench.pairs, &Loaded { library: bench.built.agent(), variable: None })?;
     let row = |what: &str, lines, unit, runs: &[[Timed; 2]], number: fn(&Timed) -> f64| {
         let pair = |[plain, dialled]: &[Timed; 2]| Pair { plain: number(plain), dialled: number(dialled) };
         let pairs: Vec<Pair> = runs.iter().map(pair).collect();
@@ -43,26 +54,75 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
         }
     };
     let limited = |row: Row, limit| if row.pairs.is_empty() { row } else { row.at_most(limit) };
+    let processor = |run: &Timed| run.processor;
     Ok(vec![
-        row("", LINES, "ms", &long, |run| run.milliseconds).at_most(Limit::Ratio(SLOWER)),
-        limited(row("", LINES, "ms of processor time", &long, |run| run.processor), Limit::Ratio(SLOWER)),
-        limited(row(", peak memory", FEW_LINES, "MiB", &short, |run| run.peak_mib), Limit::Added(MEMORY)),
+        row("", LINES, "ms", &agent, |run| run.milliseconds).at_most(Limit::Ratio(SLOWER)),
+        limited(row("", LINES, "ms of processor time", &agent, processor), Limit::Ratio(SLOWER)),
+        row(", an empty profiler with its flags", LINES, "ms of processor time", &empty, processor),
+        limited(row(", peak memory", FEW_LINES, "MiB", &memory, |run| run.peak_mib), Limit::Added(MEMORY)),
     ])
 }
 
-/// So many compilations of so many lines, each without and with the agent.
-fn runs(bench: &Bench, runtime: Runtime, lines: u32, pairs: usize) -> Result<Vec<[Timed; 2]>> {
-    let compilation = Compilation::program("BenchSource", vec![source(lines)?]);
-    let out = build::target_folder().join("bench-source.dll");
-    let compile = |with: bool| -> Result<Timed> {
-        let mut command = compilation.command(runtime, &out)?;
-        if with {
-            host::load_agent_from(&mut command, bench.built.agent());
+/// What is in one of the two processes of a pair.
+struct Loaded<'b> {
+    library: &'b Path,
+    variable: Option<(&'static str, &'static str)>,
+}
+
+/// A source that is compiled, without anything and with a profiler.
+struct Compiled {
+    compilation: Compilation,
+    runtime: Runtime,
+}
+
+impl Compiled {
+    fn of(runtime: Runtime, lines: u32, options: &[&str]) -> Result<Self> {
+        let mut compilation = Compilation::program("BenchSource", vec![source(lines)?]);
+        compilation.options.extend(options.iter().map(|option| (*option).to_owned()));
+        let compiled = Compiled { compilation, runtime };
+        // The first start reads everything from disk.
+        timed(compiled.command(None)?)?;
+        Ok(compiled)
+    }
+
+    fn command(&self, with: Option<&Loaded<'_>>) -> Result<Command> {
+        let out = build::target_folder().join(format!("bench-source-{}.dll", u8::from(with.is_some())));
+        let mut command = self.compilation.command(self.runtime, &out)?;
+        if let Some(Loaded { library, variable }) = with {
+            host::load_agent_from(&mut command, library);
+            command.envs(*variable);
         }
-        timed(command)
-    };
-    compile(false)?;
-    in_turns(pairs, || compile(false), || compile(true))
+        Ok(command)
+    }
+
+    /// One after the other.
+    fn in_turns(&self, pairs: usize, with: &Loaded<'_>) -> Result<Vec<[Timed; 2]>> {
+        in_turns(pairs, || timed(self.command(None)?), || timed(self.command(Some(with))?))
+    }
+
+    /// Both at once, a tenth of a second each in turn.
+    #[cfg(unix)]
+    fn in_slices(&self, pairs: usize, with: &Loaded<'_>) -> Result<Vec<[Timed; 2]>> {
+        let steady = |with| -> Result<Command> {
+            let mut command = self.command(with)?;
+            command.envs(STEADY);
+            Ok(command)
+        };
+        let pair = |number: usize| -> Result<[Timed; 2]> {
+            let (plain, with) = (steady(None)?, steady(Some(with))?);
+            if number.is_multiple_of(2) {
+                return in_slices(plain, with);
+            }
+            let [with, plain] = in_slices(with, plain)?;
+            Ok([plain, with])
+        };
+        (0..pairs).map(pair).collect()
+    }
+
+    #[cfg(not(unix))]
+    fn in_slices(&self, pairs: usize, with: &Loaded<'_>) -> Result<Vec<[Timed; 2]>> {
+        self.in_turns(pairs, with)
+    }
 }
 
 /// A program of so many lines: classes with loops, strings, generics and lambdas, each line of C# as people write it.

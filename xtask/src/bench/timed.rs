@@ -1,6 +1,9 @@
 //! A program from start to end: how long it took, and the most memory it had.
 
-use std::process::{Command, Stdio};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -20,29 +23,56 @@ pub struct Timed {
 ///
 /// # Errors
 /// When it cannot be started or does not end with code 0.
-pub fn timed(mut command: Command) -> Result<Timed> {
-    // A file, not a pipe: nobody reads while the program runs.
-    let errors = tempfile()?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.1);
-    let begin = Instant::now();
-    let mut child = command.spawn().context("the program cannot be started")?;
-    let (success, peak_mib, processor) = wait(&mut child)?;
-    let milliseconds = begin.elapsed().as_secs_f64() * 1000.0;
-    if !success {
-        bail!("the program failed: {}", std::fs::read_to_string(errors.0).unwrap_or_default());
-    }
-    Ok(Timed { milliseconds, processor, peak_mib })
+pub fn timed(command: Command) -> Result<Timed> {
+    Running::start(command)?.wait()
 }
 
-fn tempfile() -> Result<(std::path::PathBuf, std::fs::File)> {
-    let path = crate::build::target_folder().join("bench-errors.txt");
-    let file = std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok((path, file))
+/// A program that runs.
+pub struct Running {
+    child: Child,
+    begin: Instant,
+    errors: PathBuf,
+}
+
+impl Running {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(mut command: Command) -> Result<Running> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        // A file, not a pipe: nobody reads while the program runs.
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 2;
+        let errors = crate::build::target_folder().join(format!("bench-errors-{number}.txt"));
+        let file = File::create(&errors).with_context(|| format!("cannot write {}", errors.display()))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        let begin = Instant::now();
+        let child = command.spawn().context("the program cannot be started")?;
+        Ok(Running { child, begin, errors })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it ends: what it took.
+    ///
+    /// # Errors
+    /// When it does not end with code 0.
+    pub fn wait(mut self) -> Result<Timed> {
+        let (success, peak_mib, processor) = wait(&mut self.child)?;
+        let milliseconds = self.begin.elapsed().as_secs_f64() * 1000.0;
+        if !success {
+            bail!("the program failed: {}", fs::read_to_string(self.errors).unwrap_or_default());
+        }
+        Ok(Timed { milliseconds, processor, peak_mib })
+    }
 }
 
 /// Whether it succeeded, its peak of memory in MiB, its processor time in milliseconds.
 #[cfg(unix)]
-fn wait(child: &mut std::process::Child) -> Result<(bool, f64, f64)> {
+fn wait(child: &mut Child) -> Result<(bool, f64, f64)> {
     let pid = i32::try_from(child.id()).context("a process id beyond its type")?;
     let mut status = 0;
     // SAFETY: all-zero bytes are a valid rusage; wait4 overwrites it.
@@ -62,6 +92,6 @@ fn wait(child: &mut std::process::Child) -> Result<(bool, f64, f64)> {
 }
 
 #[cfg(not(unix))]
-fn wait(child: &mut std::process::Child) -> Result<(bool, f64, f64)> {
+fn wait(child: &mut Child) -> Result<(bool, f64, f64)> {
     Ok((child.wait()?.success(), 0.0, 0.0))
 }

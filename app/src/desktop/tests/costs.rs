@@ -44,7 +44,7 @@ fn a_knob_says_what_a_level_would_cost_here() {
     assert!(hinted(&mut harness, &dial, told));
     assert_eq!(colours(&harness, told), [DARK.asked], "it is much");
     let not_counted = "dial of Shop!Shop.Cart.TryTake(int, out int)";
-    assert!(hinted(&mut harness, not_counted, "Not counted now: turn it to count first"));
+    assert!(hinted(&mut harness, not_counted, "Not counted now: a call would cost about"));
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     assert!(hinted(&mut harness, "dial of the selection", told), "the large one, too");

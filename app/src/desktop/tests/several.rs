@@ -95,6 +95,17 @@ fn a_method_of_three_processes_is_one_row_and_its_numbers_are_sums() {
 }
 
 #[test]
+fn a_window_that_is_behind_shows_the_same_in_the_end() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    for (id, seen) in [(1, "1 of 3 live, 10 calls"), (2, "2 of 3 live, 20 calls")] {
+        harness.state_mut().behind = true;
+        rows(&mut harness, id, State::Live, 10);
+        assert_eq!(value(&harness, ADD), seen);
+        assert!(!harness.state().behind, "there were no more messages");
+    }
+}
+
+#[test]
 fn a_process_without_the_method_is_one_in_which_it_is_not_live() {
     let mut harness = window(Theme::Dark);
     choose_shops(&mut harness);

@@ -1,0 +1,186 @@
+//! A web server on ASP.NET Core 3.1 under load, on its own 3.1.2 and rolled forward to 8.0: the agent is attached to it while
+//! it answers, its methods are counted exactly from a pause of the load on, and everything goes off again while it answers.
+#![cfg(target_os = "linux")]
+
+mod load;
+mod server;
+mod timed;
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use redial_protocol::{level::Level, state};
+use redial_testbed::controller::Controller;
+use redial_testbed::host::DEADLINE;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::soak;
+
+use server::{KEPT, Server};
+
+#[test]
+fn attached_under_load_on_3_1() -> Result<()> {
+    attached_under_load(Runtime::SDK_3_1)
+}
+
+#[test]
+fn attached_under_load_on_8_0() -> Result<()> {
+    attached_under_load(Runtime::V8_0)
+}
+
+#[test]
+fn everything_dialled_under_load_on_3_1() -> Result<()> {
+    everything_dialled_under_load(Runtime::SDK_3_1, Level::Count)
+}
+
+#[test]
+fn everything_dialled_under_load_on_8_0() -> Result<()> {
+    everything_dialled_under_load(Runtime::V8_0, Level::Count)
+}
+
+#[test]
+fn everything_timed_under_load_on_3_1() -> Result<()> {
+    everything_dialled_under_load(Runtime::SDK_3_1, Level::Time)
+}
+
+#[test]
+fn everything_timed_under_load_on_8_0() -> Result<()> {
+    everything_dialled_under_load(Runtime::V8_0, Level::Time)
+}
+
+/// Managed files that a process has mapped: each of them is a module.
+fn mapped(pid: u32) -> Result<BTreeSet<String>> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    let files = maps.lines().filter_map(|line| line.get(line.find('/')?..));
+    Ok(files.filter(|file| file.ends_with(".dll")).map(str::to_owned).collect())
+}
+
+fn attached_under_load(runtime: Runtime) -> Result<()> {
+    let mut server = Server::start(runtime, false)?;
+    match go_through(runtime, &mut server) {
+        Ok(()) => server.end(),
+        // Whether the server ended is what a client's error does not say.
+        Err(error) => Err(server.host.failed_with(error)),
+    }
+}
+
+fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
+    let rounds = soak::scaled(3, 20);
+    let early = Server::start(runtime, true)?;
+    early.load.go_on(500)?;
+    early.load.pause()?;
+    let expected = early.modules()?;
+    early.end()?;
+
+    server.load.go_on(500)?;
+    let attached = server.redial(&["attach"])?.ok()?;
+    ensure!(attached.stdout.contains("the agent is loaded into process"), "{}", attached.said());
+    // While requests are answered: everything of the server, and of the framework that carries them.
+    for pattern in ["web!*", "Microsoft.AspNetCore.Server.Kestrel.Core!*", "Microsoft.AspNetCore.Http!*"] {
+        let dialled = server.redial(&["dial", pattern, "count", "--json"])?;
+        ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.said());
+        ensure!(dialled.json()?["accepted"].as_u64() > Some(20), "{}", dialled.said());
+    }
+    server.load.go_on(500)?;
+    server.load.pause()?;
+    // What is mapped now is a module now, or a moment later.
+    let mapped = mapped(server.pid)?;
+    let began = Instant::now();
+    let found = loop {
+        let found = server.modules()?;
+        if found.is_superset(&mapped) {
+            break found;
+        }
+        let unknown: Vec<_> = mapped.difference(&found).collect();
+        ensure!(began.elapsed() < DEADLINE, "mapped, and no module: {unknown:?}");
+    };
+    ensure!(mapped.len() > 20, "{mapped:?}");
+    let lost: Vec<_> = expected.difference(&found).collect();
+    ensure!(lost.is_empty() && found.len() > 30, "not in the catalogue: {lost:?}");
+
+    for _ in 0..rounds {
+        let counts = server.counted_exactly(1_000)?;
+        ensure!(KEPT.iter().all(|method| counts.get(*method).is_some_and(|one| one.calls > 0)), "{counts:?}");
+        server.load.go_on(200)?;
+        let off = server.redial(&["off", "--json"])?.ok()?.json()?;
+        ensure!(off["reverted"].as_u64() > Some(500) && off["remaining"] == 0, "{off}");
+        server.load.go_on(200)?;
+        server.load.pause()?;
+        let last = server.status()?;
+        server.load.go_on(500)?;
+        server.load.pause()?;
+        ensure!(server.status()? == last, "something counts after all was turned off");
+        let dialled = server.redial(&["dial", "web!*", "count", "--json"])?;
+        ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.said());
+        server.redial(&["dial", "Microsoft.AspNetCore.*!*", "count"])?;
+        server.load.go_on(200)?;
+    }
+    server.redial(&["off"])?.ok()?;
+    ensure!(Controller::connect(server.pid)?.agent_status()?.guard_trips == 0);
+    server.load.go_on(2_000)
+}
+
+#[test]
+fn it_serves_timed_on_3_1() -> Result<()> {
+    serves_timed(Runtime::SDK_3_1)
+}
+
+#[test]
+fn it_serves_timed_on_8_0() -> Result<()> {
+    serves_timed(Runtime::V8_0)
+}
+
+fn serves_timed(runtime: Runtime) -> Result<()> {
+    let mut server = Server::start(runtime, true)?;
+    match timed::serves_timed(&mut server) {
+        Ok(()) => server.end(),
+        Err(error) => Err(server.host.failed_with(error)),
+    }
+}
+
+/// Every method of every module, turned on and off while requests are answered, each answer checked.
+fn everything_dialled_under_load(runtime: Runtime, level: Level) -> Result<()> {
+    let mut server = Server::start(runtime, true)?;
+    match turn_everything(runtime, level, &mut server) {
+        Ok(()) => server.end(),
+        Err(error) => Err(server.host.failed_with(error)),
+    }
+}
+
+fn turn_everything(runtime: Runtime, level: Level, server: &mut Server) -> Result<()> {
+    let answers = soak::scaled(2_000, 20);
+    let pace = |server: &mut Server| -> Result<f64> {
+        let began = Instant::now();
+        server.load.go_on(answers)?;
+        Ok(answers as f64 / began.elapsed().as_secs_f64())
+    };
+    server.load.go_on(2_000)?;
+    let before = pace(server)?;
+    let dialled = server.redial(&["dial", "*", level.word(), "--json"])?;
+    ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.said());
+    let dialled = dialled.json()?;
+    ensure!(dialled["accepted"].as_u64() > Some(30_000), "{dialled}");
+    // They are compiled anew as they are called.
+    server.load.go_on(2_000)?;
+    let with = pace(server)?;
+    let mut controller = Controller::connect(server.pid)?;
+    let rows = controller.status(None)?;
+    let live = rows.iter().filter(|row| row.state == state::State::Live).count();
+    let failed: Vec<_> = rows.iter().filter(|row| row.state == state::State::Failed).collect();
+    ensure!(live > 800 && failed.is_empty(), "{live} live, {failed:?}");
+    let off = server.redial(&["off", "--json"])?.ok()?.json()?;
+    // Who waits for work is still in a body of ours that times.
+    let waiting = if level == Level::Time { 500 } else { 0 };
+    ensure!(off["reverted"].as_u64() > Some(30_000) && off["remaining"].as_u64() <= Some(waiting), "{off}");
+    server.load.go_on(2_000)?;
+    let after = pace(server)?;
+    println!(
+        "ASP.NET Core on {}, everything at {level}: {} accepted, {live} live, refused {}; {before:.0} answers a second \
+         before, {with:.0} with, {after:.0} after",
+        runtime.name(),
+        dialled["accepted"],
+        dialled["refused_by_reason"],
+    );
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    Ok(())
+}
