@@ -373,9 +373,7 @@ impl Agent {
             Some(Ok(sites)) => *sites,
             _ => return Err(Reason::Metadata),
         };
-        let rewrite = |original: &[u8]| {
-            body::with_probe(&module, sites, self.call_form(), slot_offset, probe, original)
-        };
+        let rewrite = |original: &[u8]| body::with_probe(&module, sites, slot_offset, probe, original);
         let rewritten = self.info.il_body(module_id, token, rewrite).map_err(|_| Reason::NoBody)?;
         rewritten.map_err(|_| Reason::CannotInsert)
     }
@@ -468,7 +466,7 @@ impl Agent {
         expected.iter().any(|standing| standing.pattern.matches_assembly(assembly))
     }
 
-    /// How leaves are called: by whether the core library has the type that the cheap form needs. Looked up at the first
+    /// How leaves can be called at best: by whether the core library has the type that the cheap form needs. Looked up at the first
     /// dial: names are found slowly the first time.
     pub fn call_form(&self) -> CallForm {
         *self.call_form.get_or_init(|| {

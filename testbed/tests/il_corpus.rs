@@ -166,8 +166,13 @@ fn unedited(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Resul
     Ok(())
 }
 
+/// Call sites in a form.
+fn sites(form: CallForm) -> CallSites {
+    CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE, form }
+}
+
 fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Result<()> {
-    let sites = CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE };
+    let sites = sites(CallForm::Suppressed);
     for (probe, local_sig) in [
         (form::calling(0x1_0000, sites.always), None),
         (form::inline(0x1_0000, sites, 3).context("no table")?, Some(0x1100_0001)),
@@ -184,10 +189,9 @@ fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Res
 fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &MethodDef<'_>) -> Result<()> {
     let result = result_variable(method.signature).map_err(|why| anyhow!(why.sentence()))?;
     ensure!(result.is_some() == shapes.returns_value(), "{result:?} for a result");
-    let sites = CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE };
     let timing = Timing { local_sig: 0x1100_0001, local: 3, returns: result.is_some() };
     for call_form in [CallForm::Suppressed, CallForm::Transition] {
-        let around = timing::around(0x1_0000, sites, call_form, timing);
+        let around = timing::around(0x1_0000, sites(call_form), timing);
         let before = around.before.len();
         let rewritten = with_code_around(bytes, around);
         if gives_frame_away(original) {

@@ -22,6 +22,7 @@ pub mod hresult;
 pub mod members;
 pub mod metadata;
 pub mod profiler_info;
+mod references;
 
 pub use hresult::ClrError;
 pub use profiler_info::{ModuleInfo, ProfilerInfo};

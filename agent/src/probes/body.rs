@@ -20,14 +20,13 @@ pub enum Probe {
     Time(Timing),
 }
 
-/// The body that the CLR gets, counting in the slot at `slot_offset`; timed ones call their leaves as `form` says.
+/// The body that the CLR gets, counting in the slot at `slot_offset`; leaves are called as the module's `sites` say.
 ///
 /// # Errors
 /// An original that cannot take it.
 pub fn with_probe(
     module: &Module,
     sites: CallSites,
-    form: CallForm,
     slot_offset: usize,
     probe: Probe,
     original: &[u8],
@@ -35,7 +34,7 @@ pub fn with_probe(
     let ends_in_itself = match probe {
         Probe::Count { ends_in_itself } => ends_in_itself,
         Probe::Time(timing) => {
-            return il::with_code_around(original, timing::around(slot_offset, sites, form, timing));
+            return il::with_code_around(original, timing::around(slot_offset, sites, timing));
         }
     };
     let own = il::local_sig(original)?;
@@ -44,7 +43,7 @@ pub fn with_probe(
     let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
     let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
     // So does an unmanaged call with a transition, for the frame it needs.
-    let site = match (form, ends_in_itself) {
+    let site = match (sites.form, ends_in_itself) {
         (CallForm::Transition, true) => sites.seldom,
         _ => sites.always,
     };
@@ -58,7 +57,7 @@ pub fn with_probe(
 /// # Errors
 /// As [`with_probe`].
 pub fn foreseen(ends_in_itself: bool, locals: usize, original: &[u8]) -> Result<(Rewritten, bool), IlError> {
-    let sites = CallSites { always: 0, seldom: 0 };
+    let sites = CallSites { always: 0, seldom: 0, form: CallForm::Transition };
     let has_variable = stacks::table().is_some() && tokens::takes_local(locals) && !ends_in_itself;
     let local = u16::try_from(locals).ok().filter(|_| has_variable);
     let inline = local.and_then(|local| form::inline(0, sites, local));

@@ -39,11 +39,13 @@ const ELEMENT_TYPE_CMOD_OPT: u8 = 0x20;
 /// The call sites of a module, StandAloneSig tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSites {
-    /// In [`CallForm`]: for bodies that call at every turn.
+    /// In the module's form: for bodies that call at every turn.
     pub always: u32,
     /// As if the leaf were managed code: for the call that a body makes once in a while. It needs no frame in the
     /// method's prolog, which plain unmanaged calls do before .NET 5, made or not; the collector waits for the leaf.
     pub seldom: u32,
+    /// The form of the first.
+    pub form: CallForm,
 }
 
 /// The StandAloneSig blob of [`CallSites::seldom`]: `void (native int, native int)`, managed.

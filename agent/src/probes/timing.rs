@@ -104,19 +104,19 @@ pub fn result_variable(signature: &[u8]) -> Result<Option<Type>, Untimed> {
 }
 
 /// The code around a body that is timed in the slot at `slot_offset`.
-pub fn around(slot_offset: usize, sites: CallSites, form: CallForm, timing: Timing) -> Around {
+pub fn around(slot_offset: usize, sites: CallSites, timing: Timing) -> Around {
     let told = |leaf: usize, site: u32| {
         let mut code = native(slot_offset);
         code.extend([local_address(timing.local), Insn::ConvU]);
         code.extend(call(leaf, site));
         code
     };
-    let usual = match form {
+    let usual = match sites.form {
         CallForm::Suppressed => sites.always,
         CallForm::Transition => sites.seldom,
     };
     let mut before = told(time_leaf::enter(), usual);
-    if form == CallForm::Transition {
+    if sites.form == CallForm::Transition {
         let mut let_in = native(0);
         let_in.extend(native(0));
         let_in.extend(call(time_leaf::let_in(), sites.always));
@@ -162,12 +162,12 @@ mod tests {
 
     #[test]
     fn both_forms_are_sound_bodies() {
-        let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002 };
         for form in [CallForm::Suppressed, CallForm::Transition] {
+            let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002, form };
             for (local, returns) in [(0, true), (255, true), (300, false)] {
                 let timing = Timing { local_sig: 0x1100_0003, local, returns };
                 let code: &[u8] = if returns { &[2 << 2 | 2, 0x17, 0x2A] } else { &[1 << 2 | 2, 0x2A] };
-                let rewritten = with_code_around(code, around(8, sites, form, timing)).expect("it fits");
+                let rewritten = with_code_around(code, around(8, sites, timing)).expect("it fits");
                 let body = verify_structure(&rewritten.body).expect("sound");
                 assert_eq!((body.clauses.len(), body.local_sig), (1, 0x1100_0003));
             }

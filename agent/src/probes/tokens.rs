@@ -14,6 +14,10 @@ use crate::signature::{Type, append_locals, write_locals};
 use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// Table number of AssemblyRef (ECMA-335 II.22.5).
+const ASSEMBLY_REF: u32 = 0x23;
+/// The assembly that programs refer to for what the core library has.
+const FACADE: &str = "System.Runtime";
 /// Variables of the smallest filler: more of one kind than any body has.
 const FILLER: usize = 333;
 
@@ -60,14 +64,15 @@ fn add_call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
     module
         .while_loaded(|| {
             let emitter = agent.info.emitter(module.id())?;
-            let form = agent.call_form();
-            let suppress = match form {
-                CallForm::Suppressed => suppress_type(&agent.info.import(module.id())?, &emitter)?,
-                CallForm::Transition => 0,
+            let suppress = match agent.call_form() {
+                CallForm::Suppressed => suppress_type(agent, &agent.info.import(module.id())?, &emitter)?,
+                CallForm::Transition => None,
             };
+            let form = if suppress.is_some() { CallForm::Suppressed } else { CallForm::Transition };
             let sites = CallSites {
-                always: emitter.stand_alone_sig(&form.signature(suppress))?,
+                always: emitter.stand_alone_sig(&form.signature(suppress.unwrap_or_default()))?,
                 seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
+                form,
             };
             agent.info.apply_metadata(module.id())?;
             Ok(sites)
@@ -75,22 +80,41 @@ fn add_call_sites(agent: &Agent, module: &Module) -> Result<CallSites, ClrError>
         .unwrap_or(Err(gone))
 }
 
-/// The TypeDef (core library) or TypeRef of the suppressing type. The JIT reads a modifier's name only, so the scope
-/// may be any assembly that `System.Object` comes from.
-fn suppress_type(import: &Import, emitter: &Emitter) -> Result<u32, ClrError> {
+/// The TypeDef (core library) or TypeRef of the suppressing type; None where the module refers to no assembly that has it or
+/// forwards it. The JIT reads a modifier's name only, but for a call in a block that it takes for seldom run it has the
+/// runtime make a stub, which loads the type: `netstandard` and `mscorlib` do not forward it, and the call threw.
+fn suppress_type(agent: &Agent, import: &Import, emitter: &Emitter) -> Result<Option<u32>, ClrError> {
     if let Some(own) = import.find_type_def(SUPPRESS_NAME) {
-        return Ok(own);
+        return Ok(Some(own));
     }
-    let mut scope = None;
+    let mut scopes = BTreeSet::new();
     for token in import.type_refs() {
         match import.type_ref(token)? {
-            (_, name) if name == SUPPRESS_NAME => return Ok(token),
-            (found, name) if name == "System.Object" => scope = Some(found),
+            (_, name) if name == SUPPRESS_NAME => return Ok(Some(token)),
+            (scope, _) if scope >> 24 == ASSEMBLY_REF => drop(scopes.insert(scope)),
             _ => {}
         }
     }
-    let scope = scope.ok_or(ClrError { call: "the module references no System.Object", hresult: E_FAIL })?;
-    emitter.type_ref(scope, SUPPRESS_NAME)
+    for scope in scopes {
+        let has_it = match import.assembly_ref(scope)?.as_str() {
+            "System.Private.CoreLib" => true,
+            FACADE => facade_forwards(agent),
+            _ => false,
+        };
+        if has_it {
+            return emitter.type_ref(scope, SUPPRESS_NAME).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the facade forwards the suppressing type: one that was trimmed may not. What is not loaded yet is not asked.
+fn facade_forwards(agent: &Agent) -> bool {
+    let modules = agent.modules.all();
+    let mut facades = modules.iter().filter(|module| module.name == FACADE);
+    facades.all(|facade| {
+        facade.with_metadata(&agent.info, |import| import.forwards(SUPPRESS_NAME)) != Some(false)
+    })
 }
 
 /// Signatures made for the counting bodies of one request: the CLR compares each with all that the module has, some 30 µs in

@@ -116,7 +116,7 @@ impl Shown {
         let rewritten = match (slot, self.module.call_sites.get()) {
             (Some((slot, probe)), Some(Ok(sites))) => {
                 self.source = IlSource::HandedOver;
-                body::with_probe(&self.module, *sites, agent.call_form(), slot, probe, original)
+                body::with_probe(&self.module, *sites, slot, probe, original)
             }
             _ => {
                 self.source = IlSource::WouldBe;

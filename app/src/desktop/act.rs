@@ -235,7 +235,7 @@ impl App {
         self.model.change_list(|connection| {
             let filter = connection.list.filter().clone();
             connection.set_filter(Filter { only_dialled: true, ..filter });
-            connection.set_sort(Sort { key: Key::Calls, descending: true });
+            connection.set_sort(Sort { key: Key::Rate, descending: true });
         });
     }
 

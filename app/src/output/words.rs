@@ -43,8 +43,10 @@ pub fn state_means(state: State) -> &'static str {
     match state {
         State::Off => "the original code runs",
         State::Asked => "the runtime accepted it; live from the method's next call",
-        State::Live => "calls run our version of the code",
-        State::Reverting => "off from the next call; some calls are still in our version",
+        State::Live => "the version of the code that counts, or times, runs",
+        State::Reverting => {
+            "off from the next call; some calls are still in the version that counts or times"
+        }
         State::Refused => "nothing was changed",
         State::Failed => "the runtime reported an error; the original code runs",
         State::Lost => "its module or AppDomain was unloaded",
@@ -88,8 +90,7 @@ pub fn levels() -> String {
 pub fn max_level() -> String {
     let words = Level::ALL.map(|level| level.to_string());
     format!(
-        "REDIAL_MAX_LEVEL, in the environment a program is started with, is the highest level that may be asked for: {}; \
-         without it {}",
+        "the environment variable REDIAL_MAX_LEVEL of a program's start says how far its dials go: {}; without it {}",
         either(&words),
         Level::PROVEN
     )

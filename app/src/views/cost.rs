@@ -49,7 +49,8 @@ impl Known {
         match (self.methods, self.counted) {
             (0, _) => return Vec::new(),
             (methods, 0) => {
-                let each = |cost: &Cost| format!("{} at {}", words::picoseconds(cost.picoseconds), cost.level);
+                let each =
+                    |cost: &Cost| format!("{} at {}", words::picoseconds(cost.picoseconds), cost.level);
                 let each: Vec<String> = self.calls.iter().map(each).collect();
                 let (none, how_often) = match methods {
                     1 => ("Not", "it tells how often it is called"),
@@ -147,7 +148,10 @@ mod tests {
         );
         assert_eq!(
             told_of(5),
-            [(format!("None is counted now: {each}; turned to count, they tell how often they are called."), false)]
+            [(
+                format!("None is counted now: {each}; turned to count, they tell how often they are called."),
+                false
+            )]
         );
         assert!(
             told(1, 1, Some(Level::Count), &[]).is_empty(),

@@ -26,20 +26,24 @@ pub fn show(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
     let shown = connection.targets();
     let first = shown.iter().next();
     match (first, shown.len()) {
-        (None, _) => nothing(ui),
+        (None, _) => nothing(ui, connection),
         (Some(method), 1) => one(ui, connection, method, commands),
         _ => many(ui, connection, targets, commands),
     }
 }
 
-fn nothing(ui: &mut Ui) {
+fn nothing(ui: &mut Ui, connection: &Connection) {
     ui.add_space(16.0);
     ui.vertical_centered(|ui| {
         ui.strong("Nothing selected");
         ui.weak("Pick a method in the list, or move with the arrows. Space turns its dial.");
         ui.add_space(10.0);
         ui.strong("What is called most?");
-        ui.weak("Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.");
+        let on = connection.live.count(State::Live) + connection.live.count(State::Asked);
+        ui.weak(match on > 0 && on >= connection.list.shown() {
+            true => "All of these are counted: a click on “per second” puts what is called most now on top.",
+            false => "Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.",
+        });
     });
 }
 

@@ -16,6 +16,7 @@ use eframe::egui::{
     self, Align, Align2, FontId, Id, Label, Layout, Popup, Rangef, Rect, RichText, Sense, TextEdit,
     TextStyle, Ui, pos2, vec2,
 };
+use redial_protocol::state::State as DialState;
 use std::time::Duration;
 
 /// What the view itself remembers.
@@ -39,9 +40,7 @@ pub struct State {
     pub no_panel: bool,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
-    /// The pointer is over the rows.
-    over: bool,
-    /// It was moved there, or rests since.
+    /// The pointer was moved among the rows, or rests there since: rows that come to where it rests move on.
     pointed_at: bool,
     /// Until when the rows keep their places all the same, seconds on the toolkit's clock.
     still_until: f64,
@@ -101,13 +100,12 @@ impl State {
         let over = menu || ui.rect_contains_pointer(rows);
         let (time, busy) = ui.input(|input| {
             let pointer = &input.pointer;
-            let moves = pointer.delta() != egui::Vec2::ZERO || input.smooth_scroll_delta().y != 0.0;
+            let comes = input.events.iter().any(|event| matches!(event, egui::Event::PointerMoved(_)));
+            let moves = comes || input.smooth_scroll_delta().y != 0.0;
             (input.time, moves || pointer.any_down() || pointer.any_released())
         });
-        let was_over = std::mem::replace(&mut self.over, over);
-        let entered = over && !was_over;
         if over {
-            self.pointed_at |= busy || entered || menu;
+            self.pointed_at |= busy || menu;
         } else if std::mem::take(&mut self.pointed_at) {
             self.still_until = time + STILL;
         }
@@ -180,7 +178,7 @@ pub fn toolbar(
                 commands.push(command.clone());
             }
             if command == Command::OnlyDialled && on {
-                off_again(ui, &connection.list, commands);
+                off_again(ui, connection, commands);
             }
         }
         if state.no_panel && ui.available_size_before_wrap().x > HINT {
@@ -190,8 +188,10 @@ pub fn toolbar(
 }
 
 /// Of dialled methods those that are off again are a number, behind which they stand.
-fn off_again(ui: &mut Ui, list: &List, commands: &mut Vec<Command>) {
+fn off_again(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
+    let list = &connection.list;
     let text = match (list.filter().off_again, list.off_again() as u64) {
+        (true, _) if connection.live.count(DialState::Off) == 0 => return,
         (true, _) => "hide what is off again".to_owned(),
         (false, 0) => return,
         (false, methods) => format!("{} off again · show", words::grouped(methods)),
@@ -360,7 +360,10 @@ fn heads(
         let meaning = match key {
             Key::Time(column) => format!("\n{}", column.meaning()),
             Key::Calls => "\ncalls counted since it was first dialled".to_owned(),
-            Key::Rate => "\ncalls a second now; of those that are called equally often, the more called first".to_owned(),
+            Key::Rate => {
+                "\ncalls a second now; of those that are called equally often, the more called first"
+                    .to_owned()
+            }
             _ => String::new(),
         };
         response.on_hover_text(match connection.shape {
@@ -406,11 +409,11 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[&str]) -> f32 {
 /// who did not ask for the order to be `held` is told what holds it.
 fn held(name: Rangef, gone: bool, held: bool) -> &'static str {
     match (name.span(), gone) {
-        (width, _) if !held && width >= POINTED => "order held at the pointer · ",
-        (_, false) => "order held · ",
         (width, true) if width < NARROW => "",
+        (width, _) if !held && width >= POINTED => "held while you point at a row · ",
         (width, true) if width < WHOLE => "held · ",
-        (_, true) => "order held · ",
+        _ if !held => "held at the pointer · ",
+        _ => "order held · ",
     }
 }
 

@@ -28,6 +28,8 @@ use redial_protocol::times::Times;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
+/// Least width of a row's hint, points.
+const HINT: f32 = 280.0;
 /// Refusals told in a hint.
 const REFUSALS: usize = 8;
 
@@ -170,8 +172,7 @@ impl Row<'_> {
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
             let note = dial.row.and_then(|row| words::notes(row.note.as_deref(), row.times_note.as_deref()));
-            self.response.clone().on_hover_ui_at_pointer(|ui| {
-                ui.set_max_width(560.0);
+            self.hint(|ui| {
                 ui.label(&said);
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
                     ui.weak(format!("{state}: {}", words::state_means(state)));
@@ -194,6 +195,15 @@ impl Row<'_> {
         (face, said)
     }
 
+    /// Shows a hint beneath the row, as wide as its name: no numbers are covered.
+    fn hint(&self, show: impl FnOnce(&mut Ui)) {
+        let width = (self.paint.columns.name.max - self.rect.left()).max(HINT);
+        self.response.clone().on_hover_ui(|ui| {
+            ui.set_max_width(width - 2.0 * ui.spacing().menu_margin.leftf());
+            show(ui);
+        });
+    }
+
     /// Names the AppDomains that see the dials of a shared module.
     fn hover_shared(&self, ui: &Ui) {
         if !self.response.hovered() || Popup::is_any_open(ui.ctx()) {
@@ -203,8 +213,7 @@ impl Row<'_> {
         let catalogue = &self.connection.catalogue;
         let Some(module) = catalogue.module(module) else { return };
         let names = words::all(&catalogue.domain_titles(module));
-        self.response.clone().on_hover_ui_at_pointer(|ui| {
-            ui.set_max_width(560.0);
+        self.hint(|ui| {
             ui.label(format!("one copy serves {names}: a dial here is for all of them"));
         });
     }
@@ -251,8 +260,7 @@ impl Row<'_> {
             });
         }
         if self.response.hovered() && !refusals.is_empty() && !Popup::is_any_open(ui.ctx()) {
-            self.response.clone().on_hover_ui_at_pointer(|ui| {
-                ui.set_max_width(560.0);
+            self.hint(|ui| {
                 ui.label(&full.text);
                 for (place, why) in refusals.iter().take(REFUSALS) {
                     ui.colored_label(palette.bad, format!("refused in {place}: {why}"));

@@ -172,12 +172,13 @@ fn items(connection: &Connection) -> Vec<Item> {
         ),
         None => item("control: free".to_owned(), "turning a dial takes control"),
     }
-    if let Some(agent) = connection.agent.as_ref().filter(|agent| agent.kept > 0) {
-        let kept = format!("{} kept", words::grouped(agent.kept));
+    if let Some(agent) = connection.agent.as_ref().filter(|agent| agent.kept > 0 || agent.held > 0) {
         // All that “All dials off” turns off, not those alone that outlast their window.
-        let text = match agent.held {
-            0 => kept,
-            held => format!("{} on, {kept}", words::grouped(agent.kept.saturating_add(held))),
+        let on = words::grouped(agent.kept.saturating_add(agent.held));
+        let text = match (agent.kept, agent.held) {
+            (0, _) => format!("{on} on"),
+            (_, 0) => format!("{on} on, kept"),
+            (kept, _) => format!("{on} on, {} kept", words::grouped(kept)),
         };
         item(
             text,

@@ -40,7 +40,7 @@ impl Server {
         host::run(host::redial(&[&[*command, pid.as_str()], rest].concat())?)
     }
 
-    fn status(&self) -> Result<shop::Counts> {
+    pub fn status(&self) -> Result<shop::Counts> {
         let outcome = self.redial(&["status", "web!*", "--json"])?;
         ensure!(matches!(outcome.code()?, 0 | 6), "{}", outcome.said());
         shop::of_json(&outcome.json()?)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Command, StatusRow};
 use redial_protocol::state::State;
@@ -23,8 +24,8 @@ const METHODS: usize = 10_000;
 /// What a count and a time from different clocks may differ by.
 const CLOCKS: f64 = 1.02;
 
-/// The rows of the server's methods by name, with their times.
-type Rows = BTreeMap<String, (StatusRow, Times)>;
+/// What one look found: calls and times of every row that has times.
+type All = BTreeMap<RowId, (StatusRow, Times)>;
 
 pub fn serves_timed(server: &mut Server) -> Result<()> {
     server.load.go_on(2_000)?;
@@ -45,9 +46,14 @@ pub fn serves_timed(server: &mut Server) -> Result<()> {
         let truth = truth::ask(&mut server.host, "truth")?;
         let after = look(&mut controller)?;
         for method in KEPT {
-            let called = truth.iter().find(|(name, _)| same(name, method)).context("the truth lacks a method")?;
-            let ((row, times), (old, last)) = (&after[method], &before[method]);
-            ensure!(row.calls - old.calls == *called.1, "{method}: {row:?} after {old:?}, in truth {}", called.1);
+            let called =
+                truth.iter().find(|(name, _)| same(name, method)).context("the truth lacks a method")?;
+            let ((row, times), (old, last)) = (of_server(&after, method)?, of_server(&before, method)?);
+            ensure!(
+                row.calls - old.calls == *called.1,
+                "{method}: {row:?} after {old:?}, in truth {}",
+                called.1
+            );
             ensure!(
                 times.exits - last.exits == *called.1 && times.in_flight == 0,
                 "{method}: {times:?} after {last:?}, in truth {}",
@@ -56,6 +62,14 @@ pub fn serves_timed(server: &mut Server) -> Result<()> {
             // Four clients ask, one request each at a time.
             let (spent, most) = (times.total_ns - last.total_ns, 4.0 * took.as_nanos() as f64 * CLOCKS);
             ensure!(spent > 0 && (spent as f64) < most, "{method}: {spent} ns within {took:?}");
+        }
+        for (id, (row, times)) in &after {
+            // The runtime's own threads call on between the reading of calls and that of times.
+            let Some((_, last)) = before.get(id) else { continue };
+            ensure!(
+                last.exits <= row.calls && last.exits <= times.exits,
+                "{row:?}: {times:?} after {last:?}"
+            );
         }
         let status = controller.agent_status()?;
         ensure!(status.guard_trips == 0, "{status:?}");
@@ -75,31 +89,34 @@ pub fn serves_timed(server: &mut Server) -> Result<()> {
     Ok(())
 }
 
-/// All rows, each of which makes sense; those of the server's own methods.
-fn look(controller: &mut Controller) -> Result<Rows> {
+/// Calls and times of all methods, which make sense each by itself.
+fn look(controller: &mut Controller) -> Result<All> {
     let answer = controller.ask(Command::Status { pattern: None })?;
-    let times: BTreeMap<_, _> = answer.times.into_iter().map(|times| (times.row, times)).collect();
     let on = |row: &&StatusRow| row.wanted == Level::Time && matches!(row.state, State::Asked | State::Live);
     let on = answer.rows.iter().filter(on).count();
     let failed: Vec<_> = answer.rows.iter().filter(|row| row.state == State::Failed).collect();
     ensure!(on >= METHODS && failed.is_empty(), "{on} are on, {failed:?}");
-    for (row, one) in answer.rows.iter().filter_map(|row| Some((row, times.get(&row.row)?))) {
+    let times: BTreeMap<_, _> = answer.times.into_iter().map(|times| (times.row, times)).collect();
+    let timed =
+        answer.rows.into_iter().filter_map(|row| Some((row.row, (row.clone(), *times.get(&row.row)?))));
+    let all: All = timed.collect();
+    for (row, one) in all.values() {
         let in_order = one.percentiles.as_ref().is_none_or(|p| {
             p.p50_ns <= p.p90_ns && p.p90_ns <= p.p99_ns && p.p99_ns as f64 <= one.max_ns as f64 * CLOCKS
         });
-        let exits = one.exits <= row.calls && one.exceptions <= one.exits;
         // Of a recursion under way the outermost call is not in the total yet.
         let spent = one.self_ns <= one.total_ns || one.in_flight > 0;
-        ensure!(in_order && exits && spent, "{row:?}: {one:?}");
+        ensure!(in_order && spent && one.exceptions <= one.exits, "{row:?}: {one:?}");
     }
-    let of_server = |row: StatusRow| {
-        let times = *times.get(&row.row)?;
-        let name = KEPT.iter().find(|name| same(&format!("{}{}", row.method, row.signature), name))?;
-        (row.module == "web").then(|| ((*name).to_owned(), (row, times)))
+    Ok(all)
+}
+
+/// A method of the server's own.
+fn of_server<'a>(all: &'a All, method: &str) -> Result<&'a (StatusRow, Times)> {
+    let is = |(row, _): &&(StatusRow, Times)| {
+        row.module == "web" && same(&format!("{}{}", row.method, row.signature), method)
     };
-    let rows: Rows = answer.rows.into_iter().filter_map(of_server).collect();
-    ensure!(rows.len() == KEPT.len(), "times of {:?} only", rows.keys());
-    Ok(rows)
+    all.values().find(is).with_context(|| format!("{method} has no times"))
 }
 
 /// Whether two names are of one method, namespaces of parameters aside.

@@ -97,9 +97,9 @@ fn the_strip_counts_what_all_off_turns_off() {
     tell(&mut harness, account(1, 4));
     assert!(says(&harness, "5 on, 4 kept"));
     tell(&mut harness, account(0, 4));
-    harness.get_by_label("4 kept");
+    harness.get_by_label("4 on, kept");
     tell(&mut harness, account(2, 0));
-    assert!(!says(&harness, " kept"));
+    assert!(says(&harness, "2 on") && !says(&harness, " kept"));
 }
 
 /// The colours of texts with this in them.
