@@ -13,6 +13,8 @@ pub struct Lines<'a> {
     pub own: &'a Connection,
     /// Whose rows they are: their order, their filter and what is picked of them.
     pub list: &'a Connection,
+    /// Whether keys and the panel beside are for what is selected in these rows, and not in those beside them.
+    pub keys: bool,
     /// What the rows are in `own`, and why it has nothing in some; absent: they are its own.
     to: Option<(&'a Renumbering, Lack)>,
 }
@@ -70,7 +72,7 @@ pub struct Line {
 impl<'a> Lines<'a> {
     /// Of one that has rows of its own.
     pub fn of(own: &'a Connection) -> Lines<'a> {
-        Lines { own, list: own, to: None }
+        Lines { own, list: own, keys: true, to: None }
     }
 
     /// Rows there are, those that the process lacks among them.
@@ -150,7 +152,7 @@ impl Model {
             return Some(Lines::of(own));
         }
         let to = self.fleet()?.column(own)?;
-        Some(Lines { own, list: self.list()?, to: Some(to) })
+        Some(Lines { own, list: self.list()?, keys: self.current == Some(id), to: Some(to) })
     }
 
     /// Side by side, brings those in sight in line with the rows that they have in common.

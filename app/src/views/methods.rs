@@ -6,7 +6,7 @@ use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
 use crate::model::ids::Node;
 use crate::model::lines::Lines;
-use crate::model::list::{Key, List, Sort};
+use crate::model::list::{Key, Sort};
 use crate::output::times::TimeColumn;
 use crate::output::words;
 use crate::ui::list::Scroll;

@@ -50,6 +50,8 @@ struct Row<'a> {
     response: Response,
     /// Selected itself, or by a group that has no row here.
     selected: bool,
+    /// Keys are for what is selected here.
+    keys: bool,
     /// In the tree, every method selected.
     inside: &'a MethodSet,
 }
@@ -88,6 +90,7 @@ pub fn show(
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
             selected: connection.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
+            keys: lines.keys,
             inside: &inside,
         };
         row.ground();
@@ -105,14 +108,17 @@ impl Row<'_> {
     fn ground(&self) {
         let Paint { painter, palette, .. } = self.paint;
         let selection = &self.connection.selection;
-        if self.selected {
+        if self.selected && self.keys {
             painter.rect_filled(self.rect, 0.0, palette.selected);
         } else if self.response.hovered() {
             painter.rect_filled(self.rect, 0.0, palette.hover);
         } else if self.place % 2 == 1 {
             painter.rect_filled(self.rect, 0.0, palette.stripe);
         }
-        if selection.focus() == Some(self.node) {
+        if self.selected && !self.keys {
+            let outline = egui::Stroke::new(1.0, palette.accent);
+            painter.rect_stroke(self.rect.shrink(0.5), 0.0, outline, egui::StrokeKind::Inside);
+        } else if selection.focus() == Some(self.node) {
             let stripe = Rect::from_min_size(self.rect.min, vec2(3.0, self.rect.height()));
             painter.rect_filled(stripe, 0.0, palette.accent);
         }
