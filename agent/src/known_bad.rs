@@ -74,7 +74,7 @@ const TABLE: [Range; 12] = [
         known: Known::InlinedMeanwhile,
         majors: (3, 3),
         mended: None,
-        issue: "95653; web.rs, everything_dialled_under_load",
+        issue: "95653; testbed/tests/web, everything_dialled_under_load",
         warning: None,
     },
     Range {

@@ -329,6 +329,9 @@ fn the_compiler_at(level: Level) -> Result<()> {
     let report = report.read()?;
     assert_eq!(report["exit_code"], 0);
     let dialled = Everything::of_json(&report["status"])?;
+    let rows = report["status"].as_array().context("no status in the report")?;
+    let timed = rows.iter().filter(|row| row["total_ns"].as_u64() > Some(0)).count();
+    assert!(level == Level::Count || timed > 10_000, "{timed} methods were timed");
     println!("the C# compiler, everything at {level}: {dialled}; {took:.1?} beside {alone:.1?}");
     assert!(dialled.live > 10_000 && dialled.asked > 50_000, "{dialled}");
     dialled.ensure_sound()

@@ -10,22 +10,23 @@ impl Import {
     /// The simple name of an AssemblyRef (`0x23……`).
     pub fn assembly_ref(&self, token: u32) -> Result<String, ClrError> {
         let import = self.assemblies("GetAssemblyRefProps")?;
-        let (key, hash) = (std::ptr::null(), std::ptr::null());
+        let (mut key, mut hash) = (std::ptr::null(), std::ptr::null());
         let (mut key_length, mut hash_length, mut flags) = (0u32, 0u32, 0u32);
-        // No buffers for culture, processors and systems: only the numbers of the version are filled in.
+        // No buffers for culture, processors and systems: only numbers are filled in.
         let mut version = ASSEMBLYMETADATA::default();
         self.name("GetAssemblyRefProps", |name, units, written| {
-            // SAFETY: the name's buffer has the length given (`name`); all out pointers are live locals.
+            // SAFETY: the name's buffer has the length given (`name`); all out pointers are live locals; those of key and
+            // hash are written to, though the binding has them const.
             unsafe {
                 import.GetAssemblyRefProps(
                     token,
-                    &raw const key,
+                    &raw mut key,
                     &mut key_length,
                     name,
                     units,
                     written,
                     &mut version,
-                    &raw const hash,
+                    &raw mut hash,
                     &mut hash_length,
                     &mut flags,
                 )

@@ -14,13 +14,13 @@ use crate::il::{Insn, Opcode, Operand};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallForm {
     /// Unmanaged `calli` with a `CallConvSuppressGCTransition` modifier: no transition (.NET 6 and later, where
-    /// the type exists). The JIT adds a poll, so the collector is not kept waiting.
+    /// the type exists and the module can name it). The JIT adds a poll, so the collector is not kept waiting.
     Suppressed,
     /// Plain unmanaged `calli`: a full transition, which lets the collector in at every call.
     Transition,
 }
 
-/// Full name of the type whose presence in the core library tells [`CallForm::Suppressed`] apart.
+/// Full name of the type that [`CallForm::Suppressed`] needs: in the core library, and where the module can name it.
 pub const SUPPRESS_NAME: &str = "System.Runtime.CompilerServices.CallConvSuppressGCTransition";
 
 /// IL stack slots a prologue needs.

@@ -96,9 +96,9 @@ fn suppress_type(agent: &Agent, import: &Import, emitter: &Emitter) -> Result<Op
         }
     }
     for scope in scopes {
-        let has_it = match import.assembly_ref(scope)?.as_str() {
-            "System.Private.CoreLib" => true,
-            FACADE => facade_forwards(agent),
+        let has_it = match import.assembly_ref(scope).as_deref() {
+            Ok("System.Private.CoreLib") => true,
+            Ok(FACADE) => facade_forwards(agent),
             _ => false,
         };
         if has_it {
@@ -108,7 +108,8 @@ fn suppress_type(agent: &Agent, import: &Import, emitter: &Emitter) -> Result<Op
     Ok(None)
 }
 
-/// Whether the facade forwards the suppressing type: one that was trimmed may not. What is not loaded yet is not asked.
+/// Whether the facade forwards the suppressing type: one that was trimmed may not, which is not found out where it loads after
+/// the module.
 fn facade_forwards(agent: &Agent) -> bool {
     let modules = agent.modules.all();
     let mut facades = modules.iter().filter(|module| module.name == FACADE);

@@ -125,7 +125,10 @@ impl App {
                 self.methods.to_top = self.model.list().is_some_and(|list| list.selection.len() != 1);
             }
             Command::OnlyDialled => self.change_filter(|filter| filter.only_dialled = !filter.only_dialled),
-            Command::OffAgain => self.change_filter(|filter| filter.off_again = !filter.off_again),
+            Command::OffAgain => {
+                self.change_filter(|filter| filter.off_again = !filter.off_again);
+                self.methods.follow = true;
+            }
             Command::HideFramework => {
                 self.settings.hide_framework = !self.settings.hide_framework;
                 self.follow_settings();

@@ -29,7 +29,7 @@ pub use open::{Options, open};
 use crate::commands::{Situation, Switches};
 use crate::model::Model;
 use crate::model::connection::{Connection, Shape, Status, Targets};
-use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::ids::{ConnectionId, Node, Ticket};
 use crate::model::log::Kind;
 use crate::model::near::Near;
 use crate::model::update::{Now, Retry, Update};
@@ -254,6 +254,10 @@ impl App {
         self.model.change_list(|connection| {
             connection.list.set_still(still);
             connection.list.set_busy(busy);
+            connection.list.set_picked(match connection.selection.focus() {
+                Some(Node::Method(method)) => Some(method),
+                _ => None,
+            });
         });
         let (now, began) = (self.now(), Instant::now());
         let more = self.settle(context, now);
@@ -282,13 +286,13 @@ impl eframe::App for App {
         self.model.processes.set_still(self.processes.is_still());
         let busy = context.input(|input| input.events.iter().any(may_command));
         // Of several processes, what came last is put in order before more is taken in: only then is it known what is left
-        // of a frame that shows rows for the first time.
+        // of a frame that shows rows for the first time. What is taken in then is seen in the next: the merged rows change
+        // only when they are put in order.
         let behind = self.behind && self.model.is_merged();
-        let mut more = behind;
         if behind {
-            more |= self.put_in_order(context, busy);
+            self.put_in_order(context, busy);
         }
-        let shows_new = self.model.list().is_some_and(|connection| connection.list.shows_new());
+        let shows_new = self.model.list().is_some_and(Connection::shows_new);
         let waiting = self.drain(match (busy, behind && shows_new) {
             (_, true) => Besides::NewRows,
             (true, false) => Besides::Input,
@@ -301,7 +305,7 @@ impl eframe::App for App {
         }
         self.await_processes();
         self.await_newcomers();
-        more |= self.unfold() || waiting;
+        let mut more = self.unfold() || waiting || behind;
         if !behind {
             more |= self.put_in_order(context, busy);
         }

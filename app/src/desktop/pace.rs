@@ -16,7 +16,7 @@ pub(super) enum Besides {
     Nothing,
     /// Something was typed or clicked, which is to be seen at once.
     Input,
-    /// Rows are shown for the first time, whose names are to be laid out: the next frame takes the messages in.
+    /// Rows are shown for the first time, whose names are to be laid out: one message, and the next frame takes in the others.
     NewRows,
 }
 

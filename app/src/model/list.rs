@@ -34,8 +34,10 @@ pub struct List {
     count: usize,
     /// Methods left out because they are off again.
     off_again: usize,
-    /// Some that are off again are shown for the moment.
-    lingers: bool,
+    /// Some that are off again are shown for the moment: for they are still, or one of them is picked.
+    lingers: Option<(bool, Option<MethodIx>)>,
+    /// The method that is picked.
+    picked: Option<MethodIx>,
     /// Rows that there would be without any filter.
     all: usize,
     ranking: Ranking,
@@ -162,6 +164,11 @@ impl List {
         self.still = still;
     }
 
+    /// What is picked stays where only dialled methods are shown, though it be off again.
+    pub fn set_picked(&mut self, picked: Option<MethodIx>) {
+        self.picked = picked;
+    }
+
     /// Shows what another list leaves of the same methods, `visible` in this one's numbers. It has no rows of its own then:
     /// they stand where the other's do.
     pub fn follow(&mut self, other: &List, visible: Bits) {
@@ -174,7 +181,7 @@ impl List {
         self.edition += 1;
     }
 
-    /// Whether the last `settle` put other rows in order than those before.
+    /// Whether the last `settle` that put rows in order found others than the one before.
     pub fn shows_new(&self) -> bool {
         self.is_new
     }
@@ -202,7 +209,8 @@ impl List {
             rows: if concerned { live.rows_edition() } else { 0 },
             states: if leaves_out { live.states_edition() } else { 0 },
         };
-        if self.filtered_at.as_ref() == Some(&now) && (self.still || !self.lingers) {
+        let lingering = (self.still, self.picked);
+        if self.filtered_at.as_ref() == Some(&now) && self.lingers.is_none_or(|before| before == lingering) {
             return;
         }
         let before = self.filtered_at.replace(now);
@@ -210,17 +218,21 @@ impl List {
         let asked = |at: &Filtered| (at.edition, at.filter.clone());
         let same_question = before.as_ref().map(asked) == now.map(asked);
         let mut visible = self.filtered(&self.filter, catalogue, live);
-        (self.off_again, self.lingers) = (0, false);
+        (self.off_again, self.lingers) = (0, None);
         if leaves_out {
             let mut over = off_again(catalogue, live);
             over.intersect(&visible);
             let all = over.count();
+            // Who has just turned one off sees it, and can turn it on again.
             if self.still && same_question {
-                // Who has just turned one off sees it, and can turn it on again.
                 over.subtract(&self.visible);
+            } else if let Some(picked) =
+                self.picked.filter(|picked| same_question && self.visible.get(picked.0))
+            {
+                over.set(picked.0, false);
             }
             self.off_again = over.count();
-            self.lingers = self.off_again < all;
+            self.lingers = (self.off_again < all).then_some(lingering);
             visible.subtract(&over);
         }
         if same_question && self.visible == visible {

@@ -6,6 +6,7 @@ use super::face::Face;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Targets};
 use crate::model::ids::{MethodIx, Node};
+use crate::model::list::{Key, Sort};
 use crate::model::methodset::MethodSet;
 use crate::output::words;
 use crate::ui::knob::{self, Knob};
@@ -40,9 +41,13 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
         ui.add_space(10.0);
         ui.strong("What is called most?");
         let on = connection.live.count(State::Live) + connection.live.count(State::Asked);
-        ui.weak(match on > 0 && on >= connection.list.shown() {
-            true => "All of these are counted: a click on “per second” puts what is called most now on top.",
-            false => "Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.",
+        let counted = on > 0 && on >= connection.list.shown();
+        ui.weak(match (counted, connection.list.sort() == Sort { key: Key::Rate, descending: true }) {
+            (true, true) => {
+                "All of these are counted and sorted by “per second”: the top row is called most now."
+            }
+            (true, false) => "All of these are counted: sort by “per second”.",
+            (false, _) => "Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.",
         });
     });
 }

@@ -40,7 +40,8 @@ pub struct State {
     pub no_panel: bool,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
-    /// The pointer was moved among the rows, or rests there since: rows that come to where it rests move on.
+    /// The pointer was moved, pressed or scrolled among the rows, and has not left them since. Rows that merely come to where it
+    /// rests are not held.
     pointed_at: bool,
     /// Until when the rows keep their places all the same, seconds on the toolkit's clock.
     still_until: f64,
@@ -177,9 +178,10 @@ pub fn toolbar(
             {
                 commands.push(command.clone());
             }
-            if command == Command::OnlyDialled && on {
-                off_again(ui, connection, commands);
-            }
+        }
+        // Behind all of them: it comes and goes.
+        if connection.list.filter().only_dialled {
+            off_again(ui, connection, commands);
         }
         if state.no_panel && ui.available_size_before_wrap().x > HINT {
             no_panel(ui);
@@ -361,12 +363,12 @@ fn heads(
             Key::Time(column) => format!("\n{}", column.meaning()),
             Key::Calls => "\ncalls counted since it was first dialled".to_owned(),
             Key::Rate => {
-                "\ncalls a second now; of those that are called equally often, the more called first"
-                    .to_owned()
+                "\ncalls a second now; those that are called equally often stand by their calls".to_owned()
             }
             _ => String::new(),
         };
         response.on_hover_text(match connection.shape {
+            _ if chosen => format!("sorted by {text}; a click turns the order round{meaning}"),
             Shape::List => format!("sorts the methods by {text}{meaning}"),
             Shape::Tree => format!("sorts what is in each group by {text}{meaning}"),
         });

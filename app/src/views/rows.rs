@@ -201,7 +201,7 @@ impl Row<'_> {
         (face, said)
     }
 
-    /// Shows a hint beneath the row, as wide as its name: no numbers are covered.
+    /// Shows a hint beneath the row, as wide as its name where that is not too little, so that it covers no numbers.
     fn hint(&self, show: impl FnOnce(&mut Ui)) {
         let width = (self.paint.columns.name.max - self.rect.left()).max(HINT);
         self.response.clone().on_hover_ui(|ui| {

@@ -132,7 +132,7 @@ fn it_serves_timed_on_8_0() -> Result<()> {
 
 fn serves_timed(runtime: Runtime) -> Result<()> {
     let mut server = Server::start(runtime, true)?;
-    match timed::serves_timed(&mut server) {
+    match timed::all_is_exact(&mut server) {
         Ok(()) => server.end(),
         Err(error) => Err(server.host.failed_with(error)),
     }
@@ -171,7 +171,11 @@ fn turn_everything(runtime: Runtime, level: Level, server: &mut Server) -> Resul
     let off = server.redial(&["off", "--json"])?.ok()?.json()?;
     // Who waits for work is still in a body of ours that times.
     let waiting = if level == Level::Time { 500 } else { 0 };
-    ensure!(off["reverted"].as_u64() > Some(30_000) && off["remaining"].as_u64() <= Some(waiting), "{off}");
+    ensure!(
+        off["reverted"].as_u64() > Some(30_000)
+            && off["remaining"].as_u64().is_some_and(|left| left <= waiting),
+        "{off}"
+    );
     server.load.go_on(2_000)?;
     let after = pace(server)?;
     println!(

@@ -13,20 +13,20 @@ use redial_testbed::runtimes::Runtime;
 use super::report::{Limit, Pair, Row};
 #[cfg(unix)]
 use super::slices::in_slices;
+use super::startup::ALL_FLAGS;
 use super::timed::{Timed, timed};
 use super::{Bench, in_turns};
 use crate::build;
 
 /// Lines of the source, about: of so much work that the start, which has a row of its own, is less than a hundredth of it.
 const LINES: u32 = 160_000;
+#[cfg(unix)]
 /// The collector's own sizing makes the same compilation collect more or less often: with this it does so at the same places.
 const STEADY: [(&str, &str); 2] = [("DOTNET_GCgen0size", "0x4000000"), ("DOTNET_gcConcurrent", "0")];
 /// Lines of the source while the memory is measured: with more of them the host's own varies by more than the agent takes.
 const FEW_LINES: u32 = 20_000;
 /// One thread of the compiler's own: with more of them the same compilation differs by a tenth.
 const ONE_THREAD: &str = "-parallel-";
-/// What the agent asks the runtime for (`COR_PRF_MONITOR`), asked for by a profiler that does nothing.
-const FLAGS: (&str, &str) = ("BENCH_MASK", "262204");
 /// Throughput may be 2 % less.
 const SLOWER: f64 = 1.02;
 /// The most the agent may take of memory, in MiB.
@@ -39,11 +39,11 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
         return Ok(vec![Row::not_run(subject(LINES), runtime.name(), "the compiler is run on 8.0")]);
     }
     let long = Compiled::of(runtime, LINES, &[ONE_THREAD])?;
-    let agent = long.in_slices(bench.pairs, &Loaded { library: bench.built.agent(), variable: None })?;
+    let agent = long.in_slices(bench.pairs, &Profiler { library: bench.built.agent(), variable: None })?;
     let empty = build::bench_hooks()?;
-    let empty = long.in_slices(bench.pairs, &Loaded { library: &empty, variable: Some(FLAGS) })?;
+    let empty = long.in_slices(bench.pairs, &Profiler { library: &empty, variable: Some(ALL_FLAGS) })?;
     let short = Compiled::of(runtime, FEW_LINES, &[])?;
-    let memory = short.in_turns(bench.pairs, &Loaded { library: bench.built.agent(), variable: None })?;
+    let memory = short.in_turns(bench.pairs, &Profiler { library: bench.built.agent(), variable: None })?;
     let row = |what: &str, lines, unit, runs: &[[Timed; 2]], number: fn(&Timed) -> f64| {
         let pair = |[plain, dialled]: &[Timed; 2]| Pair { plain: number(plain), dialled: number(dialled) };
         let pairs: Vec<Pair> = runs.iter().map(pair).collect();
@@ -63,8 +63,8 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     ])
 }
 
-/// What is in one of the two processes of a pair.
-struct Loaded<'b> {
+/// A profiler that one of the two processes of a pair has.
+struct Profiler<'b> {
     library: &'b Path,
     variable: Option<(&'static str, &'static str)>,
 }
@@ -85,10 +85,10 @@ impl Compiled {
         Ok(compiled)
     }
 
-    fn command(&self, with: Option<&Loaded<'_>>) -> Result<Command> {
+    fn command(&self, with: Option<&Profiler<'_>>) -> Result<Command> {
         let out = build::target_folder().join(format!("bench-source-{}.dll", u8::from(with.is_some())));
         let mut command = self.compilation.command(self.runtime, &out)?;
-        if let Some(Loaded { library, variable }) = with {
+        if let Some(Profiler { library, variable }) = with {
             host::load_agent_from(&mut command, library);
             command.envs(*variable);
         }
@@ -96,13 +96,13 @@ impl Compiled {
     }
 
     /// One after the other.
-    fn in_turns(&self, pairs: usize, with: &Loaded<'_>) -> Result<Vec<[Timed; 2]>> {
+    fn in_turns(&self, pairs: usize, with: &Profiler<'_>) -> Result<Vec<[Timed; 2]>> {
         in_turns(pairs, || timed(self.command(None)?), || timed(self.command(Some(with))?))
     }
 
     /// Both at once, a tenth of a second each in turn.
     #[cfg(unix)]
-    fn in_slices(&self, pairs: usize, with: &Loaded<'_>) -> Result<Vec<[Timed; 2]>> {
+    fn in_slices(&self, pairs: usize, with: &Profiler<'_>) -> Result<Vec<[Timed; 2]>> {
         let steady = |with| -> Result<Command> {
             let mut command = self.command(with)?;
             command.envs(STEADY);
@@ -120,7 +120,7 @@ impl Compiled {
     }
 
     #[cfg(not(unix))]
-    fn in_slices(&self, pairs: usize, with: &Loaded<'_>) -> Result<Vec<[Timed; 2]>> {
+    fn in_slices(&self, pairs: usize, with: &Profiler<'_>) -> Result<Vec<[Timed; 2]>> {
         self.in_turns(pairs, with)
     }
 }

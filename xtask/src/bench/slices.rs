@@ -2,86 +2,115 @@
 //! after the other, the same compilation differs by a tenth and more.
 
 use std::process::Command;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use super::timed::{Running, Timed};
 
 /// How long one of them runs before the other does.
 const SLICE: Duration = Duration::from_millis(100);
-/// Longer than any of them takes.
-const TOO_LONG: Duration = Duration::from_secs(600);
+/// Longer than both of them take.
+const TOO_LONG: Duration = Duration::from_secs(900);
 
 /// Runs both to their ends, `first` first, each stopped while the other runs: what each took, by the clock while it ran.
 ///
 /// # Errors
-/// When one of them cannot be started or stopped, or does not end with code 0.
+/// When one of them cannot be started, stopped or waited for, or does not end with code 0; none is left behind.
 pub fn in_slices(first: Command, second: Command) -> Result<[Timed; 2]> {
-    let (ended, end) = channel();
-    let mut programs = Vec::new();
-    for (place, command) in [first, second].into_iter().enumerate() {
-        let running = Running::start(command)?;
-        let program = Program::of(&running)?;
-        program.signal(libc::SIGSTOP)?;
-        let ended = ended.clone();
-        // Nobody listens any more once the other has failed.
-        thread::spawn(move || drop(ended.send((place, running.wait()))));
-        programs.push(program);
-    }
-    let mut done: [Option<Timed>; 2] = [None, None];
-    while done.iter().any(Option::is_none) {
-        let alone = done.iter().any(Option::is_some);
-        for place in 0..programs.len() {
-            let program = &mut programs[place];
-            if done[place].is_some() {
-                continue;
-            }
-            let began = Instant::now();
-            program.signal(libc::SIGCONT)?;
-            let told = end.recv_timeout(if alone { TOO_LONG } else { SLICE });
-            program.ran += began.elapsed();
-            match told {
-                // It may be the other that ended, at the end of its slice.
-                Ok((who, timed)) => {
-                    program.signal(libc::SIGSTOP)?;
-                    let ran = programs[who].ran.as_secs_f64() * 1000.0;
-                    done[who] = Some(Timed { milliseconds: ran, ..timed? });
-                }
-                Err(RecvTimeoutError::Timeout) if !alone => program.signal(libc::SIGSTOP)?,
-                Err(error) => return Err(error).context("a program does not end"),
-            }
+    let (tell, ended) = channel();
+    let mut first = Program::start(first, tell.clone())?;
+    let mut second = Program::start(second, tell)?;
+    let began = Instant::now();
+    loop {
+        ensure!(began.elapsed() < TOO_LONG, "two programs do not end");
+        first.run_for(SLICE, &mut second, &ended)?;
+        second.run_for(SLICE, &mut first, &ended)?;
+        if let (Some(first), Some(second)) = (first.timed, second.timed) {
+            return Ok([first, second]);
         }
     }
-    let [Some(first), Some(second)] = done else { bail!("a program did not end") };
-    Ok([first, second])
 }
 
 /// One of the two.
 struct Program {
+    /// None once it was waited for.
+    running: Option<Running>,
     pid: i32,
     /// How long it ran.
     ran: Duration,
+    timed: Option<Timed>,
 }
 
 impl Program {
-    fn of(running: &Running) -> Result<Program> {
+    /// Starts it, stopped; `tell` is told its process id when it has ended, which is its own until it is waited for.
+    fn start(command: Command, tell: Sender<i32>) -> Result<Program> {
+        let running = Running::start(command)?;
         let pid = i32::try_from(running.pid()).context("a process id beyond its type")?;
-        Ok(Program { pid, ran: Duration::ZERO })
+        let program = Program { running: Some(running), pid, ran: Duration::ZERO, timed: None };
+        program.signal(libc::SIGSTOP)?;
+        thread::spawn(move || {
+            // SAFETY: all-zero bytes are a valid siginfo, which the call overwrites; the child is ours.
+            let mut info = unsafe { std::mem::zeroed() };
+            // SAFETY: `info` is a live local.
+            while unsafe { libc::waitid(libc::P_PID, pid as u32, &mut info, libc::WEXITED | libc::WNOWAIT) }
+                < 0
+            {
+                if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+                    break;
+                }
+            }
+            // Nobody listens any more once something has failed.
+            let _ = tell.send(pid);
+        });
+        Ok(program)
+    }
+
+    /// Lets it run so long, or until one of the two has ended.
+    fn run_for(&mut self, slice: Duration, other: &mut Program, ended: &Receiver<i32>) -> Result<()> {
+        if self.running.is_none() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.signal(libc::SIGCONT)?;
+        let told = ended.recv_timeout(slice);
+        self.ran += began.elapsed();
+        match told {
+            Ok(pid) if pid == self.pid => self.end(),
+            told => {
+                self.signal(libc::SIGSTOP)?;
+                match told {
+                    // It ended at the end of its own slice.
+                    Ok(_) => other.end(),
+                    Err(RecvTimeoutError::Timeout) => Ok(()),
+                    Err(error) => Err(error).context("nobody waits for the programs"),
+                }
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let timed = self.running.take().context("a program ended twice")?.wait()?;
+        self.timed = Some(Timed { milliseconds: self.ran.as_secs_f64() * 1000.0, ..timed });
+        Ok(())
     }
 
     fn signal(&self, signal: i32) -> Result<()> {
-        // SAFETY: kill takes any pid and signal.
-        if unsafe { libc::kill(self.pid, signal) } == 0 {
-            return Ok(());
+        // SAFETY: kill takes any pid and signal; nobody has waited for this child yet, so the pid is still its own.
+        match unsafe { libc::kill(self.pid, signal) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()).context("a program cannot be stopped or continued"),
         }
-        let error = std::io::Error::last_os_error();
-        match error.raw_os_error() {
-            // It has ended, which its thread is about to tell.
-            Some(libc::ESRCH) => Ok(()),
-            _ => Err(error).context("a program cannot be stopped or continued"),
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            drop(self.signal(libc::SIGKILL));
+            drop(running.wait());
         }
     }
 }

@@ -30,13 +30,16 @@ struct Loaded<'b> {
     variable: Option<(&'static str, &'static str)>,
 }
 
+/// Those that the agent asks for, for a profiler that does nothing.
+pub const ALL_FLAGS: (&str, &str) = ("BENCH_MASK", "262204");
+
 /// Flags of `COR_PRF_MONITOR` (corprof.idl), asked for by a profiler that does nothing at any event.
 const FLAGS: &[(&str, &str)] = &[
     (", an empty profiler, no flags", "0"),
     (", an empty profiler, ENABLE_REJIT", "262144"),
     (", an empty profiler, MODULE, ASSEMBLY and APPDOMAIN_LOADS", "28"),
     (", an empty profiler, JIT_COMPILATION", "32"),
-    (", an empty profiler, all of these", "262204"),
+    (", an empty profiler, all of these", ALL_FLAGS.1),
     (", an empty profiler, DISABLE_ALL_NGEN_IMAGES", "2147483648"),
 ];
 

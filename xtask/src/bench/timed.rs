@@ -52,6 +52,7 @@ impl Running {
     }
 
     /// Its process id.
+    #[cfg(unix)]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

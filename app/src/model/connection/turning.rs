@@ -69,7 +69,10 @@ impl Connection {
         log: &mut Log,
         now: Now,
     ) -> Result<Turn, String> {
-        let words = format!("{level} on {}", self.name_of_targets(targets));
+        let words = match targets.methods.is_empty() {
+            true => "turning a dial".to_owned(),
+            false => format!("{level} on {}", self.name_of_targets(targets)),
+        };
         let orders = self.refuse(&words, self.turnable(targets, level), log, now)?;
         let wishes = vec![(level, targets.methods.clone())];
         let ticket = self.ticket();
