@@ -207,6 +207,24 @@ fn of_dialled_methods_those_that_are_off_again_are_a_number() {
 }
 
 #[test]
+fn what_is_picked_stays_though_it_is_off_again() {
+    let catalogue = small();
+    let mut live = live(&catalogue, &[0, 1, 2], u64::from);
+    let mut list = List::default();
+    list.set_filter(Filter { only_dialled: true, ..Filter::default() });
+    let picks = |list: &mut List, method, live: &Live| {
+        list.set_picked(Some(MethodIx(method)));
+        list.settle(&catalogue, live);
+        (list.len(), list.off_again(), shown(list).contains(&1))
+    };
+    assert_eq!(picks(&mut list, 1, &live), (3, 0, true));
+    live.take_transition(turned_off(1));
+    assert_eq!(picks(&mut list, 1, &live), (3, 0, true));
+    assert_eq!(picks(&mut list, 0, &live), (2, 1, false), "another is picked");
+    assert_eq!(picks(&mut list, 1, &live), (2, 1, false), "what is out of sight stays so");
+}
+
+#[test]
 fn unloaded_modules_go_but_for_what_was_dialled() {
     let mut catalogue = small();
     let add = method(&catalogue, "Shop!Shop.Cart.Add(int)").0;

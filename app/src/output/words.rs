@@ -43,7 +43,7 @@ pub fn state_means(state: State) -> &'static str {
     match state {
         State::Off => "the original code runs",
         State::Asked => "the runtime accepted it; live from the method's next call",
-        State::Live => "the version of the code that counts, or times, runs",
+        State::Live => "the code that runs counts, or times, its calls",
         State::Reverting => {
             "off from the next call; some calls are still in the version that counts or times"
         }
