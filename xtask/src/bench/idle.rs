@@ -20,8 +20,8 @@ use crate::build;
 
 /// Lines of the source, about: of so much work that the start, which has a row of its own, is less than a hundredth of it.
 const LINES: u32 = 160_000;
-#[cfg(unix)]
 /// The collector's own sizing makes the same compilation collect more or less often: with this it does so at the same places.
+#[cfg(unix)]
 const STEADY: [(&str, &str); 2] = [("DOTNET_GCgen0size", "0x4000000"), ("DOTNET_gcConcurrent", "0")];
 /// Lines of the source while the memory is measured: with more of them the host's own varies by more than the agent takes.
 const FEW_LINES: u32 = 20_000;
