@@ -1,6 +1,7 @@
 //! The window without a screen, driven through AccessKit.
 #![allow(dead_code, reason = "each suite uses what it needs")]
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
@@ -12,16 +13,37 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use redial::desktop::{App, Options};
 use redial_testbed::host::DEADLINE;
 
+/// What a window is opened with; gone again once it was read.
+struct Layout(PathBuf);
+
+impl Layout {
+    /// A log of twenty lines: what it said a moment ago is still in sight, however much it was told in between.
+    fn with_a_long_log() -> Layout {
+        let layout = Layout(std::env::temp_dir().join(format!("redial-layout-{}.json", std::process::id())));
+        std::fs::write(&layout.0, r#"{ "log_height": 440.0 }"#).expect("a folder for temporary files");
+        layout
+    }
+}
+
+impl Drop for Layout {
+    fn drop(&mut self) {
+        // A test that fails for another reason must not fail for this one.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// The window, and when it asks to be drawn again: what its worker threads tell makes it ask.
 pub struct Window(pub Harness<'static, App>, Receiver<Instant>);
 
 impl Window {
     /// Opens one that looks for processes.
     pub fn open() -> Window {
-        let options = Options { scan: true, ..Options::default() };
+        let layout = Layout::with_a_long_log();
+        let options = Options { scan: true, settings: Some(layout.0.clone()), ..Options::default() };
         let harness = Harness::builder()
-            .with_size([1280.0, 900.0])
+            .with_size([1280.0, 1_200.0])
             .build_eframe(|creation| App::new(&creation.egui_ctx, options));
+        drop(layout);
         let (ask, asked) = channel();
         harness.ctx.set_request_repaint_callback(move |asked| {
             // Nobody listens any more once the window is gone.
