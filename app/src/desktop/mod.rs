@@ -103,8 +103,6 @@ pub struct App {
     opening: Opening,
     /// What frames took of late.
     pace: Pace,
-    /// The last frame left messages.
-    behind: bool,
     /// Whether the letters of names were made.
     letters: bool,
 }
@@ -166,7 +164,6 @@ impl App {
             toast: (0, None),
             opening: Opening::default(),
             pace: Pace::default(),
-            behind: false,
             letters: false,
         };
         for notice in notice.into_iter().chain(trouble) {
@@ -234,18 +231,20 @@ impl App {
         situation
     }
 
-    /// Takes in what the workers told, as far as the budget lasts; whether there was more. What the frame has to do besides
-    /// is done at the messages' expense: they come in the next.
-    fn drain(&mut self, besides: Besides) -> bool {
+    /// Takes in what the workers told, as far as the budget lasts. What the frame has to do besides is done at the messages'
+    /// expense: they come in the next.
+    fn drain(&mut self, besides: Besides) -> Drained {
         let end = Instant::now() + self.pace.budget(besides);
+        let mut drained = Drained::Nothing;
         while let Some(update) = self.workers.next() {
             let now = self.now();
             self.model.apply(update, now);
             if Instant::now() >= end {
-                return true;
+                return Drained::Part;
             }
+            drained = Drained::All;
         }
-        false
+        drained
     }
 
     /// Puts in order what was taken in; whether there is more to do.
@@ -286,27 +285,26 @@ impl eframe::App for App {
         self.model.processes.set_still(self.processes.is_still());
         let busy = context.input(|input| input.events.iter().any(may_command));
         // Of several processes, what came last is put in order before more is taken in: only then is it known what is left
-        // of a frame that shows rows for the first time. What is taken in then is seen in the next: the merged rows change
-        // only when they are put in order.
-        let behind = self.behind && self.model.is_merged();
-        if behind {
-            self.put_in_order(context, busy);
-        }
-        let shows_new = self.model.list().is_some_and(Connection::shows_new);
-        let waiting = self.drain(match (busy, behind && shows_new) {
-            (_, true) => Besides::NewRows,
-            (true, false) => Besides::Input,
+        // of a frame that shows other rows. What is taken in then is seen in the next: the merged rows change only when they
+        // are put in order.
+        let merged = self.model.is_merged();
+        let mut more = merged && self.put_in_order(context, busy);
+        let shows_new = || self.model.list().is_some_and(|list| self.methods.shows_new(list));
+        let drained = self.drain(match (merged, busy) {
+            (true, _) if shows_new() => Besides::NewRows,
+            (_, true) => Besides::Input,
+            (true, false) => Besides::Merging,
             (false, false) => Besides::Nothing,
         });
-        self.behind = waiting;
+        more |= drained == Drained::Part || merged && drained == Drained::All;
         if before != numbering(self) {
             // What they name by numbers are other methods now.
             (self.confirm, self.sharing, self.last_turn) = (None, None, None);
         }
         self.await_processes();
         self.await_newcomers();
-        let mut more = self.unfold() || waiting || behind;
-        if !behind {
+        more |= self.unfold();
+        if !merged {
             more |= self.put_in_order(context, busy);
         }
         let now = self.now();
@@ -367,6 +365,15 @@ impl eframe::App for App {
     fn persist_egui_memory(&self) -> bool {
         false
     }
+}
+
+/// What was taken in of what workers told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drained {
+    Nothing,
+    All,
+    /// There was no more time.
+    Part,
 }
 
 /// Whether an event may make the frame carry something out.

@@ -6,6 +6,8 @@ use std::time::Duration;
 const FRAME: Duration = Duration::from_millis(7);
 /// What messages, and putting in order what they brought, may take of it together.
 const BUDGET: Duration = Duration::from_millis(3);
+/// The same where several processes are merged: what they told is taken over besides.
+const MERGING: Duration = Duration::from_millis(2);
 /// What is left for messages whatever else there is to do.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -14,9 +16,11 @@ const LEAST: Duration = Duration::from_millis(1);
 pub(super) enum Besides {
     /// Nothing out of the ordinary.
     Nothing,
+    /// What several processes told before is taken over into one list.
+    Merging,
     /// Something was typed or clicked, which is to be seen at once.
     Input,
-    /// Rows are shown for the first time, whose names are to be laid out: one message, and the next frame takes in the others.
+    /// Rows are shown that were not, whose names are to be laid out: one message, and the next frame takes in the others.
     NewRows,
 }
 
@@ -38,9 +42,11 @@ impl Pace {
     pub fn budget(&self, besides: Besides) -> Duration {
         let settling = self.last.settling.max(self.before.settling);
         let drawing = self.last.drawing.max(self.before.drawing);
-        let left = BUDGET.min(FRAME.saturating_sub(drawing)).saturating_sub(settling);
+        let left =
+            |most: Duration| most.min(FRAME.saturating_sub(drawing)).saturating_sub(settling).max(LEAST);
         match besides {
-            Besides::Nothing => left.max(LEAST),
+            Besides::Nothing => left(BUDGET),
+            Besides::Merging => left(MERGING),
             Besides::Input => LEAST,
             Besides::NewRows => Duration::ZERO,
         }

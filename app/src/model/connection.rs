@@ -237,11 +237,6 @@ impl Connection {
         }
     }
 
-    /// Whether the last `settle` put rows into the table that were not there before.
-    pub fn shows_new(&self) -> bool {
-        self.shape == Shape::List && !self.modules_are_new && self.list.shows_new()
-    }
-
     /// As much of [`Connection::settle`] as turns need: enough where nothing of it is shown.
     pub fn settle_dials(&mut self, now: Now) {
         self.turns.settle(now);

@@ -181,11 +181,6 @@ impl List {
         self.edition += 1;
     }
 
-    /// Whether the last `settle` that put rows in order found others than the one before.
-    pub fn shows_new(&self) -> bool {
-        self.is_new
-    }
-
     /// Brings it up to date; whether anything it shows changed its place.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         self.settle_filter(catalogue, live);

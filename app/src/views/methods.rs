@@ -38,6 +38,8 @@ pub struct State {
     pub page: usize,
     /// The panel of the selection finds no room beside them.
     pub no_panel: bool,
+    /// The rows drawn last, and the place of the first of them.
+    drawn: (usize, Vec<Node>),
     scroll: Scroll,
     focus: Option<(Node, usize)>,
     /// The pointer was moved, pressed or scrolled among the rows, and has not left them since. Rows that merely come to where it
@@ -61,10 +63,19 @@ const WHOLE: f32 = 280.0;
 const NARROW: f32 = 180.0;
 /// Width from which there is room for all of it.
 const POINTED: f32 = 330.0;
+/// Rows whose names are laid out with next to no work.
+const FEW: usize = 5;
 /// Least room for the hint that there is a panel, points.
 const HINT: f32 = 60.0;
 
 impl State {
+    /// Whether more than a few of the rows in view were not drawn in the last frame: their names are to be laid out.
+    pub fn shows_new(&self, list: &Connection) -> bool {
+        let (first, drawn) = &self.drawn;
+        let in_view = (*first..).take(self.page.max(FEW + 1)).map_while(|place| list.row_at(place));
+        in_view.filter(|row| !drawn.contains(row)).nth(FEW).is_some()
+    }
+
     /// Whether rows are to keep their places.
     pub fn is_still(&self, context: &egui::Context) -> bool {
         self.pointed_at || context.input(|input| input.time) < self.still_until
@@ -129,6 +140,8 @@ pub fn toolbar(
     now: &Situation,
     commands: &mut Vec<Command>,
 ) {
+    // Of a frame that shows none, none.
+    state.drawn = Default::default();
     let spans = connection.catalogue.spans_processes();
     ui.horizontal(|ui| {
         let (text, hint) = totals(connection);
@@ -275,6 +288,7 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
     heads(ui, head, (&columns, &gone), list, commands);
     let painter = ui.painter_at(window.rect);
     rows::show(ui, &painter, &window, &columns, lines, commands);
+    state.drawn = (window.rows.start, window.rows.filter_map(|place| list.row_at(place)).collect());
 }
 
 /// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the

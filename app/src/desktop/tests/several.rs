@@ -6,6 +6,7 @@ use crate::desktop::App;
 use crate::model::connection::tests::{facts, transition};
 use crate::model::connection::{Connection, Targets};
 use crate::model::ids::{ConnectionId, FLEET, MethodIx, Ticket};
+use crate::model::list::Filter;
 use crate::model::log::Kind;
 use crate::model::methodset::MethodSet;
 use crate::model::processes::AgentState;
@@ -95,14 +96,23 @@ fn a_method_of_three_processes_is_one_row_and_its_numbers_are_sums() {
 }
 
 #[test]
-fn a_window_that_is_behind_shows_the_same_in_the_end() {
+fn a_frame_that_draws_other_rows_is_known_before_it_is_drawn() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    for (id, seen) in [(1, "1 of 3 live, 10 calls"), (2, "2 of 3 live, 20 calls")] {
-        harness.state_mut().behind = true;
-        rows(&mut harness, id, State::Live, 10);
-        assert_eq!(value(&harness, ADD), seen);
-        assert!(!harness.state().behind, "there were no more messages");
-    }
+    let shows_new = |harness: &Harness<'static, App>| harness.state().methods.shows_new(merged(harness));
+    assert!(!shows_new(&harness), "they were drawn");
+    let filter = |harness: &mut Harness<'static, App>, text: &str| {
+        let app = harness.state_mut();
+        let asked = Filter { text: text.to_owned(), ..Filter::default() };
+        app.model.change_list(|list| list.set_filter(asked));
+        let now = app.now();
+        app.model.settle(now);
+    };
+    filter(&mut harness, "nothing is called so");
+    harness.run_steps(2);
+    filter(&mut harness, "");
+    assert!(shows_new(&harness));
+    harness.run_steps(2);
+    assert!(!shows_new(&harness));
 }
 
 #[test]

@@ -1,0 +1,109 @@
+//! What is left of names that find no room.
+
+use super::*;
+use crate::ui::theme::DARK;
+
+/// What is left of `head` and the method when all of it is so much too wide and the parameters so wide.
+fn less(head: &str, excess: f32, tail: f32) -> String {
+    let text = format!("{head}Dispose(…)");
+    let name = Name {
+        text: &text,
+        highlights: Vec::new(),
+        parts: Vec::new(),
+        head: 0..head.len(),
+        parameters: 0..0,
+        front: String::new(),
+        body: None,
+        remarks: Vec::new(),
+        palette: &DARK,
+    };
+    let less = name.less(excess, tail, |_| 1.0);
+    text.get(less..).and_then(|left| left.strip_suffix("(…)")).unwrap_or("not at a letter").to_owned()
+}
+
+#[test]
+fn the_interface_is_not_the_method() {
+    for (name, own) in [
+        ("Add", "Add"),
+        (".ctor", ".ctor"),
+        ("Shop.ICart.Touch", "Touch"),
+        ("System.Collections.Generic.IEnumerator<System.String>.get_Current", "get_Current"),
+        ("Map<A.B, C.D>", "Map<A.B, C.D>"),
+        ("", ""),
+    ] {
+        assert_eq!(name.get(explicit_length(name)..), Some(own), "{name}");
+    }
+    // In the tree the interface's namespace goes first, in the table what stands before it.
+    let head = "System.Collections.Generic.IEnumerator<System.String>.";
+    assert_eq!(less(head, 20.0, 3.0), "IEnumerator<System.String>.Dispose");
+    let head = format!("Shop.Catalog+<Items>d__9.{head}");
+    assert_eq!(less(&head, 20.0, 3.0), ">d__9.System.Collections.Generic.IEnumerator<System.String>.Dispose");
+    assert_eq!(less(&head, 48.0, 3.0), "eric.IEnumerator<System.String>.Dispose");
+}
+
+/// All that is shown of a method in a room of so many letters, which are all of one width.
+fn shown(type_name: &str, method: &str, parameters: &str, body: Option<&str>, room: usize) -> String {
+    let text = format!("{type_name}.{method}{parameters}");
+    let own = type_name.len() + 1;
+    let end = own + method.len();
+    let name = Name {
+        text: &text,
+        highlights: Vec::new(),
+        parts: [0..own, own..end, end..text.len()].map(|range| (range, Color32::WHITE)).into(),
+        head: 0..own,
+        parameters: end..text.len(),
+        front: String::new(),
+        body: body.map(str::to_owned),
+        remarks: Vec::new(),
+        palette: &DARK,
+    };
+    let excess = name.job(Less::default()).text.chars().count().saturating_sub(room);
+    let less = match excess {
+        0 => Less::default(),
+        excess => name.fitted(excess as f32, room as f32, |_, _| 1.0),
+    };
+    let shown = name.job(less).text;
+    assert!(shown.chars().count() <= room, "{shown} is too wide for {room}");
+    shown
+}
+
+#[test]
+fn a_long_name_is_cut_at_its_beginning_and_never_within_its_parameters() {
+    let shown = |room| shown("Shop.Sales.Pricing", "Discount", "(Shop.Money, int)", None, room);
+    assert_eq!(shown(99), "Shop.Sales.Pricing.Discount(Shop.Money, int)");
+    assert_eq!(shown(40), "…Sales.Pricing.Discount(Shop.Money, int)");
+    assert_eq!(shown(34), "…Pricing.Discount(Shop.Money, int)");
+    assert_eq!(shown(33), "Shop.Sales.Pricing.Discount(…)");
+    assert_eq!(shown(29), "…Sales.Pricing.Discount(…)");
+    assert_eq!(shown(18), "…cing.Discount(…)");
+}
+
+#[test]
+fn whose_body_it_is_stays_readable() {
+    let body = Some("body of Shop.Sales.Catalog.Items");
+    let shown = |room| shown("Shop.Sales.Catalog+<Items>d__9", "MoveNext", "()", body, room);
+    assert_eq!(shown(99), "Shop.Sales.Catalog+<Items>d__9.MoveNext()   body of Shop.Sales.Catalog.Items");
+    assert_eq!(shown(70), "…Catalog+<Items>d__9.MoveNext()   body of Shop.Sales.Catalog.Items");
+    assert_eq!(shown(44), "…og+<Items>d__9.MoveNext()   body of …Items");
+    assert_eq!(shown(34), "…d__9.MoveNext()   body of …Items");
+}
+
+#[test]
+fn of_a_long_name_the_namespaces_go_first_and_the_type_last() {
+    let head = "System.Linq.Enumerable+<Cast>d__6.";
+    for (excess, tail, left) in [
+        (0.5, 3.0, "Linq.Enumerable+<Cast>d__6.Dispose"),
+        (6.0, 3.0, "Linq.Enumerable+<Cast>d__6.Dispose"),
+        (7.0, 3.0, "Enumerable+<Cast>d__6.Dispose"),
+        (11.0, 3.0, "Enumerable+<Cast>d__6.Dispose"),
+        (13.0, 3.0, "Enumerable+<Cast>d__6.Dispose"),
+        (100.0, 90.0, "Enumerable+<Cast>d__6.Dispose"),
+        (102.0, 90.0, "umerable+<Cast>d__6.Dispose"),
+        (500.0, 3.0, "Dispose"),
+    ] {
+        assert_eq!(less(head, excess, tail), left, "{excess} {tail}");
+    }
+    assert_eq!(less("Größe.", 9.0, 9.0), "öße.Dispose");
+    assert_eq!(less("Größe.", 1.0, 9.0), "Größe.Dispose", "the parameters are cut");
+    assert_eq!(less("", 5.0, 5.0), "Dispose");
+}
