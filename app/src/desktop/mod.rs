@@ -351,7 +351,7 @@ impl eframe::App for App {
             }
             // The answer to a gesture is on screen in the very next frame.
             let now = self.now();
-            self.settle(ui.ctx(), now);
+            self.settle_gesture(ui.ctx(), now);
             ui.ctx().request_repaint();
         }
         self.pace.drawn(began.elapsed());

@@ -219,7 +219,18 @@ impl App {
 
     /// Brings the model up to date, and sends what comes of it; whether there is more.
     pub(super) fn settle(&mut self, context: &egui::Context, now: Now) -> bool {
-        let Settled { more, due, turns } = self.model.settle(now);
+        let settled = self.model.settle(now);
+        self.carry_out(context, settled, now)
+    }
+
+    /// The same in the frame of a gesture.
+    pub(super) fn settle_gesture(&mut self, context: &egui::Context, now: Now) {
+        let settled = self.model.settle_gesture(now);
+        self.carry_out(context, settled, now);
+    }
+
+    fn carry_out(&mut self, context: &egui::Context, settled: Settled, now: Now) -> bool {
+        let Settled { more, due, turns } = settled;
         if let Some(due) = due {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }

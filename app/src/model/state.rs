@@ -123,6 +123,17 @@ impl Model {
         settled
     }
 
+    /// The same once more in a frame, for what a gesture changed: of several processes nothing is taken over besides.
+    pub fn settle_gesture(&mut self, now: Now) -> Settled {
+        let take = |model: &mut Model, takes_nothing| {
+            model.fleet_mut().into_iter().for_each(|fleet| fleet.takes_nothing = takes_nothing);
+        };
+        take(self, true);
+        let settled = self.settle(now);
+        take(self, false);
+        settled
+    }
+
     /// The connection that is looked at.
     pub fn current(&self) -> Option<&Connection> {
         self.connections.get(&self.current?)

@@ -4,7 +4,7 @@
 
 use super::theme::Palette;
 use super::{knob_levels, knob_paint};
-use eframe::egui::{self, EventFilter, Key, Response, Sense, Ui, WidgetInfo, accesskit, vec2};
+use eframe::egui::{self, EventFilter, Key, Pos2, Response, Sense, Ui, WidgetInfo, accesskit, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
@@ -219,17 +219,23 @@ impl<'a> Knob<'a> {
 
     /// Detents passed by the drag in this frame: up and right turn it up.
     fn by_drag(&self, ui: &Ui, response: &Response) -> i32 {
+        // Where it began, and how many were passed.
+        type Drag = (Pos2, i32);
         let memory = response.id.with("dragged");
-        if response.drag_started() {
-            ui.data_mut(|data| data.insert_temp(memory, 0i32));
+        if response.drag_started()
+            && let Some(origin) = ui.input(|input| input.pointer.press_origin())
+        {
+            ui.data_mut(|data| data.insert_temp::<Drag>(memory, (origin, 0)));
         }
-        if !response.dragged() {
+        // A quick one moves last in the frame in which it ends.
+        if !response.dragged() && !response.drag_stopped() {
             return 0;
         }
-        let Some(delta) = response.total_drag_delta() else { return 0 };
+        let began = ui.data(|data| data.get_temp::<Drag>(memory));
+        let Some(((origin, passed), now)) = began.zip(response.interact_pointer_pos()) else { return 0 };
+        let delta = now - origin;
         let total = ((delta.x - delta.y) / DRAG_STEP).round() as i32;
-        let passed =
-            ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<i32>(memory), total));
+        ui.data_mut(|data| data.insert_temp::<Drag>(memory, (origin, total)));
         total - passed
     }
 

@@ -1,7 +1,7 @@
 //! The knob under every kind of hand: pointer, wheel, keys, AccessKit.
 
 use super::*;
-use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, Pos2, TouchPhase};
+use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, Pos2, TouchPhase};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 
@@ -101,6 +101,28 @@ fn space_and_the_keys_turn_it_when_it_has_the_focus() {
     harness.key_press(Key::ArrowUp);
     harness.run();
     assert_eq!(harness.state().turns.len(), 7, "there is nothing above");
+}
+
+#[test]
+fn a_quick_drag_turns_though_it_ends_in_the_frame_of_its_last_move() {
+    let mut harness = bench(Some(Level::Off), &TWO);
+    let from = centre(&harness);
+    let to = from + vec2(1.3 * DRAG_STEP, 0.0);
+    harness.drag_at(from);
+    harness.run();
+    for event in [
+        Event::PointerMoved(to),
+        Event::PointerButton {
+            pos: to,
+            button: PointerButton::Primary,
+            pressed: false,
+            modifiers: Modifiers::NONE,
+        },
+    ] {
+        harness.event(event);
+    }
+    harness.run();
+    assert_eq!(harness.state().turns, [Level::Count]);
 }
 
 #[test]

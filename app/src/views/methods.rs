@@ -285,7 +285,11 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
     let columns = Columns::of(window.rect, besides, timed, connection.list.sort().key);
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(timed);
-    heads(ui, head, (&columns, &gone), list, commands);
+    let pointed_at = state.pointed_at;
+    if heads(ui, head, (&columns, &gone), (list, pointed_at), commands) && state.is_still(ui.ctx()) {
+        // Who is about to click the sign that puts them in order must not meet what stands behind it.
+        state.keep_still(ui.ctx());
+    }
     let painter = ui.painter_at(window.rect);
     rows::show(ui, &painter, &window, &columns, lines, commands);
     state.drawn = (window.rows.start, window.rows.filter_map(|place| list.row_at(place)).collect());
@@ -318,21 +322,27 @@ fn keep_focus(state: &mut State, connection: &Connection) {
     state.focus = now;
 }
 
+/// The heads of the columns; whether the pointer is at the sign that puts the rows in order.
 fn heads(
     ui: &mut Ui,
     head: Rect,
     (columns, gone): (&Columns, &[&str]),
-    connection: &Connection,
+    (connection, pointed_at): (&Connection, bool),
     commands: &mut Vec<Command>,
-) {
+) -> bool {
     let palette = Palette::of(ui);
     ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
     let sort = connection.list.sort();
     let times = TimeColumn::ALL.into_iter().zip(columns.times);
     let mut name = columns.name;
+    let mut at_sign = false;
     if connection.is_order_behind() {
-        let held = held(name, !gone.is_empty(), connection.list.hold());
-        name.max = sort_again(ui, head, name, held, commands);
+        let by = match (connection.list.hold(), pointed_at) {
+            (true, _) => HeldBy::Wish,
+            (false, true) => HeldBy::Pointer,
+            (false, false) => HeldBy::Moment,
+        };
+        (name.max, at_sign) = sort_again(ui, head, name, held(name, !gone.is_empty(), by), commands);
     }
     if !gone.is_empty() {
         name.max = left_out(ui, head, name, gone);
@@ -392,12 +402,12 @@ fn heads(
             commands.push(Command::Sort(Sort { key, descending }));
         }
     }
-    if columns.spark.span() == 0.0 {
-        return;
+    if columns.spark.span() > 0.0 {
+        let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
+        let at = pos2(spark.left() + 8.0, spark.center().y);
+        ui.painter_at(head).text(at, Align2::LEFT_CENTER, SPARK, FontId::proportional(12.5), palette.weak);
     }
-    let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
-    let at = pos2(spark.left() + 8.0, spark.center().y);
-    ui.painter_at(head).text(at, Align2::LEFT_CENTER, SPARK, FontId::proportional(12.5), palette.weak);
+    at_sign
 }
 
 /// How many columns found no room, which they are, and how they are seen; where it begins.
@@ -421,22 +431,34 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[&str]) -> f32 {
     place.left()
 }
 
+/// What holds the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeldBy {
+    /// It was asked for.
+    Wish,
+    /// The pointer is at a row.
+    Pointer,
+    /// It was until a moment ago, or a key did something to a row.
+    Moment,
+}
+
 /// What is said before *sort again*, as far as there is room beside the name's head and a number of columns that are `gone`:
-/// who did not ask for the order to be `held` is told what holds it.
-fn held(name: Rangef, gone: bool, held: bool) -> &'static str {
-    match (name.span(), gone) {
-        (width, true) if width < NARROW => "",
-        (width, _) if !held && width >= POINTED => "held while you point at a row · ",
-        (width, true) if width < WHOLE => "held · ",
-        _ if !held => "held at the pointer · ",
-        _ => "order held · ",
+/// who did not ask for the order to be held is told what holds it.
+fn held(name: Rangef, gone: bool, by: HeldBy) -> &'static str {
+    match (name.span(), gone, by) {
+        (width, true, _) if width < NARROW => "",
+        (width, _, HeldBy::Pointer) if width >= POINTED => "held while you point at a row · ",
+        (width, true, _) if width < WHOLE => "held · ",
+        (_, _, HeldBy::Pointer) => "held at the pointer · ",
+        (_, _, HeldBy::Moment) => "held for a moment · ",
+        (_, _, HeldBy::Wish) => "order held · ",
     }
 }
 
 /// The sign that the rows stand in an order of earlier numbers, which puts them in that of the present ones. In the head
 /// there is always room for it, and beside it for how many columns found none: nothing below moves when it comes. `held` is
-/// said before it. Where it begins.
-fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, held: &str, commands: &mut Vec<Command>) -> f32 {
+/// said before it. Where it begins, and whether the pointer is at it.
+fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, held: &str, commands: &mut Vec<Command>) -> (f32, bool) {
     let palette = Palette::of(ui);
     let painter = ui.painter_at(head);
     let font = FontId::proportional(12.0);
@@ -451,12 +473,12 @@ fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, held: &str, commands: &mut 
     if response.hovered() || response.has_focus() {
         painter.hline(button.x_range(), button.bottom(), egui::Stroke::new(1.0, palette.accent));
     }
-    let clicked = response.clicked();
+    let (clicked, at_it) = (response.clicked(), response.hovered());
     let keys = Command::SortAgain.keys(ui.ctx()).unwrap_or_default();
     let why = Command::SortAgain.explained().unwrap_or_default();
     response.on_hover_text(format!("{} ({keys})\n{why}", Command::SortAgain.name()));
     if clicked {
         commands.push(Command::SortAgain);
     }
-    words.left()
+    (words.left(), at_it)
 }

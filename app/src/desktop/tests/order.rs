@@ -1,6 +1,7 @@
 //! Which row is where while numbers change: under the eyes, under the pointer.
 
 use super::stage::{act, crowd, minute, row, rows, second, tell, with_shop};
+use super::times::painted;
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::list::{Key, Sort};
@@ -130,6 +131,24 @@ fn rows_under_the_pointer_keep_their_places_until_sorted_again() {
         tell(&mut harness, vec![second(63, [1, 90_000])]);
         assert_eq!(top(&harness, ADD), first, "and is held again when it moves");
     }
+}
+
+#[test]
+fn the_sign_waits_for_the_pointer_that_came_for_it() {
+    let mut harness = by_rate();
+    let first = top(&harness, ADD);
+    harness.hover_at(row_of_add(&harness));
+    harness.run_steps(3);
+    tell(&mut harness, vec![second(61, [1, 90_000])]);
+    assert!(painted(&harness, "held at the pointer · ").is_some());
+    let sign = harness.get_by_label("sort again").rect().center();
+    harness.hover_at(sign);
+    harness.run_steps(40);
+    assert_eq!(top(&harness, ADD), first, "it would not be there any more");
+    assert!(painted(&harness, "held for a moment · ").is_some());
+    leave(&mut harness);
+    assert!(harness.query_by_label("sort again").is_none());
+    assert_eq!(top(&harness, TOTAL), first);
 }
 
 #[test]

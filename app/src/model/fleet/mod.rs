@@ -48,6 +48,8 @@ pub struct Fleet {
     counted_at: Option<Duration>,
     /// Modules were taken over in the last frame.
     took: bool,
+    /// A gesture is answered: what the processes told can wait for the next frame.
+    pub(super) takes_nothing: bool,
     /// Modules were taken over, and their types have no place among the others yet.
     unordered: bool,
     /// Where each module of the merged catalogue is from.
@@ -158,9 +160,17 @@ impl Fleet {
     pub fn settle(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> Settled {
         let Some(mut all) = connections.remove(&FLEET) else { return Settled::default() };
         self.stand(&mut all, connections);
-        let modules = self.take_modules(&mut all, connections);
-        self.put_down(&mut all, connections);
-        let rows = self.take_rows(&mut all, connections, now);
+        let more = match self.takes_nothing {
+            true => {
+                (all.modules_are_new, all.numbers_are_new) = (false, false);
+                true
+            }
+            false => {
+                let modules = self.take_modules(&mut all, connections);
+                self.put_down(&mut all, connections);
+                self.take_rows(&mut all, connections, now) || modules
+            }
+        };
         for member in &self.members {
             if let Some(connection) = connections.get_mut(&member.connection) {
                 connection.settle_dials(now);
@@ -174,7 +184,7 @@ impl Fleet {
         let order = all.numbers_are_new;
         connections.insert(FLEET, all);
         let due = self.sums_due().into_iter().chain(self.went.due()).min();
-        Settled { more: modules || rows || order, due, turns }
+        Settled { more: more || order, due, turns }
     }
 
     /// How the connections are: the merged one is live while one of them is.
