@@ -56,6 +56,8 @@ pub struct LiveRow {
     pub calls: u64,
     /// Calls a second over the last fold; absent before there was one.
     pub rate: Option<f32>,
+    /// The last rate that was not nothing, of two folds the higher: in the one that ends it, it is that of a part.
+    pub last_rate: f32,
     /// Rates of the last ticks; absent while it was never called.
     pub series: Option<Series>,
     /// Every compiled instance.
@@ -297,6 +299,7 @@ impl Live {
                 times_note: None,
                 calls: 0,
                 rate: None,
+                last_rate: 0.0,
                 series: None,
                 instances: Box::default(),
                 times: None,
@@ -358,8 +361,10 @@ impl Live {
             let Some(row) = self.row_mut(*id) else { continue };
             row.calls = row.calls.saturating_add(*calls);
             row.fold = fold;
+            let before = row.rate.unwrap_or(0.0);
             row.rate = elapsed.map(|ms| (*calls as f64 * 1000.0 / ms as f64) as f32);
             if let Some(rate) = row.rate {
+                row.last_rate = rate.max(before);
                 row.note_rate(tick, rate);
             }
             busy.push(*id);

@@ -7,7 +7,8 @@ use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
 use redial_protocol::ids::RowId;
 
-/// Methods with a row, by a number; those of one rate by their calls, those of one number by name.
+/// Methods with a row, by a number; those of one rate by the last there was where they are not counted any more, and by their
+/// calls, those of one number by name.
 #[derive(Debug, Default)]
 pub struct Ranking {
     /// Rows of known methods, by name; of merged copies one after another.
@@ -50,17 +51,23 @@ impl Ranking {
             let number = numbers.reduce(|one, other| together(key, one, other)).unwrap_or(0);
             if sort.descending { !number } else { number }
         };
+        // Where nothing is counted any more, what was called most a second stays on top.
+        let last_rate = |rows: &[(RowId, u32)]| {
+            let rows = rows.iter().filter_map(|(id, _)| live.row(*id)).filter(|row| !row.counts());
+            let rate = u64::from(rows.map(|row| row.last_rate).sum::<f32>().to_bits());
+            if sort.descending { !rate } else { rate }
+        };
         let methods = self.named.chunk_by(|one, other| one.1 == other.1);
         let key = |(place, rows): (usize, &[(RowId, u32)])| {
             (
                 number_of(sort.key, rows),
-                // Where nothing is called any more, what was called most stays on top.
+                if sort.key == Key::Rate { last_rate(rows) } else { 0 },
                 if sort.key == Key::Rate { number_of(Key::Calls, rows) } else { 0 },
                 place as u32,
                 rows.first().map_or(0, |(_, method)| *method),
             )
         };
-        let mut keys: Vec<(u64, u64, u32, u32)> = methods.enumerate().map(key).collect();
+        let mut keys: Vec<(u64, u64, u64, u32, u32)> = methods.enumerate().map(key).collect();
         keys.sort_unstable();
         self.order.clear();
         self.order.extend(keys.iter().map(|(.., method)| *method));

@@ -39,13 +39,17 @@ pub fn them(number: u64) -> &'static str {
 }
 
 /// What a state means for a method, as a sentence without its beginning.
-pub fn state_means(state: State) -> &'static str {
+pub fn state_means(state: State, level: Option<Level>) -> &'static str {
     match state {
         State::Off => "the original code runs",
         State::Asked => "the runtime accepted it; live from the method's next call",
-        State::Live => "the code that runs counts, or times, its calls",
+        State::Live => match level {
+            Some(Level::Count) => "the code that runs counts its calls",
+            Some(Level::Time) => "the code that runs counts and times its calls",
+            _ => "the code that runs counts, or times, its calls",
+        },
         State::Reverting => {
-            "off from the next call; some calls are still in the version that counts or times"
+            "off from the next call; some calls are still in the version that counted or timed them"
         }
         State::Refused => "nothing was changed",
         State::Failed => "the runtime reported an error; the original code runs",

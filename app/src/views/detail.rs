@@ -37,8 +37,15 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
     ui.add_space(16.0);
     ui.vertical_centered(|ui| {
         ui.strong("Nothing selected");
-        ui.weak("Pick a method in the list, or move with the arrows. Space turns its dial.");
+        ui.weak(match connection.row_count() {
+            0 => "The list shows no method that could be.",
+            _ => "Pick a method in the list, or move with the arrows. Space turns its dial.",
+        });
         ui.add_space(10.0);
+        if connection.row_count() == 0 {
+            // What shows some stands in their place.
+            return;
+        }
         ui.strong("What is called most?");
         let on = connection.live.count(State::Live) + connection.live.count(State::Asked);
         let counted = on > 0 && on >= connection.list.shown();
@@ -104,11 +111,13 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         let name = if connected { "actual" } else { "last seen" };
         let actual = ui.scope(|ui| pair(ui, name, dial.state.word()));
         actual.response.on_hover_ui(|ui| {
-            ui.label(words::state_means(dial.state));
+            ui.label(words::state_means(dial.state, Some(row.wanted)));
             row.version.into_iter().for_each(|version| drop(ui.weak(words::version_means(version))));
         });
         if connected && matches!(dial.state, State::Asked | State::Reverting | State::Failed | State::Lost) {
-            ui.label(RichText::new(words::state_means(dial.state)).small().color(palette.weak));
+            ui.label(
+                RichText::new(words::state_means(dial.state, Some(row.wanted))).small().color(palette.weak),
+            );
         }
         if let Some(note) = &row.note {
             let colour =
@@ -203,9 +212,10 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
         if number > 0 {
             let passing = matches!(state, State::Asked | State::Live | State::Reverting);
             let was = if passing && connection.obstacle().is_some() { "was " } else { "" };
-            let name = format!("{was}{}", state.word());
+            let waits = if state == State::Asked && was.is_empty() { ", not called since" } else { "" };
+            let name = format!("{was}{}{waits}", state.word());
             let row = ui.scope(|ui| pair(ui, &name, &words::grouped(number.into())));
-            row.response.on_hover_text(words::state_means(state));
+            row.response.on_hover_text(words::state_means(state, None));
         }
     }
 }

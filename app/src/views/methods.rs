@@ -291,7 +291,7 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         state.keep_still(ui.ctx());
     }
     let painter = ui.painter_at(window.rect);
-    rows::show(ui, &painter, &window, &columns, lines, commands);
+    rows::show(ui, &painter, &window, &columns, (lines, pointed_at), commands);
     state.drawn = (window.rows.start, window.rows.filter_map(|place| list.row_at(place)).collect());
 }
 
@@ -387,7 +387,8 @@ fn heads(
             Key::Time(column) => format!("\n{}", column.meaning()),
             Key::Calls => "\ncalls counted since it was first dialled".to_owned(),
             Key::Rate => {
-                "\ncalls a second now; those that are called equally often stand by their calls".to_owned()
+                "\ncalls a second now; what is not counted any more stands by how often it was called last"
+                    .to_owned()
             }
             _ => String::new(),
         };

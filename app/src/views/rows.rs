@@ -52,17 +52,19 @@ struct Row<'a> {
     selected: bool,
     /// Keys are for what is selected here.
     keys: bool,
+    /// The pointer came for the rows: where it merely rests, a hint would cover them.
+    hints: bool,
     /// In the tree, every method selected.
     inside: &'a MethodSet,
 }
 
-/// Draws the rows in view and takes clicks in.
+/// Draws the rows in view and takes clicks in; with `hints` what is pointed at explains itself.
 pub fn show(
     ui: &mut Ui,
     painter: &Painter,
     window: &Window,
     columns: &Columns,
-    lines: Lines<'_>,
+    (lines, hints): (Lines<'_>, bool),
     commands: &mut Vec<Command>,
 ) {
     let connection = lines.own;
@@ -91,6 +93,7 @@ pub fn show(
             selected: connection.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
             keys: lines.keys,
+            hints,
             inside: &inside,
         };
         row.ground();
@@ -181,7 +184,10 @@ impl Row<'_> {
             self.hint(|ui| {
                 ui.label(&said);
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
-                    ui.weak(format!("{state}: {}", words::state_means(state)));
+                    ui.weak(format!(
+                        "{state}: {}",
+                        words::state_means(state, dial.row.map(|row| row.wanted))
+                    ));
                 }
                 let version = dial.row.and_then(|row| row.version).filter(|_| connected);
                 if let Some(version) = version.filter(|version| *version > 1) {
@@ -203,6 +209,9 @@ impl Row<'_> {
 
     /// Shows a hint beneath the row, as wide as its name where that is not too little, so that it covers no numbers.
     fn hint(&self, show: impl FnOnce(&mut Ui)) {
+        if !self.hints {
+            return;
+        }
         let width = (self.paint.columns.name.max - self.rect.left()).max(HINT);
         self.response.clone().on_hover_ui(|ui| {
             ui.set_max_width(width - 2.0 * ui.spacing().menu_margin.leftf());

@@ -193,7 +193,7 @@ fn items(connection: &Connection) -> Vec<Item> {
         );
     }
     if let Some(latency) = connection.latency {
-        item(format!("{:.1} ms", latency.as_secs_f64() * 1000.0), "round trip to the agent");
+        item(format!("answers in {:.1} ms", latency.as_secs_f64() * 1000.0), "round trip to the agent");
     }
     item(format!("{:.0} updates/s", connection.update_rate()), "messages that arrive from the agent");
     if let Some(agent) = &connection.agent {

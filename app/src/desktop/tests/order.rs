@@ -51,6 +51,17 @@ fn add_is_off() -> Vec<Told> {
 }
 
 #[test]
+fn what_is_off_stands_by_how_often_it_was_called_last() {
+    let mut harness = by_rate();
+    tell(&mut harness, vec![second(61, [40, 90_000]), second(62, [40, 90_000])]);
+    assert!(top(&harness, TOTAL) < top(&harness, ADD));
+    let off = |id| row(id, State::Off, Level::Off, 0, None);
+    tell(&mut harness, vec![Told::Event(Said::Rows { id: None, rows: vec![off(0), off(2)] })]);
+    tell(&mut harness, vec![second(63, [0, 0])]);
+    assert!(top(&harness, TOTAL) < top(&harness, ADD), "though that was called twenty times as often in all");
+}
+
+#[test]
 fn who_looks_at_the_top_is_shown_the_top() {
     let mut harness = by_rate();
     let first = top(&harness, ADD);

@@ -82,7 +82,7 @@ impl Live {
         if mine.instances.len() != from.instances.len() || other_state {
             mine.instances.clone_from(&from.instances);
         }
-        (mine.calls, mine.rate) = (from.calls, rate);
+        (mine.calls, mine.rate, mine.last_rate) = (from.calls, rate, from.last_rate);
         // Of calls in a process that does not answer nobody knows whether they are under way.
         let theirs = from
             .times
