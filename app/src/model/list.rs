@@ -311,7 +311,7 @@ impl List {
     fn rank(&mut self, as_it_was: bool, catalogue: &Catalogue, live: &Live) {
         self.ranked.clear();
         if self.sort.key != Key::Name {
-            self.ranking.settle(self.sort, self.hold || as_it_was, catalogue, live);
+            self.ranking.settle((self.sort, self.picked), self.hold || as_it_was, catalogue, live);
             self.ranked.extend(self.ranking.within(&self.visible));
         }
     }

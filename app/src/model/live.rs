@@ -364,7 +364,9 @@ impl Live {
             let before = row.rate.unwrap_or(0.0);
             row.rate = elapsed.map(|ms| (*calls as f64 * 1000.0 / ms as f64) as f32);
             if let Some(rate) = row.rate {
-                row.last_rate = rate.max(before);
+                if rate > 0.0 {
+                    row.last_rate = rate.max(before);
+                }
                 row.note_rate(tick, rate);
             }
             busy.push(*id);

@@ -3,6 +3,7 @@
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::ids::MethodIx;
 use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
 use redial_protocol::ids::RowId;
@@ -26,13 +27,22 @@ struct Ordered {
     sort: Sort,
     editions: (u64, u64),
     numbers: u64,
+    picked: Option<MethodIx>,
 }
 
 impl Ranking {
-    /// Brings the order up to date. While it is held, new numbers change nothing.
-    pub fn settle(&mut self, sort: Sort, hold: bool, catalogue: &Catalogue, live: &Live) {
+    /// Brings the order up to date. While it is held, new numbers change nothing. What is `picked` stands by its last rate where
+    /// it is not counted any more: who has just turned it off sees it where it was.
+    pub fn settle(
+        &mut self,
+        (sort, picked): (Sort, Option<MethodIx>),
+        hold: bool,
+        catalogue: &Catalogue,
+        live: &Live,
+    ) {
         let editions = (catalogue.edition(), live.rows_edition());
-        let now = Ordered { sort, editions, numbers: numbers(sort.key, live) };
+        let picked = picked.filter(|_| sort.key == Key::Rate);
+        let now = Ordered { sort, editions, numbers: numbers(sort.key, live), picked };
         let held = |before: Ordered| hold && (before.sort, before.editions) == (sort, editions);
         if self.ordered_at.is_some_and(|before| before == now || held(before)) {
             return;
@@ -57,10 +67,14 @@ impl Ranking {
             let rate = u64::from(rows.map(|row| row.last_rate).sum::<f32>().to_bits());
             if sort.descending { !rate } else { rate }
         };
+        let by_last = |rows: &[(RowId, u32)]| {
+            let is_picked = rows.first().is_some_and(|(_, method)| picked == Some(MethodIx(*method)));
+            is_picked && rows.iter().filter_map(|(id, _)| live.row(*id)).all(|row| !row.counts())
+        };
         let methods = self.named.chunk_by(|one, other| one.1 == other.1);
         let key = |(place, rows): (usize, &[(RowId, u32)])| {
             (
-                number_of(sort.key, rows),
+                if by_last(rows) { last_rate(rows) } else { number_of(sort.key, rows) },
                 if sort.key == Key::Rate { last_rate(rows) } else { 0 },
                 if sort.key == Key::Rate { number_of(Key::Calls, rows) } else { 0 },
                 place as u32,
