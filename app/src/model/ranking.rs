@@ -56,32 +56,23 @@ impl Ranking {
             self.named = named.into_iter().map(|((_, method), id)| (id, method)).collect();
             self.named_at = Some(editions);
         }
-        let number_of = |key: Key, rows: &[(RowId, u32)]| {
-            let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(key, row));
-            let number = numbers.reduce(|one, other| together(key, one, other)).unwrap_or(0);
-            if sort.descending { !number } else { number }
-        };
-        // Where nothing is counted any more, what was called most a second stays on top.
-        let last_rate = |rows: &[(RowId, u32)]| {
-            let rows = rows.iter().filter_map(|(id, _)| live.row(*id)).filter(|row| !row.counts());
-            let rate = u64::from(rows.map(|row| row.last_rate).sum::<f32>().to_bits());
-            if sort.descending { !rate } else { rate }
-        };
-        let by_last = |rows: &[(RowId, u32)]| {
-            let is_picked = rows.first().is_some_and(|(_, method)| picked == Some(MethodIx(*method)));
-            is_picked && rows.iter().filter_map(|(id, _)| live.row(*id)).all(|row| !row.counts())
+        let numbers_of = |rows: &[(RowId, u32)]| match sort.key {
+            Key::Rate => {
+                let is_picked = rows.first().is_some_and(|(_, method)| picked == Some(MethodIx(*method)));
+                by_rate(rows.iter().filter_map(|(id, _)| live.row(*id)), is_picked)
+            }
+            key => {
+                let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(key, row));
+                (numbers.reduce(|one, other| together(key, one, other)).unwrap_or(0), 0)
+            }
         };
         let methods = self.named.chunk_by(|one, other| one.1 == other.1);
         let key = |(place, rows): (usize, &[(RowId, u32)])| {
-            (
-                if by_last(rows) { last_rate(rows) } else { number_of(sort.key, rows) },
-                if sort.key == Key::Rate { last_rate(rows) } else { 0 },
-                if sort.key == Key::Rate { number_of(Key::Calls, rows) } else { 0 },
-                place as u32,
-                rows.first().map_or(0, |(_, method)| *method),
-            )
+            let (first, second) = numbers_of(rows);
+            let (first, second) = if sort.descending { (!first, !second) } else { (first, second) };
+            (first, second, place as u32, rows.first().map_or(0, |(_, method)| *method))
         };
-        let mut keys: Vec<(u64, u64, u64, u32, u32)> = methods.enumerate().map(key).collect();
+        let mut keys: Vec<(u64, u64, u32, u32)> = methods.enumerate().map(key).collect();
         keys.sort_unstable();
         self.order.clear();
         self.order.extend(keys.iter().map(|(.., method)| *method));
@@ -107,6 +98,27 @@ impl Ranking {
     pub fn bytes(&self) -> usize {
         self.named.capacity() * size_of::<(RowId, u32)>() + self.order.capacity() * size_of::<u32>()
     }
+}
+
+/// What orders the copies of a method by their rate: that, and where nothing is counted any more the last there was; then their
+/// calls. What is picked stands by its last rate.
+fn by_rate<'a>(rows: impl Iterator<Item = &'a LiveRow>, is_picked: bool) -> (u64, u64) {
+    let (mut rate, mut last, mut calls, mut counts) = (0.0f32, 0.0f32, 0u64, false);
+    for row in rows {
+        rate += row.rate.unwrap_or(0.0).max(0.0);
+        calls = calls.saturating_add(row.calls);
+        match row.counts() {
+            true => counts = true,
+            false => last += row.last_rate,
+        }
+    }
+    let (high, low) = match (is_picked && !counts, rate > 0.0) {
+        (true, _) => (last, last),
+        (false, true) => (rate, 0.0),
+        (false, false) => (0.0, last),
+    };
+    // Floats of one sign order as their bits.
+    (u64::from(high.to_bits()) << 32 | u64::from(low.to_bits()), calls)
 }
 
 /// Grows when numbers of that kind may have changed.
