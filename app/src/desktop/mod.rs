@@ -280,6 +280,7 @@ impl App {
 impl eframe::App for App {
     fn logic(&mut self, context: &egui::Context, _frame: &mut eframe::Frame) {
         self.workers.set_focused(context.input(|input| input.focused));
+        self.pace.begin();
         let numbering = |app: &App| app.model.current().map(|connection| connection.numbering);
         let before = numbering(self);
         self.model.processes.set_still(self.processes.is_still());
@@ -289,14 +290,17 @@ impl eframe::App for App {
         // are put in order.
         let merged = self.model.is_merged();
         let mut more = merged && self.put_in_order(context, busy);
-        let shows_new = || self.model.list().is_some_and(|list| self.methods.shows_new(list));
+        let shows_new = self.model.list().is_some_and(|list| self.methods.shows_new(list));
         let drained = self.drain(match (merged, busy) {
-            (true, _) if shows_new() => Besides::NewRows,
+            (true, _) if shows_new => Besides::NewRows,
             (_, true) => Besides::Input,
             (true, false) => Besides::Merging,
             (false, false) => Besides::Nothing,
         });
-        more |= drained == Drained::Part || merged && drained == Drained::All;
+        more |= drained == Drained::Part;
+        if merged && drained == Drained::All {
+            context.request_repaint_after(self.workers.pace());
+        }
         if before != numbering(self) {
             // What they name by numbers are other methods now.
             (self.confirm, self.sharing, self.last_turn) = (None, None, None);

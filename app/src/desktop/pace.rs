@@ -24,9 +24,11 @@ pub(super) enum Besides {
     NewRows,
 }
 
-/// What the last two frames took. (Of several processes every other frame takes over, and the one between puts in order.)
+/// What this frame took so far, and the last two. (Of several processes every other frame takes over, and the one between puts
+/// in order.)
 #[derive(Debug, Default)]
 pub(super) struct Pace {
+    now: Spent,
     last: Spent,
     before: Spent,
 }
@@ -38,28 +40,35 @@ struct Spent {
 }
 
 impl Pace {
+    /// A frame begins.
+    pub fn begin(&mut self) {
+        (self.before, self.last) = (self.last, std::mem::take(&mut self.now));
+    }
+
     /// How long a frame may take messages in.
     pub fn budget(&self, besides: Besides) -> Duration {
-        let settling = self.last.settling.max(self.before.settling);
-        let drawing = self.last.drawing.max(self.before.drawing);
-        let left =
-            |most: Duration| most.min(FRAME.saturating_sub(drawing)).saturating_sub(settling).max(LEAST);
+        let Pace { now, last, before } = self;
+        let drawing = last.drawing.max(before.drawing);
+        let left = |most: Duration, settling: Duration| {
+            most.min(FRAME.saturating_sub(drawing)).saturating_sub(settling).max(LEAST)
+        };
         match besides {
-            Besides::Nothing => left(BUDGET),
-            Besides::Merging => left(MERGING),
+            Besides::Nothing => left(BUDGET, last.settling.max(before.settling)),
+            // What was taken in before is put in order already.
+            Besides::Merging => left(MERGING, now.settling),
             Besides::Input => LEAST,
             Besides::NewRows => Duration::ZERO,
         }
     }
 
-    /// Putting in order took so long: a frame begins.
+    /// Putting in order took so long.
     pub fn settled(&mut self, took: Duration) {
-        self.before = std::mem::replace(&mut self.last, Spent { settling: took, drawing: Duration::ZERO });
+        self.now.settling += took;
     }
 
-    /// Drawing took so long, of the frame that has begun.
+    /// Drawing took so long.
     pub fn drawn(&mut self, took: Duration) {
-        self.last.drawing += took;
+        self.now.drawing += took;
     }
 }
 
@@ -74,6 +83,7 @@ mod tests {
         let mut after = |settling, drawing| {
             pace.settled(ms(settling));
             pace.drawn(ms(drawing));
+            pace.begin();
             (pace.budget(Besides::Nothing), pace.budget(Besides::Input))
         };
         assert_eq!(after(0, 0), (ms(3), ms(1)));
@@ -83,5 +93,13 @@ mod tests {
         assert_eq!(after(0, 0), (ms(3), ms(1)));
         assert_eq!(after(9, 9), (ms(1), ms(1)));
         assert_eq!(pace.budget(Besides::NewRows), Duration::ZERO);
+        pace.begin();
+        pace.begin();
+        assert_eq!(pace.budget(Besides::Merging), ms(2));
+        pace.settled(Duration::from_micros(500));
+        assert_eq!(pace.budget(Besides::Merging), Duration::from_micros(1_500));
+        pace.drawn(ms(6));
+        pace.begin();
+        assert_eq!(pace.budget(Besides::Merging), ms(1), "there is time to draw");
     }
 }

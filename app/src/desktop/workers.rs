@@ -18,6 +18,10 @@ const LOOKED_AT: Duration = Duration::from_millis(33);
 /// The same, while another window has the keyboard.
 const ASIDE: Duration = Duration::from_millis(200);
 
+fn pace(looked_at: &AtomicBool) -> Duration {
+    if looked_at.load(Ordering::Relaxed) { LOOKED_AT } else { ASIDE }
+}
+
 /// The worker threads; none in tests and measurements that need no process.
 pub struct Workers {
     worker: Option<Worker>,
@@ -35,8 +39,7 @@ impl Workers {
         }
         let (context, looked_at) = (context.clone(), Arc::clone(&focused));
         let wake: Wake = Arc::new(move || {
-            let pace = if looked_at.load(Ordering::Relaxed) { LOOKED_AT } else { ASIDE };
-            context.request_repaint_after(pace);
+            context.request_repaint_after(pace(&looked_at));
         });
         match Worker::start(wake) {
             Ok(worker) => (Workers { worker: Some(worker), given: None, focused }, None),
@@ -55,6 +58,11 @@ impl Workers {
     /// Notes whether the window has the keyboard.
     pub fn set_focused(&self, focused: bool) {
         self.focused.store(focused, Ordering::Relaxed);
+    }
+
+    /// The time between frames that news may cause.
+    pub fn pace(&self) -> Duration {
+        pace(&self.focused)
     }
 
     /// The next update, without waiting.

@@ -73,6 +73,7 @@ struct Arranged {
     sort: Sort,
     rows: u64,
     numbers: u64,
+    stays: Option<MethodIx>,
 }
 
 impl List {
@@ -270,7 +271,9 @@ impl List {
         }
         let numbers = numbers(self.sort.key, live);
         let rows = if self.sort.key == Key::Name { 0 } else { live.rows_edition() };
-        let mut now = Arranged { edition: self.edition, sort: self.sort, rows, numbers };
+        let by_rate = self.sort.key == Key::Rate;
+        let stays = if by_rate { self.ranking.stays(self.picked, catalogue, live) } else { None };
+        let mut now = Arranged { edition: self.edition, sort: self.sort, rows, numbers, stays };
         let before = self.arranged_at;
         let same_rows = before.is_some_and(|before| {
             (before.edition, before.rows, before.sort.key == Key::Name)
@@ -300,7 +303,7 @@ impl List {
             };
             self.is_new = true;
         }
-        self.rank(!same_rows && same_order, catalogue, live);
+        self.rank(!same_rows && same_order, stays, catalogue, live);
         // While the order is held, it is that of earlier numbers.
         now.numbers = self.ranking.numbers().filter(|_| self.sort.key != Key::Name).unwrap_or(numbers);
         self.arranged_at = Some(now);
@@ -308,10 +311,10 @@ impl List {
         true
     }
 
-    fn rank(&mut self, as_it_was: bool, catalogue: &Catalogue, live: &Live) {
+    fn rank(&mut self, as_it_was: bool, stays: Option<MethodIx>, catalogue: &Catalogue, live: &Live) {
         self.ranked.clear();
         if self.sort.key != Key::Name {
-            self.ranking.settle((self.sort, self.picked), self.hold || as_it_was, catalogue, live);
+            self.ranking.settle((self.sort, stays), self.hold || as_it_was, catalogue, live);
             self.ranked.extend(self.ranking.within(&self.visible));
         }
     }

@@ -84,7 +84,7 @@ impl LiveRow {
     }
 
     /// Whether its sparkline goes on: of what is reverting no call that begins is counted.
-    fn goes_on(&self) -> bool {
+    pub(super) fn goes_on(&self) -> bool {
         self.counts() && self.state != State::Reverting
     }
 

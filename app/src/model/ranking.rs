@@ -7,6 +7,7 @@ use super::ids::MethodIx;
 use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
 use redial_protocol::ids::RowId;
+use redial_protocol::state::State;
 
 /// Methods with a row, by a number; those of one rate by the last there was where they are not counted any more, and by their
 /// calls, those of one number by name.
@@ -19,6 +20,8 @@ pub struct Ranking {
     /// Methods in their order.
     order: Vec<u32>,
     ordered_at: Option<Ordered>,
+    /// What is picked, and whether it was counted since it was.
+    picked: (Option<MethodIx>, bool),
 }
 
 /// What an order was made from.
@@ -27,22 +30,41 @@ struct Ordered {
     sort: Sort,
     editions: (u64, u64),
     numbers: u64,
-    picked: Option<MethodIx>,
+    stays: Option<MethodIx>,
 }
 
 impl Ranking {
-    /// Brings the order up to date. While it is held, new numbers change nothing. What is `picked` stands by its last rate where
-    /// it is not counted any more: who has just turned it off sees it where it was.
+    /// What is picked and was counted since, but is not any more: in an order by rate it stands by its last one while others are
+    /// counted, so that who has just turned it off sees it where it was.
+    pub fn stays(
+        &mut self,
+        picked: Option<MethodIx>,
+        catalogue: &Catalogue,
+        live: &Live,
+    ) -> Option<MethodIx> {
+        if self.picked.0 != picked {
+            self.picked = (picked, false);
+        }
+        let method = picked?;
+        let copies = if catalogue.is_merged() { catalogue.copies(method) } else { vec![method] };
+        if copies.into_iter().filter_map(|copy| live.of_method(copy)).any(LiveRow::goes_on) {
+            self.picked.1 = true;
+            return None;
+        }
+        let others = live.count(State::Live) + live.count(State::Asked);
+        (self.picked.1 && others > 0).then_some(method)
+    }
+
+    /// Brings the order up to date. While it is held, new numbers change nothing. `stays`: see [`Ranking::stays`].
     pub fn settle(
         &mut self,
-        (sort, picked): (Sort, Option<MethodIx>),
+        (sort, stays): (Sort, Option<MethodIx>),
         hold: bool,
         catalogue: &Catalogue,
         live: &Live,
     ) {
         let editions = (catalogue.edition(), live.rows_edition());
-        let picked = picked.filter(|_| sort.key == Key::Rate);
-        let now = Ordered { sort, editions, numbers: numbers(sort.key, live), picked };
+        let now = Ordered { sort, editions, numbers: numbers(sort.key, live), stays };
         let held = |before: Ordered| hold && (before.sort, before.editions) == (sort, editions);
         if self.ordered_at.is_some_and(|before| before == now || held(before)) {
             return;
@@ -58,8 +80,8 @@ impl Ranking {
         }
         let numbers_of = |rows: &[(RowId, u32)]| match sort.key {
             Key::Rate => {
-                let is_picked = rows.first().is_some_and(|(_, method)| picked == Some(MethodIx(*method)));
-                by_rate(rows.iter().filter_map(|(id, _)| live.row(*id)), is_picked)
+                let stays = rows.first().is_some_and(|(_, method)| stays == Some(MethodIx(*method)));
+                by_rate(rows.iter().filter_map(|(id, _)| live.row(*id)), stays)
             }
             key => {
                 let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(key, row));
@@ -101,18 +123,17 @@ impl Ranking {
 }
 
 /// What orders the copies of a method by their rate: that, and where nothing is counted any more the last there was; then their
-/// calls. What is picked stands by its last rate.
-fn by_rate<'a>(rows: impl Iterator<Item = &'a LiveRow>, is_picked: bool) -> (u64, u64) {
-    let (mut rate, mut last, mut calls, mut counts) = (0.0f32, 0.0f32, 0u64, false);
+/// calls. What `stays` stands by its last rate.
+fn by_rate<'a>(rows: impl Iterator<Item = &'a LiveRow>, stays: bool) -> (u64, u64) {
+    let (mut rate, mut last, mut calls) = (0.0f32, 0.0f32, 0u64);
     for row in rows {
         rate += row.rate.unwrap_or(0.0).max(0.0);
         calls = calls.saturating_add(row.calls);
-        match row.counts() {
-            true => counts = true,
-            false => last += row.last_rate,
+        if !row.goes_on() {
+            last += row.last_rate;
         }
     }
-    let (high, low) = match (is_picked && !counts, rate > 0.0) {
+    let (high, low) = match (stays, rate > 0.0) {
         (true, _) => (last, last),
         (false, true) => (rate, 0.0),
         (false, false) => (0.0, last),
@@ -145,10 +166,10 @@ pub fn number(key: Key, row: &LiveRow) -> u64 {
 /// What the numbers of two copies of one method amount to.
 fn together(key: Key, one: u64, other: u64) -> u64 {
     match key {
-        Key::Name => 0,
+        // (Rates: `by_rate`.)
+        Key::Name | Key::Rate => 0,
         Key::Wanted | Key::State => one.max(other),
         Key::Calls => one.saturating_add(other),
-        Key::Rate => u64::from((f32::from_bits(one as u32) + f32::from_bits(other as u32)).to_bits()),
         Key::Time(column) => column.together(one, other),
     }
 }

@@ -219,23 +219,23 @@ impl<'a> Knob<'a> {
 
     /// Detents passed by the drag in this frame: up and right turn it up.
     fn by_drag(&self, ui: &Ui, response: &Response) -> i32 {
-        // Where it began, and how many were passed.
+        // Where it began, and how many were passed. (What the toolkit calls a drag begins too late for one that moves and ends in
+        // one frame.)
         type Drag = (Pos2, i32);
         let memory = response.id.with("dragged");
-        if response.drag_started()
-            && let Some(origin) = ui.input(|input| input.pointer.press_origin())
-        {
-            ui.data_mut(|data| data.insert_temp::<Drag>(memory, (origin, 0)));
+        let (pressed, down, origin, now) = ui.input(|input| {
+            let pointer = &input.pointer;
+            (pointer.primary_pressed(), pointer.primary_down(), pointer.press_origin(), pointer.latest_pos())
+        });
+        let keep = |drag: Option<Drag>| ui.data_mut(|data| data.insert_temp(memory, drag));
+        if pressed {
+            keep(origin.filter(|_| response.is_pointer_button_down_on()).map(|origin| (origin, 0)));
         }
-        // A quick one moves last in the frame in which it ends.
-        if !response.dragged() && !response.drag_stopped() {
-            return 0;
-        }
-        let began = ui.data(|data| data.get_temp::<Drag>(memory));
-        let Some(((origin, passed), now)) = began.zip(response.interact_pointer_pos()) else { return 0 };
+        let began = ui.data(|data| data.get_temp::<Option<Drag>>(memory)).flatten();
+        let Some(((origin, passed), now)) = began.zip(now) else { return 0 };
         let delta = now - origin;
         let total = ((delta.x - delta.y) / DRAG_STEP).round() as i32;
-        ui.data_mut(|data| data.insert_temp::<Drag>(memory, (origin, total)));
+        keep(down.then_some((origin, total)));
         total - passed
     }
 

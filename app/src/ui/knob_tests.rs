@@ -104,12 +104,12 @@ fn space_and_the_keys_turn_it_when_it_has_the_focus() {
 }
 
 #[test]
-fn a_quick_drag_turns_though_it_ends_in_the_frame_of_its_last_move() {
+fn a_drag_that_moves_and_ends_in_one_frame_turns() {
     let mut harness = bench(Some(Level::Off), &TWO);
     let from = centre(&harness);
     let to = from + vec2(1.3 * DRAG_STEP, 0.0);
     harness.drag_at(from);
-    harness.run();
+    harness.step();
     for event in [
         Event::PointerMoved(to),
         Event::PointerButton {

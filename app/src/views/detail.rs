@@ -37,12 +37,12 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
     ui.add_space(16.0);
     ui.vertical_centered(|ui| {
         ui.strong("Nothing selected");
-        ui.weak(match connection.row_count() {
+        ui.weak(match connection.list.shown() {
             0 => "The list shows no method that could be.",
             _ => "Pick a method in the list, or move with the arrows. Space turns its dial.",
         });
         ui.add_space(10.0);
-        if connection.row_count() == 0 {
+        if connection.list.shown() == 0 {
             // What shows some stands in their place.
             return;
         }

@@ -38,8 +38,8 @@ pub struct State {
     pub page: usize,
     /// The panel of the selection finds no room beside them.
     pub no_panel: bool,
-    /// The rows drawn last, and the place of the first of them.
-    drawn: (usize, Vec<Node>),
+    /// The rows drawn in this frame, and the place of the first of them; absent since a frame asked for them.
+    drawn: Option<(usize, Vec<Node>)>,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
     /// The pointer was moved, pressed or scrolled among the rows, and has not left them since. Rows that merely come to where it
@@ -55,6 +55,9 @@ const LESS: f32 = 60.0;
 /// next click or key must not meet another method.
 const STILL: f64 = 2.0;
 
+/// How long the sign that puts rows in order waits for a pointer that rests at it, seconds.
+const WAITS: f32 = 20.0;
+
 /// Width of the name's column below which its head finds room for a number only, points.
 const SHORT: f32 = 150.0;
 /// Width below which beside a number of columns there is room for less of what else it says.
@@ -69,10 +72,11 @@ const FEW: usize = 5;
 const HINT: f32 = 60.0;
 
 impl State {
-    /// Whether more than a few of the rows in view were not drawn in the last frame: their names are to be laid out.
-    pub fn shows_new(&self, list: &Connection) -> bool {
-        let (first, drawn) = &self.drawn;
-        let in_view = (*first..).take(self.page.max(FEW + 1)).map_while(|place| list.row_at(place));
+    /// Whether more than a few of the rows in view were not drawn in the last frame: their names are to be laid out. To be asked
+    /// once a frame; where the last one drew nothing, the window being hidden, the next one will not either.
+    pub fn shows_new(&mut self, list: &Connection) -> bool {
+        let Some((first, drawn)) = self.drawn.take() else { return false };
+        let in_view = (first..).take(self.page.max(FEW + 1)).map_while(|place| list.row_at(place));
         in_view.filter(|row| !drawn.contains(row)).nth(FEW).is_some()
     }
 
@@ -141,7 +145,7 @@ pub fn toolbar(
     commands: &mut Vec<Command>,
 ) {
     // Of a frame that shows none, none.
-    state.drawn = Default::default();
+    state.drawn = Some((0, Vec::new()));
     let spans = connection.catalogue.spans_processes();
     ui.horizontal(|ui| {
         let (text, hint) = totals(connection);
@@ -286,13 +290,18 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(timed);
     let pointed_at = state.pointed_at;
-    if heads(ui, head, (&columns, &gone), (list, pointed_at), commands) && state.is_still(ui.ctx()) {
+    // Beside others it is the pointer's place in any of them that holds the order of all.
+    let by_pointer = pointed_at || lines.is_beside();
+    let at_sign = heads(ui, head, (&columns, &gone), (list, by_pointer), commands);
+    let came = ui.input(|input| input.pointer.time_since_last_movement()) < WAITS;
+    if at_sign && came && (state.is_still(ui.ctx()) || lines.is_beside()) {
         // Who is about to click the sign that puts them in order must not meet what stands behind it.
         state.keep_still(ui.ctx());
     }
     let painter = ui.painter_at(window.rect);
     rows::show(ui, &painter, &window, &columns, (lines, pointed_at), commands);
-    state.drawn = (window.rows.start, window.rows.filter_map(|place| list.row_at(place)).collect());
+    let drawn = window.rows.clone().filter_map(|place| list.row_at(place)).collect();
+    state.drawn = Some((window.rows.start, drawn));
 }
 
 /// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the
@@ -327,7 +336,7 @@ fn heads(
     ui: &mut Ui,
     head: Rect,
     (columns, gone): (&Columns, &[&str]),
-    (connection, pointed_at): (&Connection, bool),
+    (connection, by_pointer): (&Connection, bool),
     commands: &mut Vec<Command>,
 ) -> bool {
     let palette = Palette::of(ui);
@@ -337,7 +346,7 @@ fn heads(
     let mut name = columns.name;
     let mut at_sign = false;
     if connection.is_order_behind() {
-        let by = match (connection.list.hold(), pointed_at) {
+        let by = match (connection.list.hold(), by_pointer) {
             (true, _) => HeldBy::Wish,
             (false, true) => HeldBy::Pointer,
             (false, false) => HeldBy::Moment,
@@ -386,7 +395,7 @@ fn heads(
         let meaning = match key {
             Key::Time(column) => format!("\n{}", column.meaning()),
             Key::Calls => "\ncalls counted since it was first dialled".to_owned(),
-            Key::Rate => {
+            Key::Rate if connection.shape == Shape::List => {
                 "\ncalls a second now; what is not counted any more stands by how often it was called last"
                     .to_owned()
             }

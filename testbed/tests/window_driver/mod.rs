@@ -13,8 +13,8 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use redial::desktop::{App, Options};
 use redial_testbed::host::DEADLINE;
 
-/// What a window is opened with; gone again once it was read.
-struct Layout(PathBuf);
+/// What a window is opened with, and writes its own layout to; gone with it.
+pub struct Layout(PathBuf);
 
 impl Layout {
     /// A log of twenty lines: what it said a moment ago is still in sight, however much it was told in between.
@@ -33,7 +33,7 @@ impl Drop for Layout {
 }
 
 /// The window, and when it asks to be drawn again: what its worker threads tell makes it ask.
-pub struct Window(pub Harness<'static, App>, Receiver<Instant>);
+pub struct Window(pub Harness<'static, App>, Receiver<Instant>, Layout);
 
 impl Window {
     /// Opens one that looks for processes.
@@ -43,13 +43,12 @@ impl Window {
         let harness = Harness::builder()
             .with_size([1280.0, 1_200.0])
             .build_eframe(|creation| App::new(&creation.egui_ctx, options));
-        drop(layout);
         let (ask, asked) = channel();
         harness.ctx.set_request_repaint_callback(move |asked| {
             // Nobody listens any more once the window is gone.
             let _ = ask.send(Instant::now() + asked.delay);
         });
-        Window(harness, asked)
+        Window(harness, asked, layout)
     }
 
     /// Draws until it is as wanted.

@@ -70,6 +70,17 @@ fn what_is_off_stands_by_how_often_it_was_called_last() {
 }
 
 #[test]
+fn what_was_off_before_it_was_picked_stays_where_it_is() {
+    let mut harness = by_rate();
+    let first = top(&harness, ADD);
+    tell(&mut harness, add_is_off());
+    assert_eq!(top(&harness, TOTAL), first);
+    let place = top(&harness, ADD);
+    pick(&mut harness, ADD);
+    assert_eq!((top(&harness, TOTAL), top(&harness, ADD)), (first, place));
+}
+
+#[test]
 fn who_looks_at_the_top_is_shown_the_top() {
     let mut harness = by_rate();
     let first = top(&harness, ADD);
