@@ -5,7 +5,7 @@ use redial::model::catalogue::builder::Builder;
 use redial::model::catalogue::synthetic::{Chance, Modules};
 use redial::model::ids::ConnectionId;
 use redial::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
-use redial::model::update::{CataloguePart, Told, Update};
+use redial::model::update::{CataloguePart, Retry, Told, Update};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, RuntimeKind};
@@ -137,4 +137,9 @@ pub fn fold(connection: ConnectionId, dialled: usize, t_ms: u64, chance: &mut Ch
         calls: (0..dialled).map(|_| chance.below(1_000) as u64).collect(),
     };
     told(connection, Told::Event(Event::Counters { delta, dropped: 0 }))
+}
+
+/// A process ended.
+pub fn ended(connection: ConnectionId) -> Update {
+    told(connection, Told::Lost { why: "it has ended".into(), retry: Retry::Never })
 }

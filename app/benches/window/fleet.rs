@@ -13,6 +13,8 @@ use std::time::Duration;
 
 const PROCESSES: u32 = 20;
 const SIZE: Size = Size { modules: 40, methods: 37_000, dialled: 1_000 };
+/// Processes that end.
+const ENDED: [ConnectionId; 2] = [ConnectionId(3), ConnectionId(12)];
 /// Frames in which each process says its numbers once: four times a second.
 const FRAMES_PER_FOLD: usize = 15;
 /// The most a frame may take, milliseconds.
@@ -37,6 +39,7 @@ pub fn run(tabs: bool, frames: usize) {
     // Off the rows, which else would keep their places.
     stage.frame(vec![Event::PointerMoved(rate)]);
     fleet.update(&mut stage, &to, "as a tree");
+    fleet.shrink(&mut stage, &to);
 }
 
 struct Fleet {
@@ -110,5 +113,18 @@ impl Fleet {
             &typed,
             Some((Of::Worst, 10.0)),
         );
+    }
+
+    /// Some of the processes end and are taken out of the list: from the click until nothing is left to do.
+    fn shrink(&self, stage: &mut Stage, to: &SyncSender<Update>) {
+        for id in ENDED {
+            to.send(feed::ended(id)).expect("a window");
+        }
+        let mut times: Vec<Duration> = (0..20).map(|_| stage.frame(Vec::new())).collect();
+        let take_out = stage.find("Take out what has ended");
+        times.push(stage.click(take_out));
+        times.extend((0..60).map(|_| stage.frame(Vec::new())));
+        stage.find(&format!("{} connected", PROCESSES as usize - ENDED.len()));
+        self.print("a frame while two that ended are taken out", &times, Some((Of::Worst, 8.0)));
     }
 }

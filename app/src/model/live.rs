@@ -7,6 +7,7 @@ pub mod times;
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::catalogue::forget::Renumbering;
 use super::ids::MethodIx;
 use super::live_index::RowOf;
 use super::live_rows::LiveRows;
@@ -195,25 +196,34 @@ impl Live {
         *self = Live { rows_edition: rows, states_edition: states, changed, ..Live::default() };
     }
 
-    /// Modules were forgotten, and the methods that are left were renumbered: so are their rows.
-    pub fn forget(&mut self, modules: &[ModuleKey], catalogue: &Catalogue) {
+    /// Modules were forgotten: so are their rows. `renumber` does the rest where a catalogue had their methods.
+    pub fn forget(&mut self, modules: &[ModuleKey]) {
         let modules: HashSet<&ModuleKey> = modules.iter().collect();
-        let gone: Vec<RowId> =
-            self.rows.iter().filter(|row| modules.contains(&row.copy.module)).map(|row| row.id).collect();
-        gone.iter().for_each(|id| self.rows.remove(*id));
+        let gone = self.rows.iter().filter(|row| modules.contains(&row.copy.module)).map(|row| row.id);
+        for id in gone.collect::<Vec<RowId>>() {
+            self.rows.remove(id);
+        }
         self.busy.retain(|id| self.rows.get(*id).is_some());
+        self.unplaced.retain(|id| self.rows.get(*id).is_some());
+        self.rows_edition += 1;
+    }
+
+    /// Methods were renumbered, of which so many are left: each row follows its own.
+    pub fn renumber(&mut self, to: &Renumbering, methods: usize) {
         self.by_method.clear();
-        self.known = Bits::default();
-        (self.by_level, self.by_state, self.in_state) = Default::default();
-        self.unplaced = self.rows.iter().map(|row| row.id).collect();
-        for id in self.unplaced.clone() {
-            if let Some(row) = self.row_mut(id) {
-                row.method = None;
+        for row in self.rows.iter_mut() {
+            row.method = row.method.and_then(|method| to.method(method));
+            if let Some(method) = row.method {
+                self.by_method.insert(method, row.id);
             }
+        }
+        let bits = self.by_level.iter_mut().chain(&mut self.by_state).chain([&mut self.known]);
+        bits.for_each(|bits| *bits = to.bits(bits, methods));
+        for (count, bits) in self.in_state.iter_mut().zip(&self.by_state) {
+            *count = bits.count();
         }
         self.rows_edition += 1;
         self.states_edition += 1;
-        self.place(catalogue);
     }
 
     /// The catalogue grew: rows that waited for their module are placed.

@@ -72,4 +72,10 @@ impl LiveRows {
         let pages = self.pages.iter().flatten();
         pages.flat_map(|page| page.rows.iter().filter_map(Option::as_deref))
     }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut LiveRow> {
+        let pages = self.pages.iter_mut().flatten();
+        pages.flat_map(|page| page.rows.iter_mut().filter_map(Option::as_deref_mut))
+    }
 }

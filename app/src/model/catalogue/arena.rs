@@ -2,11 +2,12 @@
 //! nothing that is searched for can span two.
 
 use super::bits::Bits;
+use super::stay::Stay;
 use crate::model::query::fold_into;
 use std::ops::Range;
 
 /// The strings; at most 4 GiB of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arena {
     text: String,
     /// The same, byte for byte, in lower case.
@@ -129,6 +130,18 @@ fn letters_of(folded: &[u8]) -> u64 {
     folded.iter().fold(0, |letters, byte| letters | 1 << BITS.get(usize::from(*byte)).unwrap_or(&63))
 }
 
+/// Only some ranges of a text stay, which begin and end between characters.
+fn close_up_text(text: &mut String, ranges: &[Range<usize>]) {
+    let mut bytes = std::mem::take(text).into_bytes();
+    let (all, mut length) = (bytes.len(), 0);
+    for range in ranges.iter().filter(|range| range.end <= all) {
+        bytes.copy_within(range.clone(), length);
+        length += range.len();
+    }
+    bytes.truncate(length);
+    *text = String::from_utf8(bytes).unwrap_or_default();
+}
+
 impl Arena {
     /// Appends a string; line breaks in it become spaces. Answers false, changing nothing, when the arena is full.
     pub fn push(&mut self, parts: &[&str]) -> bool {
@@ -184,20 +197,30 @@ impl Arena {
         self.beginnings.extend_from_slice(&other.beginnings);
     }
 
-    /// Keeps so many strings and no more.
-    pub fn truncate(&mut self, strings: usize) {
-        if strings >= self.ends.len() {
+    /// Only some strings stay.
+    pub(super) fn close_up(&mut self, strings: &Stay) {
+        if strings.len() == self.len() {
             return;
         }
-        let bytes = self.start(strings);
-        self.text.truncate(bytes);
-        self.folded.truncate(bytes);
-        self.ends.truncate(strings);
-        self.letters.truncate(strings);
-        self.capitals.truncate(strings);
-        self.pairs.truncate(strings);
-        self.beginnings.truncate(strings);
-        self.blocks.truncate(self.ends.last().map_or(0, |end| *end as usize / BLOCK + 1));
+        let bytes = |(run, _): (Range<usize>, usize)| self.start(run.start)..self.start(run.end);
+        let bytes: Vec<Range<usize>> = strings.runs().map(bytes).collect();
+        close_up_text(&mut self.text, &bytes);
+        close_up_text(&mut self.folded, &bytes);
+        strings.close_up(&mut self.letters);
+        strings.close_up(&mut self.capitals);
+        strings.close_up(&mut self.pairs);
+        strings.close_up(&mut self.beginnings);
+        let before = std::mem::take(&mut self.ends);
+        self.blocks.clear();
+        let mut start = 0;
+        for ((run, _), bytes) in strings.runs().zip(&bytes) {
+            for end in before.get(run).unwrap_or_default() {
+                let end = end - (bytes.start - start) as u32;
+                self.ends.push(end);
+                self.note_blocks(end);
+            }
+            start += bytes.len();
+        }
     }
 
     /// The strings of a range, as they are; none of one that reaches too far.

@@ -2,6 +2,7 @@
 
 use super::Catalogue;
 use super::bits::Bits;
+use super::stay::Stay;
 use crate::model::ids::MethodIx;
 use redial_protocol::reason::Reason;
 use std::ops::Range;
@@ -32,10 +33,10 @@ impl Bodyless {
         here.map(|(method, reason)| (method - methods.start, *reason)).collect()
     }
 
-    /// Forgets every method from one on.
-    pub fn truncate(&mut self, methods: usize) {
-        self.list.retain(|(method, _)| (*method as usize) < methods);
-        self.bits = Bits::none(methods);
+    /// Only some methods stay.
+    pub fn close_up(&mut self, methods: &Stay) {
+        self.list.retain_mut(|(method, _)| methods.now(*method).map(|now| *method = now).is_some());
+        self.bits = Bits::none(methods.len());
         self.list.iter().for_each(|(method, _)| self.bits.set(*method, true));
     }
 

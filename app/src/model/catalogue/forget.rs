@@ -2,12 +2,11 @@
 //! the window. What stands behind them moves up: everything that names methods by their numbers is renumbered.
 
 use super::bits::Bits;
-use super::builder::Batch;
+use super::stay::Stay;
 use super::texts::Texts;
 use super::{Catalogue, Module};
 use crate::model::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use crate::model::methodset::MethodSet;
-use redial_protocol::catalogue::ModuleRow;
 use redial_protocol::ids::ModuleKey;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -100,138 +99,147 @@ impl Renumbering {
 
 impl Catalogue {
     /// Takes modules out, and domains that are gone and of which no module is left; where everything is now. None:
-    /// none of them is known.
+    /// none of them is known. What is behind them moves up within its columns: nothing is read or put in order anew.
     pub fn forget(&mut self, keys: &[ModuleKey]) -> Option<Renumbering> {
         let keys: HashSet<&ModuleKey> = keys.iter().collect();
-        let first = self.modules.iter().position(|module| keys.contains(&module.key))?;
-        let mut batches: Vec<(u32, bool, Batch)> = Vec::new();
-        for index in first..self.modules.len() {
-            let unloaded = self.modules.get(index).is_some_and(|module| module.unloaded);
-            let stays = self.modules.get(index).is_some_and(|module| !keys.contains(&module.key));
-            batches
-                .extend(self.extract(index).filter(|_| stays).map(|batch| (index as u32, unloaded, batch)));
+        if !self.modules.iter().any(|module| keys.contains(&module.key)) {
+            return None;
         }
-        let before = self.modules.clone();
-        self.cut(first);
-        let mut renumbering =
-            Renumbering { domains: self.forget_domains(&batches), ..Renumbering::default() };
-        for module in &mut self.modules {
-            module.domain = renumbering.domains.get(module.domain as usize).copied().flatten().unwrap_or(0);
-        }
-        let stayed: Vec<u32> = (0..first as u32).chain(batches.iter().map(|(index, ..)| *index)).collect();
-        for (_, unloaded, batch) in batches {
-            if self.append(batch)
-                && let Some(last) = self.modules.last_mut()
-            {
-                last.unloaded = unloaded;
-            }
-        }
-        for ((index, was), (now, is)) in stayed
-            .into_iter()
-            .filter_map(|index| Some((index, before.get(index as usize)?)))
-            .zip((0..).zip(&self.modules))
-        {
+        let modules = (0..).zip(std::mem::take(&mut self.modules));
+        let before: Vec<(u32, Module)> = modules.filter(|(_, module)| !keys.contains(&module.key)).collect();
+        let domains = self.forget_domains(&before);
+        let staying = Staying::of(&before);
+        self.close_up(&staying);
+        let mut renumbering = Renumbering { domains, ..Renumbering::default() };
+        for (now, (index, was)) in (0..).zip(before) {
+            let domain = renumbering.domains.get(was.domain as usize).copied().flatten().unwrap_or(0);
+            let is = Module { domain, ..staying.moved(&was) };
+            self.renumber(now, &was, &is);
             renumbering.moved.push(Moved {
                 module: (index, now),
-                methods: (was.methods.clone(), is.methods.start),
-                types: (was.types.clone(), is.types.start),
-                namespaces: (was.namespaces.clone(), is.namespaces.start),
+                methods: (was.methods, is.methods.start),
+                types: (was.types, is.types.start),
+                namespaces: (was.namespaces, is.namespaces.start),
             });
+            self.modules.push(is);
         }
+        self.index_modules();
         self.edition += 1;
         Some(renumbering)
     }
 
-    /// A module as it came.
-    pub(super) fn extract(&self, index: usize) -> Option<Batch> {
-        let module = self.modules.get(index)?;
-        let Texts { names, signatures } = module.texts.clone();
-        let methods = module.methods.start as usize..module.methods.end as usize;
-        let types = module.types.start as usize..module.types.end as usize;
-        let namespaces = module.namespaces.start as usize..module.namespaces.end as usize;
-        let less = |numbers: &[u32], by: u32| numbers.iter().map(|number| number - by).collect::<Vec<u32>>();
-        Some(Batch {
-            module: ModuleRow {
-                key: module.key,
-                name: module.name.clone(),
-                path: module.path.clone(),
-                mvid: module.mvid.clone(),
-                assembly: 0,
-                domains: module.domains.clone(),
-                shared: module.shared,
-                dynamic: module.dynamic,
-                collectible: false,
-                methods: methods.len() as u32,
-            },
-            framework: module.framework,
-            namespaces: self
-                .namespaces
-                .get(namespaces)?
-                .iter()
-                .map(|one| (one.length, one.types.end - module.types.start))
-                .collect(),
-            types: self
-                .types
-                .get(types.clone())?
-                .iter()
-                .map(|one| one.methods.end - module.methods.start)
-                .collect(),
-            type_text: self.type_text.part(types),
-            name_of: less(self.name_of.get(methods.clone())?, names.start),
-            signature_of: less(self.signature_of.get(methods.clone())?, signatures.start),
-            names: self.names.part(names.start as usize..names.end as usize),
-            signatures: self.signatures.part(signatures.start as usize..signatures.end as usize),
-            tokens: self.tokens.get(methods.clone())?.to_vec(),
-            by_token: less(self.by_token.get(methods)?, module.methods.start),
-            bodyless: self.bodyless.part(module.methods.clone()),
-        })
-    }
-
-    /// Takes out every module from one on.
-    fn cut(&mut self, first: usize) {
-        let Some(module) = self.modules.get(first) else { return };
-        let (names, signatures) = self.texts_before(first);
-        let (types, methods) = (module.types.start as usize, module.methods.start as usize);
-        self.namespaces.truncate(module.namespaces.start as usize);
-        self.types.truncate(types);
-        self.type_text.truncate(types);
-        self.names.truncate(names);
-        self.signatures.truncate(signatures);
+    /// Closes every column up.
+    fn close_up(&mut self, Staying { namespaces, types, methods, names, signatures }: &Staying) {
+        namespaces.close_up_each(&mut self.namespaces);
+        types.close_up_each(&mut self.types);
+        self.type_text.close_up(types);
+        self.names.close_up(names);
+        self.signatures.close_up(signatures);
         for column in [&mut self.name_of, &mut self.signature_of, &mut self.tokens, &mut self.by_token] {
-            column.truncate(methods);
+            methods.close_up(column);
         }
-        self.bodyless.truncate(methods);
-        // Types stand in the order they came until they are ordered anew.
-        self.order = (0..types as u32).collect();
-        self.places = (0..types as u32).collect();
-        self.modules.truncate(first);
-        self.by_key.retain(|_, index| (*index as usize) < first);
-        self.by_name.values_mut().for_each(|same| same.retain(|index| (*index as usize) < first));
-        self.by_name.retain(|_, same| !same.is_empty());
+        self.bodyless.close_up(methods);
+        let order = types.renumbered(&self.order);
+        self.put_in_order(order);
     }
 
-    /// Takes out the domains that are gone and that no module names; the new place of each.
-    fn forget_domains(&mut self, batches: &[(u32, bool, Batch)]) -> Vec<Option<u32>> {
-        let of_modules = self.modules.iter().flat_map(|module| &module.domains);
-        let named: HashSet<u64> =
-            of_modules.chain(batches.iter().flat_map(|(.., batch)| &batch.module.domains)).copied().collect();
-        let mut next = 0;
-        let stays = |id: u64| named.contains(&id) || self.current.contains(&id);
-        let places = self
-            .domains
-            .iter()
-            .map(|domain| {
-                stays(domain.id).then(|| {
-                    next += 1;
-                    next - 1
-                })
-            })
-            .collect();
-        let current = std::mem::take(&mut self.current);
-        self.domains.retain(|domain| named.contains(&domain.id) || current.contains(&domain.id));
-        self.current = current;
+    /// What the columns say of a module in numbers of their own, by where it was and is.
+    fn renumber(&mut self, index: u32, was: &Module, is: &Module) {
+        let less = |was: &Range<u32>, is: &Range<u32>| was.start.saturating_sub(is.start);
+        let [namespaces, types, methods, names, signatures] = [
+            less(&was.namespaces, &is.namespaces),
+            less(&was.types, &is.types),
+            less(&was.methods, &is.methods),
+            less(&was.texts.names, &is.texts.names),
+            less(&was.texts.signatures, &is.texts.signatures),
+        ];
+        for one in part(&mut self.namespaces, &is.namespaces) {
+            one.module = index;
+            one.types = down(&one.types, types);
+        }
+        for one in part(&mut self.types, &is.types).iter_mut().filter(|_| namespaces + methods > 0) {
+            one.namespace -= namespaces;
+            one.methods = down(&one.methods, methods);
+        }
+        let columns = [&mut self.by_token, &mut self.name_of, &mut self.signature_of];
+        for (column, by) in columns.into_iter().zip([methods, names, signatures]).filter(|(_, by)| *by > 0) {
+            part(column, &is.methods).iter_mut().for_each(|number| *number -= by);
+        }
+    }
+
+    /// Finds modules by their keys and names.
+    fn index_modules(&mut self) {
+        self.by_key = (0..).zip(&self.modules).map(|(index, module)| (module.key, index)).collect();
+        self.by_name.clear();
+        for (index, module) in (0..).zip(&self.modules) {
+            self.by_name.entry(module.name.clone()).or_default().push(index);
+        }
+    }
+
+    /// Takes out the domains that are gone and that none of these modules names; the new place of each.
+    fn forget_domains(&mut self, modules: &[(u32, Module)]) -> Vec<Option<u32>> {
+        let mut stay: HashSet<u64> = modules.iter().flat_map(|(_, module)| &module.domains).copied().collect();
+        stay.extend(&self.current);
+        let mut places = 0..;
+        let places = self.domains.iter().map(|domain| match stay.contains(&domain.id) {
+            true => places.next(),
+            false => None,
+        });
+        let places = places.collect();
+        self.domains.retain(|domain| stay.contains(&domain.id));
         places
     }
+}
+
+/// What stays of each kind of column.
+struct Staying {
+    namespaces: Stay,
+    types: Stay,
+    methods: Stay,
+    names: Stay,
+    signatures: Stay,
+}
+
+impl Staying {
+    fn of(modules: &[(u32, Module)]) -> Staying {
+        let ranges = |of: fn(&Module) -> &Range<u32>| modules.iter().map(move |(_, module)| of(module));
+        // Texts stand in the order in which the first module of each file came, which may be gone.
+        let texts = |of: fn(&Module) -> &Range<u32>| {
+            let mut texts: Vec<&Range<u32>> = ranges(of).collect();
+            texts.sort_unstable_by_key(|range| range.start);
+            Stay::only(texts.into_iter())
+        };
+        Staying {
+            namespaces: Stay::only(ranges(|module| &module.namespaces)),
+            types: Stay::only(ranges(|module| &module.types)),
+            methods: Stay::only(ranges(|module| &module.methods)),
+            names: texts(|module| &module.texts.names),
+            signatures: texts(|module| &module.texts.signatures),
+        }
+    }
+
+    /// A module where it is then.
+    fn moved(&self, was: &Module) -> Module {
+        Module {
+            namespaces: self.namespaces.moved(&was.namespaces),
+            types: self.types.moved(&was.types),
+            methods: self.methods.moved(&was.methods),
+            texts: Texts {
+                names: self.names.moved(&was.texts.names),
+                signatures: self.signatures.moved(&was.texts.signatures),
+            },
+            ..was.clone()
+        }
+    }
+}
+
+fn down(range: &Range<u32>, by: u32) -> Range<u32> {
+    range.start - by..range.end - by
+}
+
+/// A module's part of a column.
+fn part<'a, T>(column: &'a mut [T], range: &Range<u32>) -> &'a mut [T] {
+    column.get_mut(range.start as usize..range.end as usize).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What is forgotten leaves no trace, and what stays is found where it is now.
 
 use super::*;
-use crate::model::catalogue::builder::{Builder, NameOrder};
+use crate::model::catalogue::builder::{Batch, Builder, NameOrder};
 use crate::model::catalogue::synthetic::batches;
-use redial_protocol::catalogue::DomainRow;
+use redial_protocol::catalogue::{DomainRow, ModuleRow};
 
 fn name(catalogue: &Catalogue, method: u32) -> String {
     catalogue.full_name(MethodIx(method)).text
@@ -35,11 +35,17 @@ fn catalogue() -> (Catalogue, Vec<Batch>) {
     (catalogue, batches)
 }
 
+fn batches_of(catalogue: &Catalogue) -> impl Iterator<Item = &str> {
+    catalogue.modules().iter().map(|module| module.name.as_str())
+}
+
 #[test]
 fn a_catalogue_that_forgot_is_the_one_that_never_knew() {
     for gone in [vec![0], vec![3, 4, 7], vec![8], (0..9).collect::<Vec<usize>>()] {
         let (mut catalogue, batches) = catalogue();
         let before = told(&catalogue);
+        let in_order: Vec<String> =
+            catalogue.types_by_name().map(|owner| catalogue.type_text(owner).to_owned()).collect();
         let keys: Vec<ModuleKey> = gone.iter().map(|index| batches[*index].module.key).collect();
         catalogue.unload(&keys);
         let renumbering = catalogue.forget(&keys).expect("they are known");
@@ -48,6 +54,13 @@ fn a_catalogue_that_forgot_is_the_one_that_never_knew() {
         let stay = batches.iter().enumerate().filter(|(index, _)| !gone.contains(index));
         stay.for_each(|(_, batch)| assert!(fresh.append(batch.clone())));
         assert_eq!(told(&catalogue), told(&fresh), "{gone:?}");
+        let texts = |one: &Catalogue| [&one.type_text, &one.names, &one.signatures].map(Clone::clone);
+        assert_eq!(texts(&catalogue), texts(&fresh), "and all that is known of texts without reading them");
+        let by_name = |one: &Catalogue| -> Vec<String> {
+            one.types_by_name().map(|owner| one.type_text(owner).to_owned()).collect()
+        };
+        let stays = |text: &String| batches_of(&fresh).any(|name| text.starts_with(&format!("{name}!")));
+        assert_eq!(by_name(&catalogue), in_order.iter().filter(|one| stays(one)).cloned().collect::<Vec<_>>());
         assert!(catalogue.modules().iter().all(|module| !module.unloaded));
         for (full, token, method) in before {
             let method = method.expect("there");
@@ -152,6 +165,42 @@ fn names_that_copies_have_in_common_stay_until_the_last_is_gone() {
         assert_eq!(names(&three), of(left), "{gone} is gone");
         assert_eq!(texts(&three), if left > 0 { texts(&one) } else { (0, 0) });
     }
+}
+
+/// Modules without methods stand between the others.
+#[test]
+fn empty_modules_keep_their_places() {
+    let (batches, _) = batches(4, 200);
+    let mut catalogue = Catalogue::default();
+    for (at, batch) in batches.iter().enumerate() {
+        assert!(catalogue.append(batch.clone()));
+        let key = ModuleKey { module_id: 1_000 + at as u64, generation: 1 };
+        let module = ModuleRow { key, name: format!("Empty{at}"), methods: 0, ..batch.module.clone() };
+        let empty = Batch {
+            module,
+            framework: false,
+            namespaces: Vec::new(),
+            types: Vec::new(),
+            type_text: Default::default(),
+            names: Default::default(),
+            signatures: Default::default(),
+            name_of: Vec::new(),
+            signature_of: Vec::new(),
+            tokens: Vec::new(),
+            by_token: Vec::new(),
+            bodyless: Vec::new(),
+        };
+        assert!(catalogue.append(empty));
+    }
+    let stayed = [1, 3].map(|at| batches[at].module.clone());
+    catalogue.forget(&[0, 2].map(|at| batches[at].module.key)).expect("known");
+    let names: Vec<&str> = batches_of(&catalogue).collect();
+    assert_eq!(names, ["Empty0", &stayed[0].name, "Empty1", "Empty2", &stayed[1].name, "Empty3"]);
+    for method in (0..catalogue.len() as u32).map(MethodIx) {
+        let own = catalogue.module(catalogue.module_of(method)).expect("it has one");
+        assert!(own.methods.contains(&method.0), "{method:?}");
+    }
+    assert_eq!(catalogue.len(), stayed.iter().map(|module| module.methods as usize).sum::<usize>());
 }
 
 #[test]

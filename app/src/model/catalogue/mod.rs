@@ -12,6 +12,7 @@ pub mod forget;
 pub mod framework;
 mod full_name;
 pub mod search;
+mod stay;
 pub mod synthetic;
 mod texts;
 pub mod union;
@@ -215,14 +216,18 @@ impl Catalogue {
     pub fn complete(&mut self, order: NameOrder) {
         self.complete = true;
         self.edition += 1;
+        self.put_in_order(order.types);
+    }
+
+    /// Orders types so; those that are left out stand behind them.
+    fn put_in_order(&mut self, mut types: Vec<u32>) {
         let mut places = vec![u32::MAX; self.types.len()];
-        for (place, index) in order.types.iter().enumerate() {
+        for (place, index) in types.iter().enumerate() {
             match places.get_mut(*index as usize) {
                 Some(free) if *free == u32::MAX => *free = place as u32,
                 _ => return,
             }
         }
-        let mut types = order.types;
         for (index, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == u32::MAX) {
             *place = types.len() as u32;
             types.push(index as u32);

@@ -80,14 +80,6 @@ impl Catalogue {
         Texts { names: names..self.names.len() as u32, signatures: signatures..self.signatures.len() as u32 }
     }
 
-    /// Where texts end of which a module before this one has some.
-    pub(super) fn texts_before(&self, module: usize) -> (usize, usize) {
-        let texts = self.modules.iter().take(module).map(|module| &module.texts);
-        texts.fold((0, 0), |(names, signatures), texts| {
-            (names.max(texts.names.end as usize), signatures.max(texts.signatures.end as usize))
-        })
-    }
-
     fn has_texts_of(&self, module: &Module, batch: &Batch) -> bool {
         module.mvid == batch.module.mvid
             && self.names.has_at(module.texts.names.clone(), &batch.names)

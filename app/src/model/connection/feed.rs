@@ -206,15 +206,14 @@ impl Connection {
 
     /// Modules are taken out; where everything else went, if anything moved.
     pub(in crate::model) fn forget(&mut self, keys: &[ModuleKey]) -> Option<Renumbering> {
-        let to = self.catalogue.forget(keys);
-        if let Some(to) = &to {
-            self.selection.renumber(to);
-            self.tree.renumber(to);
-            self.turns.renumber(to);
-            self.numbering += 1;
-        }
-        self.live.forget(keys, &self.catalogue);
-        to
+        self.live.forget(keys);
+        let to = self.catalogue.forget(keys)?;
+        self.selection.renumber(&to);
+        self.tree.renumber(&to);
+        self.turns.renumber(&to);
+        self.live.renumber(&to, self.catalogue.len());
+        self.numbering += 1;
+        Some(to)
     }
 
     /// What stands before a line of the log where several processes are looked at.
