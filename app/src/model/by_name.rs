@@ -3,6 +3,7 @@
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::catalogue::forget::Renumbering;
 use super::ids::{MethodIx, TypeIx};
 use std::cell::Cell;
 
@@ -54,6 +55,12 @@ impl ByName {
         let mut first = ByName { count: methods.count(), methods, ..ByName::default() };
         first.write_down(catalogue, self.farthest.get().saturating_add(FIRST));
         first
+    }
+
+    /// The same after methods were renumbered, as far as it is written down.
+    pub fn renumbered(&self, to: &Renumbering, catalogue: &Catalogue) -> ByName {
+        let methods = to.bits(&self.methods, catalogue.len());
+        if self.whole { ByName::new(methods, catalogue) } else { self.instead(methods, catalogue) }
     }
 
     /// Writes down the rest, of the catalogue as it was.

@@ -2,6 +2,7 @@
 //! that sorting by a number sorts those and leaves the rest, a million perhaps, in the order of names.
 
 mod asked;
+mod renumber;
 
 pub use asked::{Filter, Key, Sort};
 

@@ -2,24 +2,23 @@
 //! sparklines. Only what the agent said is in here; what the user asked for and is not answered yet is `turns`'s.
 
 pub mod curves;
+mod forget;
 pub mod mirror;
 pub mod times;
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
-use super::catalogue::forget::Renumbering;
 use super::ids::MethodIx;
 use super::live_index::RowOf;
 use super::live_rows::LiveRows;
 use super::series::Series;
 use crate::output::words;
 use redial_protocol::counters::CounterDelta;
-use redial_protocol::ids::{CopyKey, ModuleKey, RowId};
+use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow, Transition};
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -194,36 +193,6 @@ impl Live {
         let (rows, states) = (self.rows_edition + 1, self.states_edition + 1);
         let changed = self.changed.take().map(|_| Bits::default());
         *self = Live { rows_edition: rows, states_edition: states, changed, ..Live::default() };
-    }
-
-    /// Modules were forgotten: so are their rows. `renumber` does the rest where a catalogue had their methods.
-    pub fn forget(&mut self, modules: &[ModuleKey]) {
-        let modules: HashSet<&ModuleKey> = modules.iter().collect();
-        let gone = self.rows.iter().filter(|row| modules.contains(&row.copy.module)).map(|row| row.id);
-        for id in gone.collect::<Vec<RowId>>() {
-            self.rows.remove(id);
-        }
-        self.busy.retain(|id| self.rows.get(*id).is_some());
-        self.unplaced.retain(|id| self.rows.get(*id).is_some());
-        self.rows_edition += 1;
-    }
-
-    /// Methods were renumbered, of which so many are left: each row follows its own.
-    pub fn renumber(&mut self, to: &Renumbering, methods: usize) {
-        self.by_method.clear();
-        for row in self.rows.iter_mut() {
-            row.method = row.method.and_then(|method| to.method(method));
-            if let Some(method) = row.method {
-                self.by_method.insert(method, row.id);
-            }
-        }
-        let bits = self.by_level.iter_mut().chain(&mut self.by_state).chain([&mut self.known]);
-        bits.for_each(|bits| *bits = to.bits(bits, methods));
-        for (count, bits) in self.in_state.iter_mut().zip(&self.by_state) {
-            *count = bits.count();
-        }
-        self.rows_edition += 1;
-        self.states_edition += 1;
     }
 
     /// The catalogue grew: rows that waited for their module are placed.

@@ -93,6 +93,7 @@ impl Tree {
         for groups in [&mut self.expanded, &mut self.closed] {
             *groups = groups.iter().filter_map(|group| to.node(*group)).collect();
         }
+        self.rows.retain_mut(|row| to.node(row.node).map(|now| row.node = now).is_some());
         self.edition += 1;
     }
 

@@ -55,17 +55,21 @@ impl Renumbering {
 
     /// What a row of the tree is now; None: it is gone.
     pub fn node(&self, node: Node) -> Option<Node> {
-        let find = |part: &dyn Fn(&Moved) -> Option<u32>| self.moved.iter().find_map(part);
+        let at = |end: fn(&Moved) -> u32, index: u32| {
+            self.moved.get(self.moved.partition_point(|one| end(one) <= index))
+        };
         match node {
             Node::Domain(super::copies::EVERY_DOMAIN) => Some(self.root.map_or(node, Node::Domain)),
             Node::Domain(domain) => self.domains.get(domain as usize).copied().flatten().map(Node::Domain),
-            Node::Module(module) => find(&|one| (one.module.0 == module.0).then_some(one.module.1))
-                .map(|index| Node::Module(ModuleIx(index))),
-            Node::Namespace(namespace) => find(&|one| shifted(&one.namespaces, namespace.0))
+            Node::Module(ModuleIx(module)) => at(|one| one.module.0 + 1, module)
+                .filter(|one| one.module.0 == module)
+                .map(|one| Node::Module(ModuleIx(one.module.1))),
+            Node::Namespace(NamespaceIx(namespace)) => at(|one| one.namespaces.0.end, namespace)
+                .and_then(|one| shifted(&one.namespaces, namespace))
                 .map(|index| Node::Namespace(NamespaceIx(index))),
-            Node::Type(owner) => {
-                find(&|one| shifted(&one.types, owner.0)).map(|index| Node::Type(TypeIx(index)))
-            }
+            Node::Type(TypeIx(owner)) => at(|one| one.types.0.end, owner)
+                .and_then(|one| shifted(&one.types, owner))
+                .map(|index| Node::Type(TypeIx(index))),
             Node::Method(method) => self.method(method).map(Node::Method),
         }
     }

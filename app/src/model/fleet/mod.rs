@@ -5,6 +5,7 @@
 mod column;
 mod follow;
 mod hear;
+mod leave;
 mod picked;
 pub mod plan;
 mod take;
@@ -52,6 +53,7 @@ pub struct Fleet {
     pub(super) takes_nothing: bool,
     /// Modules were taken over, and their types have no place among the others yet.
     unordered: bool,
+    leaving: leave::Leaving,
     /// Where each module of the merged catalogue is from.
     origins: HashMap<ModuleKey, (ConnectionId, ModuleKey)>,
     /// Turns that are not answered everywhere.
@@ -139,8 +141,7 @@ impl Fleet {
         }
         self.went.forget(&left);
         let Some(all) = connections.get_mut(&FLEET) else { return };
-        let gone: Vec<ModuleKey> = left.iter().flat_map(|member| member.modules.values().copied()).collect();
-        self.forget(all, &gone);
+        self.leave_behind(all, left.iter().flat_map(|member| member.modules.values().copied()).collect());
     }
 
     /// Marks a process as one that joined by itself.
@@ -153,6 +154,7 @@ impl Fleet {
     /// Lets go of all of them.
     pub fn dissolve(&mut self, connections: &mut Connections) {
         connections.remove(&FLEET);
+        self.leaving = leave::Leaving::default();
         self.set_members(&[], connections);
     }
 
@@ -160,16 +162,16 @@ impl Fleet {
     pub fn settle(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> Settled {
         let Some(mut all) = connections.remove(&FLEET) else { return Settled::default() };
         self.stand(&mut all, connections);
-        let more = match self.takes_nothing {
-            true => {
-                (all.modules_are_new, all.numbers_are_new) = (false, false);
-                true
-            }
-            false => {
-                let modules = self.take_modules(&mut all, connections);
-                self.put_down(&mut all, connections);
-                self.take_rows(&mut all, connections, now) || modules
-            }
+        let more = if self.takes_nothing {
+            // What is being taken out is shown as it was.
+            (all.modules_are_new, all.numbers_are_new) = (!self.leaving.is_empty(), false);
+            true
+        } else if self.leave(&mut all) {
+            true
+        } else {
+            let modules = self.take_modules(&mut all, connections);
+            self.put_down(&mut all, connections);
+            self.take_rows(&mut all, connections, now) || modules
         };
         for member in &self.members {
             if let Some(connection) = connections.get_mut(&member.connection) {
@@ -191,10 +193,11 @@ impl Fleet {
     fn stand(&mut self, all: &mut Connection, connections: &Connections) {
         let (mut live, mut waiting, mut levels) = (0u32, false, Vec::new());
         let mut facts: Option<&AgentFacts> = None;
-        let mut renamed = false;
+        let (mut renamed, mut there) = (false, 0);
         for member in &mut self.members {
             let Some(connection) = connections.get(&member.connection) else { continue };
             let why = out_of_reach(&connection.status);
+            there += usize::from(!has_ended(&connection.status));
             member.stale_if(why.is_none());
             all.catalogue.set_beyond(member.slot, why);
             all.catalogue.set_over(member.slot, has_ended(&connection.status));
@@ -216,7 +219,9 @@ impl Fleet {
         if let Some(facts) = facts.filter(|_| all.offered() != levels.as_slice()) {
             all.facts = Some(Box::new(AgentFacts { levels, holder: None, ..facts.clone() }));
         }
-        if renamed || !all.catalogue.has_domains_now(self.members.iter().map(|member| member.slot)) {
+        // Those that are over keep their place until their modules are taken out.
+        let slots = self.members.iter().map(|member| member.slot);
+        if renamed || self.leaving.is_empty() && !all.catalogue.has_domains_now(slots) {
             self.name_domains(all, connections);
         }
         let status = match (live, waiting) {
@@ -234,7 +239,7 @@ impl Fleet {
         if all.status != status {
             all.status = status;
         }
-        all.name = turning::processes(all.catalogue.domains_there());
+        all.name = turning::processes(there);
     }
 
     fn name_domains(&self, all: &mut Connection, connections: &Connections) {
@@ -243,27 +248,6 @@ impl Fleet {
         let methods = self.members.iter().filter_map(|member| connections.get(&member.connection));
         let expected = methods.map(|connection| connection.catalogue.expected()).sum();
         all.catalogue.set_domains(self.members.iter().map(domain).collect(), expected);
-    }
-
-    /// Takes modules out of the merged catalogue.
-    fn forget(&mut self, all: &mut Connection, keys: &[ModuleKey]) {
-        if keys.is_empty() {
-            return;
-        }
-        take::keep_selection(all, keys);
-        // Domains that no member has any more go with their modules.
-        let domain =
-            |member: &Member| DomainRow { id: member.slot, name: member.title.clone(), shared: false };
-        all.catalogue.set_domains(self.members.iter().map(domain).collect(), 0);
-        if let Some(to) = all.forget(keys) {
-            all.untaken.iter_mut().for_each(|untaken| untaken.methods = to.methods(&untaken.methods));
-            self.sent.iter_mut().for_each(|sent| sent.methods = to.methods(&sent.methods));
-        }
-        self.origins.retain(|key, _| !keys.contains(key));
-        for member in &mut self.members {
-            member.rows.retain(|_, row| all.live.row(*row).is_some());
-            member.seen = None;
-        }
     }
 
     /// What one of them is called.

@@ -92,7 +92,8 @@ impl Fleet {
             }
             member.changed.extend(std::mem::take(&mut member.unplaced));
         }
-        self.forget(all, &gone);
+        let forgets = !gone.is_empty();
+        self.leave_behind(all, gone);
         if changed {
             all.live.place(&all.catalogue);
             self.unordered = true;
@@ -103,8 +104,8 @@ impl Fleet {
             self.order(all, connections);
         }
         // Methods that stay where they are can be shown as they were.
-        all.modules_are_new = self.took && gone.is_empty() && !orders;
-        more || self.unordered || self.took
+        all.modules_are_new = self.took && !forgets && !orders;
+        more || self.unordered || self.took || forgets
     }
 
     fn order(&mut self, all: &mut Connection, connections: &Connections) {

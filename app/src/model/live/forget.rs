@@ -1,0 +1,47 @@
+//! Rows of modules that are forgotten go with them; those of others follow their methods.
+
+use super::Live;
+use crate::model::catalogue::forget::Renumbering;
+use redial_protocol::ids::{ModuleKey, RowId};
+use std::collections::HashSet;
+
+impl Live {
+    /// Modules were forgotten: so are their rows. `renumber` does the rest where a catalogue had their methods.
+    pub fn forget(&mut self, modules: &[ModuleKey]) {
+        let modules: HashSet<&ModuleKey> = modules.iter().collect();
+        let gone = self.rows.iter().filter(|row| modules.contains(&row.copy.module)).map(|row| row.id);
+        self.remove(&gone.collect::<Vec<RowId>>());
+    }
+
+    /// Takes rows out.
+    pub fn remove(&mut self, ids: &[RowId]) {
+        for id in ids {
+            self.mark(*id, false);
+            if let Some(method) = self.row(*id).and_then(|row| row.method) {
+                self.by_method.remove(method);
+            }
+            self.rows.remove(*id);
+        }
+        self.busy.retain(|id| self.rows.get(*id).is_some());
+        self.unplaced.retain(|id| self.rows.get(*id).is_some());
+        self.rows_edition += 1;
+    }
+
+    /// Methods were renumbered, of which so many are left: each row follows its own.
+    pub fn renumber(&mut self, to: &Renumbering, methods: usize) {
+        self.by_method.clear();
+        for row in self.rows.iter_mut() {
+            row.method = row.method.and_then(|method| to.method(method));
+            if let Some(method) = row.method {
+                self.by_method.insert(method, row.id);
+            }
+        }
+        let bits = self.by_level.iter_mut().chain(&mut self.by_state).chain([&mut self.known]);
+        bits.for_each(|bits| *bits = to.bits(bits, methods));
+        for (count, bits) in self.in_state.iter_mut().zip(&self.by_state) {
+            *count = bits.count();
+        }
+        self.rows_edition += 1;
+        self.states_edition += 1;
+    }
+}
