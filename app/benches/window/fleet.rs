@@ -13,8 +13,6 @@ use std::time::Duration;
 
 const PROCESSES: u32 = 20;
 const SIZE: Size = Size { modules: 40, methods: 37_000, dialled: 1_000 };
-/// Processes that end.
-const ENDED: [ConnectionId; 2] = [ConnectionId(3), ConnectionId(12)];
 /// Frames in which each process says its numbers once: four times a second.
 const FRAMES_PER_FOLD: usize = 15;
 /// The most a frame may take, milliseconds.
@@ -22,7 +20,7 @@ const FRAME: Option<(Of, f64)> = Some((Of::P999, 8.0));
 
 /// Measures it.
 pub fn run(tabs: bool, frames: usize) {
-    let mut fleet = Fleet { tabs, frames, chance: Chance::new(5), t_ms: 0 };
+    let mut fleet = Fleet { tabs, frames, chance: Chance::new(5), t_ms: 0, running: PROCESSES };
     let (mut stage, to) = Stage::open(PROCESSES);
     let all = stage.find(&format!("Choose all {PROCESSES} named Contoso.dll"));
     stage.click(all);
@@ -34,12 +32,13 @@ pub fn run(tabs: bool, frames: usize) {
     stage.click(rate);
     fleet.update(&mut stage, &to, "sorted by rate");
     fleet.filter(&mut stage, &to);
+    fleet.shrink(&mut stage, &to, [3, 12], "sorted by rate");
     let tree = stage.find("tree");
     stage.click(tree);
     // Off the rows, which else would keep their places.
     stage.frame(vec![Event::PointerMoved(rate)]);
     fleet.update(&mut stage, &to, "as a tree");
-    fleet.shrink(&mut stage, &to);
+    fleet.shrink(&mut stage, &to, [1, 20], "as a tree");
 }
 
 struct Fleet {
@@ -47,6 +46,7 @@ struct Fleet {
     frames: usize,
     chance: Chance,
     t_ms: u64,
+    running: u32,
 }
 
 impl Fleet {
@@ -115,16 +115,17 @@ impl Fleet {
         );
     }
 
-    /// Some of the processes end and are taken out of the list: from the click until nothing is left to do.
-    fn shrink(&self, stage: &mut Stage, to: &SyncSender<Update>) {
-        for id in ENDED {
-            to.send(feed::ended(id)).expect("a window");
+    /// Two of the processes end and are taken out of the list: from the click until nothing is left to do.
+    fn shrink(&mut self, stage: &mut Stage, to: &SyncSender<Update>, ended: [u32; 2], how: &str) {
+        for id in ended {
+            to.send(feed::ended(ConnectionId(id))).expect("a window");
         }
         let mut times: Vec<Duration> = (0..20).map(|_| stage.frame(Vec::new())).collect();
         let take_out = stage.find("Take out what has ended");
         times.push(stage.click(take_out));
         times.extend((0..60).map(|_| stage.frame(Vec::new())));
-        stage.find(&format!("{} connected", PROCESSES as usize - ENDED.len()));
-        self.print("a frame while two that ended are taken out", &times, Some((Of::Worst, 8.0)));
+        self.running -= ended.len() as u32;
+        stage.find(&format!("{} connected", self.running));
+        self.print(&format!("a frame while two end and are taken out, {how}"), &times, Some((Of::Worst, 8.0)));
     }
 }
