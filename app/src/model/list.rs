@@ -191,10 +191,10 @@ impl List {
 
     /// Brings up to date which methods are shown, and puts them in no order: who looks at the tree needs none.
     pub fn settle_filter(&mut self, catalogue: &Catalogue, live: &Live) {
-        let matched = (catalogue.edition(), &self.filter.text);
+        let matched = (catalogue.modules_edition(), &self.filter.text);
         if self.matched_at.as_ref().is_none_or(|(edition, text)| (*edition, text) != matched) {
             self.matching = self.searcher.search(catalogue, &self.query);
-            self.matched_at = Some((catalogue.edition(), self.filter.text.clone()));
+            self.matched_at = Some((catalogue.modules_edition(), self.filter.text.clone()));
             self.filtered_at = None;
         }
         // Rows make methods of unloaded modules visible, so that they count even when not only they are shown.

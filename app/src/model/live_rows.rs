@@ -4,7 +4,7 @@ use super::live::LiveRow;
 use redial_protocol::ids::RowId;
 
 /// Rows a page has room for.
-const PAGE: usize = 1024;
+const PAGE: usize = 64;
 
 /// Rows by their numbers.
 #[derive(Debug, Default)]
@@ -15,7 +15,8 @@ pub struct LiveRows {
 
 #[derive(Debug)]
 struct Page {
-    rows: Vec<Option<Box<LiveRow>>>,
+    /// In place: all of them are gone through often, and each by itself would be far from the next.
+    rows: Vec<Option<LiveRow>>,
     used: usize,
 }
 
@@ -28,13 +29,13 @@ impl LiveRows {
     /// A row.
     pub fn get(&self, id: RowId) -> Option<&LiveRow> {
         let page = self.pages.get(id.0 as usize / PAGE)?.as_ref()?;
-        page.rows.get(id.0 as usize % PAGE)?.as_deref()
+        page.rows.get(id.0 as usize % PAGE)?.as_ref()
     }
 
     /// A row, to be changed.
     pub fn get_mut(&mut self, id: RowId) -> Option<&mut LiveRow> {
         let page = self.pages.get_mut(id.0 as usize / PAGE)?.as_mut()?;
-        page.rows.get_mut(id.0 as usize % PAGE)?.as_deref_mut()
+        page.rows.get_mut(id.0 as usize % PAGE)?.as_mut()
     }
 
     /// Puts a row in its place.
@@ -47,7 +48,7 @@ impl LiveRows {
         let fresh = || Box::new(Page { rows: std::iter::repeat_with(|| None).take(PAGE).collect(), used: 0 });
         let page = page.get_or_insert_with(fresh);
         if let Some(place) = page.rows.get_mut(index % PAGE)
-            && place.replace(Box::new(row)).is_none()
+            && place.replace(row).is_none()
         {
             page.used += 1;
             self.len += 1;
@@ -70,12 +71,12 @@ impl LiveRows {
     /// The rows, by ascending number.
     pub fn iter(&self) -> impl Iterator<Item = &LiveRow> {
         let pages = self.pages.iter().flatten();
-        pages.flat_map(|page| page.rows.iter().filter_map(Option::as_deref))
+        pages.flat_map(|page| page.rows.iter().flatten())
     }
 
     /// The same, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut LiveRow> {
         let pages = self.pages.iter_mut().flatten();
-        pages.flat_map(|page| page.rows.iter_mut().filter_map(Option::as_deref_mut))
+        pages.flat_map(|page| page.rows.iter_mut().flatten())
     }
 }

@@ -63,18 +63,18 @@ impl Ranking {
         catalogue: &Catalogue,
         live: &Live,
     ) {
-        let editions = (catalogue.edition(), live.rows_edition());
+        let editions = (catalogue.modules_edition(), live.rows_edition());
         let now = Ordered { sort, editions, numbers: numbers(sort.key, live), stays };
         let held = |before: Ordered| hold && (before.sort, before.editions) == (sort, editions);
         if self.ordered_at.is_some_and(|before| before == now || held(before)) {
             return;
         }
         if self.named_at != Some(editions) {
-            let leads = catalogue.leads();
-            let place = |method| catalogue.name_place(leads.of(method));
-            let row = |row: &LiveRow| row.method.map(|method| (place(method), row.id));
-            let mut named: Vec<((u32, u32), RowId)> = live.rows().filter_map(row).collect();
-            named.sort_unstable();
+            let mut places = catalogue.shown_places();
+            let row = |method| Some((places.of(MethodIx(method)), live.of_method(MethodIx(method))?.id));
+            let known = live.known().iter_in(0..u32::MAX);
+            let mut named: Vec<((u32, u32), RowId)> = known.filter_map(row).collect();
+            named.sort();
             self.named = named.into_iter().map(|((_, method), id)| (id, method)).collect();
             self.named_at = Some(editions);
         }

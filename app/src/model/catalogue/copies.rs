@@ -15,7 +15,7 @@ impl Catalogue {
     pub fn set_merged(&mut self, merged: bool) {
         if self.merged != merged {
             self.merged = merged;
-            self.edition += 1;
+            self.modules_changed();
         }
     }
 
@@ -89,6 +89,11 @@ impl Catalogue {
         let shift =
             |(copy, lead): &(Range<u32>, Range<u32>)| (copy.clone(), lead.start.wrapping_sub(copy.start));
         Leads(moved.iter().map(shift).collect())
+    }
+
+    /// The same with where each stands by name.
+    pub fn shown_places(&self) -> ShownPlaces<'_> {
+        ShownPlaces { catalogue: self, leads: self.leads(), copies: 0, owner: TypeIx(0) }
     }
 
     /// The ranges of methods that have no row of their own because copies are merged, and what each is a copy of.
@@ -253,6 +258,40 @@ impl Catalogue {
             Some(iis) => format!("site {}, {}", iis.site, iis.application),
             None => name.to_owned(),
         }
+    }
+}
+
+/// Where rows that stand for methods stand by name, as [`Catalogue::name_place`] says: quick where one method after another is
+/// asked for.
+#[derive(Debug)]
+pub struct ShownPlaces<'a> {
+    catalogue: &'a Catalogue,
+    leads: Leads,
+    /// The copies that the last method was one of, or did not come to.
+    copies: usize,
+    /// The last method's type, or that of the row that stands for it.
+    owner: TypeIx,
+}
+
+/// Types that are passed by before one is searched for.
+const NEAR: u32 = 8;
+
+impl ShownPlaces<'_> {
+    /// The place of a method's row: to compare, not to count.
+    pub fn of(&mut self, MethodIx(method): MethodIx) -> (u32, u32) {
+        let copies = self.leads.0.get(self.copies);
+        let before = self.copies.checked_sub(1).and_then(|before| self.leads.0.get(before));
+        let is_between = copies.is_none_or(|(copy, _)| method < copy.end)
+            && before.is_none_or(|(copy, _)| copy.end <= method);
+        if !is_between {
+            self.copies = self.leads.0.partition_point(|(copy, _)| copy.end <= method);
+        }
+        let shift = self.leads.0.get(self.copies).filter(|(copy, _)| copy.start <= method);
+        let lead = method.wrapping_add(shift.map_or(0, |(_, shift)| *shift));
+        let near = (self.owner.0..).take(NEAR as usize).map(TypeIx);
+        let mut near = near.filter(|owner| self.catalogue.methods_of_type(*owner).contains(&lead));
+        self.owner = near.next().unwrap_or_else(|| self.catalogue.type_of(MethodIx(lead)));
+        (self.catalogue.places.get(self.owner.0 as usize).copied().unwrap_or(u32::MAX), lead)
     }
 }
 

@@ -128,7 +128,7 @@ impl Catalogue {
             self.modules.push(is);
         }
         self.index_modules();
-        self.edition += 1;
+        self.modules_changed();
         Some(renumbering)
     }
 

@@ -111,8 +111,9 @@ pub struct Catalogue {
     beyond: HashMap<u64, String>,
     /// Domains that are over, by their ids: processes that have ended.
     over: HashSet<u64>,
-    /// Grows with every change.
+    /// Grows with every change; and the same without what concerns whole domains alone.
     edition: u64,
+    modules_edition: u64,
 }
 
 impl Catalogue {
@@ -197,7 +198,7 @@ impl Catalogue {
             methods: first_method..self.tokens.len() as u32,
             texts,
         });
-        self.edition += 1;
+        self.modules_changed();
         true
     }
 
@@ -207,7 +208,7 @@ impl Catalogue {
             let module = self.by_key.get(key).and_then(|index| self.modules.get_mut(*index as usize));
             if let Some(module) = module {
                 module.unloaded = true;
-                self.edition += 1;
+                self.modules_changed();
             }
         }
     }
@@ -215,7 +216,7 @@ impl Catalogue {
     /// Everything that was loaded is there; types are ordered so. An order that does not fit is ignored.
     pub fn complete(&mut self, order: NameOrder) {
         self.complete = true;
-        self.edition += 1;
+        self.modules_changed();
         self.put_in_order(order.types);
     }
 
@@ -248,6 +249,18 @@ impl Catalogue {
     /// Grows with every change.
     pub fn edition(&self) -> u64 {
         self.edition
+    }
+
+    /// Grows when modules come, go, are unloaded, or have another place among the others: not when a domain has another name, or
+    /// is out of reach.
+    pub fn modules_edition(&self) -> u64 {
+        self.modules_edition
+    }
+
+    /// The modules are others now.
+    fn modules_changed(&mut self) {
+        self.edition += 1;
+        self.modules_edition += 1;
     }
 
     /// AppDomains.

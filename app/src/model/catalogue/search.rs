@@ -34,8 +34,8 @@ type Places = [Vec<u32>; 3];
 impl Searcher {
     /// The methods that match, one bit each.
     pub fn search(&mut self, catalogue: &Catalogue, query: &Query) -> Bits {
-        if self.edition != catalogue.edition() {
-            *self = Searcher { edition: catalogue.edition(), ..Searcher::default() };
+        if self.edition != catalogue.modules_edition() {
+            *self = Searcher { edition: catalogue.modules_edition(), ..Searcher::default() };
         }
         let mut all: Option<Bits> = None;
         for term in query.terms() {
