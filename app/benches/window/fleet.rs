@@ -126,6 +126,10 @@ impl Fleet {
         times.extend((0..60).map(|_| stage.frame(Vec::new())));
         self.running -= ended.len() as u32;
         stage.find(&format!("{} connected", self.running));
-        self.print(&format!("a frame while two end and are taken out, {how}"), &times, Some((Of::Worst, 8.0)));
+        self.print(
+            &format!("a frame while two end and are taken out, {how}"),
+            &times,
+            Some((Of::Worst, 8.0)),
+        );
     }
 }

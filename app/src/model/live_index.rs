@@ -42,7 +42,8 @@ impl RowOf {
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        self.pages.clear();
+        // Pages are kept: who forgets all mostly notes as many anew.
+        self.pages.iter_mut().flatten().for_each(|page| page.fill(NONE));
     }
 }
 

@@ -73,10 +73,4 @@ impl LiveRows {
         let pages = self.pages.iter().flatten();
         pages.flat_map(|page| page.rows.iter().flatten())
     }
-
-    /// The same, to be changed.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut LiveRow> {
-        let pages = self.pages.iter_mut().flatten();
-        pages.flat_map(|page| page.rows.iter_mut().flatten())
-    }
 }

@@ -80,9 +80,17 @@ impl Renumbering {
         self.moved.get(at).and_then(|one| shifted(&one.methods, method.0)).map(MethodIx)
     }
 
+    /// The methods of each module that stayed, and where they begin now.
+    pub fn shifts(&self) -> impl Iterator<Item = (Range<u32>, u32)> + '_ {
+        self.moved.iter().map(|moved| moved.methods.clone())
+    }
+
     /// The same as bits, of which there are `length`.
     pub fn bits(&self, bits: &Bits, length: usize) -> Bits {
         let mut now = Bits::none(length);
+        if !bits.any() {
+            return now;
+        }
         for Moved { methods: (range, to), .. } in &self.moved {
             now.set_as_in(bits, range.clone(), *to);
         }
@@ -133,10 +141,10 @@ impl Catalogue {
     }
 
     /// Closes every column up.
-    fn close_up(&mut self, Staying { namespaces, types, methods, names, signatures }: &Staying) {
+    fn close_up(&mut self, Staying { namespaces, types, methods, type_texts, names, signatures }: &Staying) {
         namespaces.close_up_each(&mut self.namespaces);
         types.close_up_each(&mut self.types);
-        self.type_text.close_up(types);
+        self.type_text.close_up(type_texts);
         self.names.close_up(names);
         self.signatures.close_up(signatures);
         for column in [&mut self.name_of, &mut self.signature_of, &mut self.tokens, &mut self.by_token] {
@@ -182,7 +190,8 @@ impl Catalogue {
 
     /// Takes out the domains that are gone and that none of these modules names; the new place of each.
     fn forget_domains(&mut self, modules: &[(u32, Module)]) -> Vec<Option<u32>> {
-        let mut stay: HashSet<u64> = modules.iter().flat_map(|(_, module)| &module.domains).copied().collect();
+        let mut stay: HashSet<u64> =
+            modules.iter().flat_map(|(_, module)| &module.domains).copied().collect();
         stay.extend(&self.current);
         let mut places = 0..;
         let places = self.domains.iter().map(|domain| match stay.contains(&domain.id) {
@@ -200,6 +209,7 @@ struct Staying {
     namespaces: Stay,
     types: Stay,
     methods: Stay,
+    type_texts: Stay,
     names: Stay,
     signatures: Stay,
 }
@@ -217,6 +227,7 @@ impl Staying {
             namespaces: Stay::only(ranges(|module| &module.namespaces)),
             types: Stay::only(ranges(|module| &module.types)),
             methods: Stay::only(ranges(|module| &module.methods)),
+            type_texts: texts(|module| &module.texts.types),
             names: texts(|module| &module.texts.names),
             signatures: texts(|module| &module.texts.signatures),
         }
@@ -229,6 +240,7 @@ impl Staying {
             types: self.types.moved(&was.types),
             methods: self.methods.moved(&was.methods),
             texts: Texts {
+                types: self.type_texts.moved(&was.texts.types),
                 names: self.names.moved(&was.texts.names),
                 signatures: self.signatures.moved(&was.texts.signatures),
             },

@@ -60,7 +60,10 @@ fn a_catalogue_that_forgot_is_the_one_that_never_knew() {
             one.types_by_name().map(|owner| one.type_text(owner).to_owned()).collect()
         };
         let stays = |text: &String| batches_of(&fresh).any(|name| text.starts_with(&format!("{name}!")));
-        assert_eq!(by_name(&catalogue), in_order.iter().filter(|one| stays(one)).cloned().collect::<Vec<_>>());
+        assert_eq!(
+            by_name(&catalogue),
+            in_order.iter().filter(|one| stays(one)).cloned().collect::<Vec<_>>()
+        );
         assert!(catalogue.modules().iter().all(|module| !module.unloaded));
         for (full, token, method) in before {
             let method = method.expect("there");

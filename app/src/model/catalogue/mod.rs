@@ -11,6 +11,7 @@ mod dense;
 pub mod forget;
 pub mod framework;
 mod full_name;
+mod order;
 pub mod search;
 mod stay;
 pub mod synthetic;
@@ -20,7 +21,7 @@ pub mod union;
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use crate::output::words;
 use arena::Arena;
-use builder::{Batch, NameOrder};
+use builder::Batch;
 pub use full_name::FullName;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
@@ -89,7 +90,7 @@ pub struct Catalogue {
     current: HashSet<u64>,
     namespaces: Vec<Namespace>,
     types: Vec<Type>,
-    /// `Module!Namespace.Type.` of each type.
+    /// `Module!Namespace.Type.` of the types of each file.
     type_text: Arena,
     /// Names of methods, and `(PARAMS)`, each once a file; and where those of each method stand.
     names: Arena,
@@ -148,7 +149,6 @@ impl Catalogue {
         if !whole || !fits || self.by_key.contains_key(&module.key) {
             return false;
         }
-        self.type_text.append(type_text);
         let texts = self.take_texts(&batch);
         self.name_of.extend(batch.name_of.iter().map(|place| texts.names.start + place));
         self.signature_of.extend(batch.signature_of.iter().map(|place| texts.signatures.start + place));
@@ -213,29 +213,6 @@ impl Catalogue {
         }
     }
 
-    /// Everything that was loaded is there; types are ordered so. An order that does not fit is ignored.
-    pub fn complete(&mut self, order: NameOrder) {
-        self.complete = true;
-        self.modules_changed();
-        self.put_in_order(order.types);
-    }
-
-    /// Orders types so; those that are left out stand behind them.
-    fn put_in_order(&mut self, mut types: Vec<u32>) {
-        let mut places = vec![u32::MAX; self.types.len()];
-        for (place, index) in types.iter().enumerate() {
-            match places.get_mut(*index as usize) {
-                Some(free) if *free == u32::MAX => *free = place as u32,
-                _ => return,
-            }
-        }
-        for (index, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == u32::MAX) {
-            *place = types.len() as u32;
-            types.push(index as u32);
-        }
-        (self.order, self.places) = (types, places);
-    }
-
     /// Whether everything that was loaded when it was asked for is there.
     pub fn is_complete(&self) -> bool {
         self.complete
@@ -291,17 +268,6 @@ impl Catalogue {
     /// Types there are.
     pub fn type_count(&self) -> usize {
         self.types.len()
-    }
-
-    /// Types in the order of their names.
-    pub fn types_by_name(&self) -> impl Iterator<Item = TypeIx> + '_ {
-        self.order.iter().map(|index| TypeIx(*index))
-    }
-
-    /// A method's place in the order of names: to compare, not to count.
-    pub fn name_place(&self, method: MethodIx) -> (u32, u32) {
-        let owner = self.type_of(method);
-        (self.places.get(owner.0 as usize).copied().unwrap_or(u32::MAX), method.0)
     }
 
     /// The type of a method.
@@ -402,7 +368,8 @@ impl Catalogue {
 
     /// `Module!Namespace.Type.`
     pub fn type_text(&self, owner: TypeIx) -> &str {
-        self.type_text.get(owner.0 as usize)
+        let Some(module) = self.module(self.module_of_type(owner)) else { return "" };
+        self.type_text.get((module.texts.types.start + owner.0.wrapping_sub(module.types.start)) as usize)
     }
 
     /// `Namespace.Type`

@@ -9,7 +9,6 @@ use super::dense;
 use super::texts::Once;
 use crate::model::query::{Query, Term};
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// Words whose methods are remembered; 125 kB each where there are a million methods.
 const REMEMBERED: usize = 32;
@@ -66,14 +65,11 @@ impl Searcher {
         let earlier = self.placed.iter().filter(shorter).max_by_key(|(known, _)| known.text.len());
         let earlier = earlier.map(|(known, places)| (known.text.len(), places));
         let once = self.once.get_or_insert_with(|| catalogue.once());
-        let look = |part: usize, arena: &Arena, strings: &[Range<u32>]| {
-            Part::of(arena, strings, term, earlier.map(|(known, all)| (known, &all[part])))
-        };
-        let types = look(0, &catalogue.type_text, &once.types);
-        let [names, parameters] = [(1, &catalogue.names), (2, &catalogue.signatures)]
-            .map(|(part, arena)| look(part, arena, &arena.all()));
+        let Catalogue { type_text, names, signatures, .. } = catalogue;
+        let [types, names, parameters] = [(0, type_text), (1, names), (2, signatures)]
+            .map(|(part, arena)| Part::of(arena, term, earlier.map(|(known, all)| (known, &all[part]))));
         let mut found = Bits::none(catalogue.len());
-        for owner in once.types.iter().flat_map(|range| types.strings.iter_in(range.clone())) {
+        for owner in once.types_of(&types.strings) {
             if let Some(one) = catalogue.types.get(owner as usize) {
                 found.set_range(one.methods.clone(), true);
             }
@@ -109,15 +105,14 @@ struct Part {
 }
 
 impl Part {
-    /// Of strings in some ranges, and perhaps of others. `earlier`: how long a word is with which this one begins, and where
-    /// that stands.
-    fn of(arena: &Arena, of: &[Range<u32>], term: &Term, earlier: Option<(usize, &Vec<u32>)>) -> Part {
+    /// `earlier`: how long a word is with which this one begins, and where that stands.
+    fn of(arena: &Arena, term: &Term, earlier: Option<(usize, &Vec<u32>)>) -> Part {
         if let Some(strings) = arena.short(term) {
             return Part { places: None, strings };
         }
         let places = match earlier {
             Some((known, places)) => arena.still_at(places, known, term),
-            None => of.iter().flat_map(|strings| arena.places(strings, term)).collect(),
+            None => arena.places(term),
         };
         Part { strings: arena.strings_at(&places), places: Some(places) }
     }
@@ -128,8 +123,7 @@ fn across_borders(catalogue: &Catalogue, once: &Once, term: &Term, found: &mut B
     let (text, exact) = (term.text.as_str(), term.exact_case);
     let Catalogue { type_text, names, signatures, .. } = catalogue;
     for (name, parameters) in splits(text, '(', 0) {
-        let (names, parameters) =
-            (names.ending(&names.all(), name, exact), signatures.beginning(parameters, exact));
+        let (names, parameters) = (names.ending(name, exact), signatures.beginning(parameters, exact));
         found.set_by_both(
             &once.methods,
             (&catalogue.name_of, &names),
@@ -137,7 +131,7 @@ fn across_borders(catalogue: &Catalogue, once: &Once, term: &Term, found: &mut B
         );
     }
     for (owner, own) in splits(text, '.', 1) {
-        let types = type_text.ending(&once.types, owner, exact);
+        let types: Vec<u32> = once.types_of(&type_text.ending(owner, exact)).collect();
         in_types(catalogue, &types, (&names.beginning(own, exact), None), found);
         let whole = splits(own, '(', 0).chain(own.starts_with('(').then_some(("", own)));
         for (name, parameters) in whole {
@@ -156,7 +150,7 @@ fn splits(text: &str, letter: char, behind: usize) -> impl Iterator<Item = (&str
 /// Marks methods of these types with one of these names and, if given, one of these parameters.
 fn in_types(
     catalogue: &Catalogue,
-    types: &Bits,
+    types: &[u32],
     (names, signatures): (&Bits, Option<&Bits>),
     found: &mut Bits,
 ) {
@@ -166,8 +160,7 @@ fn in_types(
     let holds = |of: &[u32], these: &Bits, method: u32| {
         of.get(method as usize).is_some_and(|place| these.get(*place))
     };
-    for owner in types.iter_in(0..u32::MAX) {
-        let Some(one) = catalogue.types.get(owner as usize) else { return };
+    for one in types.iter().filter_map(|owner| catalogue.types.get(*owner as usize)) {
         for method in one.methods.clone() {
             if holds(&catalogue.name_of, names, method)
                 && signatures.is_none_or(|these| holds(&catalogue.signature_of, these, method))
@@ -189,19 +182,17 @@ impl Arena {
         }
     }
 
-    /// Every place where a word stands in a range of strings, overlapping ones too.
-    fn places(&self, strings: &Range<u32>, term: &Term) -> Vec<u32> {
-        let (text, before) = self.bytes_of(strings, term.exact_case);
+    /// Every place where a word stands, overlapping ones too.
+    fn places(&self, term: &Term) -> Vec<u32> {
+        let text = self.whole(term.exact_case);
         if let [one, two, three] = *term.text.as_bytes() {
-            let mut places = dense::places(text, [one, two, three]);
-            places.iter_mut().for_each(|place| *place += before as u32);
-            return places;
+            return dense::places(text, [one, two, three]);
         }
         let finder = memchr::memmem::Finder::new(&term.text);
         let mut places = Vec::new();
         let mut from = 0;
         while let Some(hit) = text.get(from..).and_then(|rest| finder.find(rest)) {
-            places.push((before + from + hit) as u32);
+            places.push((from + hit) as u32);
             from += hit + 1;
         }
         places
@@ -227,24 +218,11 @@ impl Arena {
         found
     }
 
-    /// All strings, as one range.
-    fn all(&self) -> [Range<u32>; 1] {
-        [0..self.len() as u32]
-    }
-
-    /// The bytes of a range of strings, line breaks and all, and where the first of them stands.
-    fn bytes_of(&self, strings: &Range<u32>, exact: bool) -> (&[u8], usize) {
-        let bytes = self.start(strings.start as usize)..self.start(strings.end as usize);
-        (self.whole(exact).get(bytes.clone()).unwrap_or_default(), bytes.start)
-    }
-
-    /// The strings in some ranges that end so; the text is not empty.
-    fn ending(&self, of: &[Range<u32>], text: &str, exact: bool) -> Bits {
+    /// The strings that end so; the text is not empty.
+    fn ending(&self, text: &str, exact: bool) -> Bits {
         let (mut found, ended) = (Bits::none(self.len()), [text.as_bytes(), b"\n"].concat());
-        for (bytes, before) in of.iter().map(|strings| self.bytes_of(strings, exact)) {
-            for place in memchr::memmem::find_iter(bytes, &ended) {
-                found.set(self.index_at(before + place) as u32, true);
-            }
+        for place in memchr::memmem::find_iter(self.whole(exact), &ended) {
+            found.set(self.index_at(place) as u32, true);
         }
         found
     }

@@ -118,7 +118,7 @@ impl Catalogue {
     /// A module as it came, to be taken over into another catalogue.
     pub fn batch(&self, module: ModuleIx) -> Option<Batch> {
         let module = self.module(module)?;
-        let Texts { names, signatures } = module.texts.clone();
+        let Texts { types: type_texts, names, signatures } = module.texts.clone();
         let methods = module.methods.start as usize..module.methods.end as usize;
         let types = module.types.start as usize..module.types.end as usize;
         let namespaces = module.namespaces.start as usize..module.namespaces.end as usize;
@@ -149,7 +149,7 @@ impl Catalogue {
                 .iter()
                 .map(|one| one.methods.end - module.methods.start)
                 .collect(),
-            type_text: self.type_text.part(types),
+            type_text: self.type_text.part(type_texts.start as usize..type_texts.end as usize),
             name_of: less(self.name_of.get(methods.clone())?, names.start),
             signature_of: less(self.signature_of.get(methods.clone())?, signatures.start),
             names: self.names.part(names.start as usize..names.end as usize),

@@ -2,6 +2,7 @@
 
 use super::Live;
 use crate::model::catalogue::forget::Renumbering;
+use crate::model::ids::MethodIx;
 use redial_protocol::ids::{ModuleKey, RowId};
 use std::collections::HashSet;
 
@@ -29,11 +30,17 @@ impl Live {
 
     /// Methods were renumbered, of which so many are left: each row follows its own.
     pub fn renumber(&mut self, to: &Renumbering, methods: usize) {
+        let mut moved: Vec<(RowId, MethodIx)> = Vec::with_capacity(self.rows.len());
+        for (range, start) in to.shifts() {
+            let methods = self.known.iter_in(range.clone()).map(MethodIx);
+            let rows = methods.filter_map(|method| Some((self.by_method.get(method)?, method.0)));
+            moved.extend(rows.map(|(row, method)| (row, MethodIx(method - range.start + start))));
+        }
         self.by_method.clear();
-        for row in self.rows.iter_mut() {
-            row.method = row.method.and_then(|method| to.method(method));
-            if let Some(method) = row.method {
-                self.by_method.insert(method, row.id);
+        for (id, method) in moved {
+            self.by_method.insert(method, id);
+            if let Some(row) = self.rows.get_mut(id) {
+                row.method = Some(method);
             }
         }
         let bits = self.by_level.iter_mut().chain(&mut self.by_state).chain([&mut self.known]);
