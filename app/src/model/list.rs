@@ -2,7 +2,7 @@
 //! that sorting by a number sorts those and leaves the rest, a million perhaps, in the order of names.
 
 mod asked;
-mod renumber;
+pub mod renumber;
 
 pub use asked::{Filter, Key, Sort};
 
@@ -62,6 +62,7 @@ pub struct List {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Filtered {
     edition: u64,
+    modules: u64,
     filter: Filter,
     rows: u64,
     states: u64,
@@ -202,6 +203,7 @@ impl List {
         let leaves_out = self.filter.only_dialled && !self.filter.off_again;
         let now = Filtered {
             edition: catalogue.edition(),
+            modules: catalogue.modules_edition(),
             filter: self.filter.clone(),
             rows: if concerned { live.rows_edition() } else { 0 },
             states: if leaves_out { live.states_edition() } else { 0 },
@@ -212,7 +214,7 @@ impl List {
         }
         let before = self.filtered_at.replace(now);
         let now = self.filtered_at.as_ref();
-        let asked = |at: &Filtered| (at.edition, at.filter.clone());
+        let asked = |at: &Filtered| (at.modules, at.filter.clone());
         let same_question = before.as_ref().map(asked) == now.map(asked);
         let mut visible = self.filtered(&self.filter, catalogue, live);
         (self.off_again, self.lingers) = (0, None);

@@ -3,6 +3,7 @@
 
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
+use super::catalogue::forget::Renumbering;
 use super::ids::MethodIx;
 use super::list::{Key, Sort};
 use super::live::{Live, LiveRow};
@@ -99,6 +100,23 @@ impl Ranking {
         self.order.clear();
         self.order.extend(keys.iter().map(|(.., method)| *method));
         self.ordered_at = Some(now);
+    }
+
+    /// Methods were renumbered; the order is the same. `before` and `now`: editions of the catalogue's modules and of the rows.
+    pub fn renumber(&mut self, to: &Renumbering, before: (u64, u64), now: (u64, u64)) {
+        for rows in self.named.chunk_by_mut(|one, other| one.1 == other.1) {
+            let method = rows.first().and_then(|(_, method)| to.method(MethodIx(*method)));
+            rows.iter_mut().for_each(|(_, number)| *number = method.map_or(u32::MAX, |method| method.0));
+        }
+        self.order = self.order.iter().filter_map(|one| Some(to.method(MethodIx(*one))?.0)).collect();
+        self.picked.0 = self.picked.0.and_then(|method| to.method(method));
+        if self.named_at == Some(before) {
+            self.named_at = Some(now);
+        }
+        if let Some(at) = self.ordered_at.as_mut().filter(|at| at.editions == before) {
+            at.editions = now;
+            at.stays = at.stays.and_then(|method| to.method(method));
+        }
     }
 
     /// The order is found anew by the next `settle`, held or not.

@@ -35,9 +35,15 @@ impl Bodyless {
 
     /// Only some methods stay.
     pub fn close_up(&mut self, methods: &Stay) {
-        self.list.retain_mut(|(method, _)| methods.now(*method).map(|now| *method = now).is_some());
-        self.bits = Bits::none(methods.len());
-        self.list.iter().for_each(|(method, _)| self.bits.set(*method, true));
+        let mut list = Vec::with_capacity(self.list.len());
+        let mut bits = Bits::none(methods.len());
+        for (run, to) in methods.runs() {
+            let from = self.list.partition_point(|(method, _)| (*method as usize) < run.start);
+            let of_run = self.list.iter().skip(from).take_while(|(method, _)| (*method as usize) < run.end);
+            list.extend(of_run.map(|(method, reason)| (method - run.start as u32 + to as u32, *reason)));
+            bits.set_as_in(&self.bits, run.start as u32..run.end as u32, to as u32);
+        }
+        (self.list, self.bits) = (list, bits);
     }
 
     /// Bytes it occupies, about.

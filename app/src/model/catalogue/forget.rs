@@ -173,8 +173,8 @@ impl Catalogue {
             one.namespace -= namespaces;
             one.methods = down(&one.methods, methods);
         }
-        let columns = [&mut self.by_token, &mut self.name_of, &mut self.signature_of];
-        for (column, by) in columns.into_iter().zip([methods, names, signatures]).filter(|(_, by)| *by > 0) {
+        let columns = [&mut self.name_of, &mut self.signature_of];
+        for (column, by) in columns.into_iter().zip([names, signatures]).filter(|(_, by)| *by > 0) {
             part(column, &is.methods).iter_mut().for_each(|number| *number -= by);
         }
     }

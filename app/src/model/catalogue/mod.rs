@@ -98,7 +98,7 @@ pub struct Catalogue {
     name_of: Vec<u32>,
     signature_of: Vec<u32>,
     tokens: Vec<u32>,
-    /// Of each module's range: its methods by ascending token.
+    /// Of each module's range: its methods by ascending token, counted from its first.
     by_token: Vec<u32>,
     bodyless: bodies::Bodyless,
     /// Types by name, and each type's place in it. Types that came since stand at the end.
@@ -174,7 +174,7 @@ impl Catalogue {
         }
         self.tokens.extend_from_slice(&batch.tokens);
         self.bodyless.append(first_method, count, &batch.bodyless);
-        self.by_token.extend(batch.by_token.iter().map(|method| first_method + method));
+        self.by_token.extend_from_slice(&batch.by_token);
         let placed = self.places.len() as u32..self.types.len() as u32;
         self.order.extend(placed.clone());
         self.places.extend(placed);
@@ -435,10 +435,10 @@ impl Catalogue {
     pub fn find(&self, copy: CopyKey) -> Option<MethodIx> {
         let module = self.modules.get(*self.by_key.get(&copy.module)? as usize)?;
         let range = module.methods.start as usize..module.methods.end as usize;
-        let sorted = self.by_token.get(range)?;
-        let token = |method: &u32| self.tokens.get(*method as usize).copied().unwrap_or(0);
+        let (sorted, tokens) = (self.by_token.get(range.clone())?, self.tokens.get(range)?);
+        let token = |place: &u32| tokens.get(*place as usize).copied().unwrap_or(0);
         let at = sorted.binary_search_by_key(&copy.token.0, token).ok()?;
-        sorted.get(at).map(|method| MethodIx(*method))
+        sorted.get(at).map(|place| MethodIx(module.methods.start + place))
     }
 
     /// Whether a module is known.

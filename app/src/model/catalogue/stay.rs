@@ -34,15 +34,6 @@ impl Stay {
         self.runs.iter().map(|(range, to)| (range.start as usize..range.end as usize, *to as usize))
     }
 
-    /// Where the one at an index is then; None: it is gone.
-    pub fn now(&self, index: u32) -> Option<u32> {
-        let at = self.runs.partition_point(|(range, _)| range.end <= index);
-        self.runs
-            .get(at)
-            .filter(|(range, _)| range.contains(&index))
-            .map(|(range, to)| index - range.start + to)
-    }
-
     /// Where a range is then that stays as a whole; an empty one, behind what stays before it.
     pub fn moved(&self, range: &Range<u32>) -> Range<u32> {
         let at = self.runs.partition_point(|(run, _)| run.end <= range.start);
@@ -96,9 +87,6 @@ mod tests {
         assert_eq!(stay.len(), 6);
         let runs: Vec<_> = stay.runs().collect();
         assert_eq!(runs, [(0..3, 0), (6..8, 3), (9..10, 5)]);
-        let now: Vec<_> = (0..11).map(|index| stay.now(index)).collect();
-        let (gone, at) = (None, Some);
-        assert_eq!(now, [at(0), at(1), at(2), gone, gone, gone, at(3), at(4), gone, at(5), gone]);
         let moved = |range: Range<u32>| stay.moved(&range);
         assert_eq!([moved(6..8), moved(1..3)], [3..5, 1..3]);
         let empty = [moved(0..0), moved(2..2), moved(4..4), moved(7..7), moved(8..8), moved(12..12)];

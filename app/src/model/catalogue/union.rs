@@ -155,7 +155,7 @@ impl Catalogue {
             names: self.names.part(names.start as usize..names.end as usize),
             signatures: self.signatures.part(signatures.start as usize..signatures.end as usize),
             tokens: self.tokens.get(methods.clone())?.to_vec(),
-            by_token: less(self.by_token.get(methods)?, module.methods.start),
+            by_token: self.by_token.get(methods)?.to_vec(),
             bodyless: self.bodyless.part(module.methods.clone()),
         })
     }

@@ -199,14 +199,16 @@ impl Connection {
                 self.live.place(&self.catalogue);
             }
             CataloguePart::Unloaded(keys) => self.catalogue.unload(&keys),
-            CataloguePart::Forgotten(keys) => drop(self.forget(&keys)),
+            CataloguePart::Forgotten(keys) => {
+                self.live.forget(&keys);
+                drop(self.forget(&keys));
+            }
             CataloguePart::Complete(order) => self.catalogue.complete(order),
         }
     }
 
-    /// Modules are taken out; where everything else went, if anything moved.
+    /// Modules are taken out whose rows are already; where everything else went, if anything moved.
     pub(in crate::model) fn forget(&mut self, keys: &[ModuleKey]) -> Option<Renumbering> {
-        self.live.forget(keys);
         let to = self.catalogue.forget(keys)?;
         self.selection.renumber(&to);
         self.tree.renumber(&to);

@@ -2,11 +2,11 @@
 //! of it each frame, in an order in which no row is ever seen without the others of its method. First the numbers go, then the
 //! methods are not shown any more, and at last, in a frame of its own, those behind them move up.
 
-use super::Fleet;
 use super::take::keep_selection;
+use super::{Connections, Fleet};
 use crate::model::connection::Connection;
 use crate::model::ids::MethodIx;
-use redial_protocol::catalogue::DomainRow;
+use crate::model::list::renumber::Editions;
 use redial_protocol::ids::{ModuleKey, RowId};
 use std::collections::HashSet;
 
@@ -49,7 +49,7 @@ impl Fleet {
 
     /// Takes out a part of what is to be; whether there was any. The list of the merged connection shows what it showed, if
     /// `modules_are_new` says so.
-    pub(super) fn leave(&mut self, all: &mut Connection) -> bool {
+    pub(super) fn leave(&mut self, all: &mut Connection, connections: &Connections) -> bool {
         if self.leaving.is_empty() {
             return false;
         }
@@ -64,19 +64,18 @@ impl Fleet {
             all.modules_are_new = false;
         } else {
             let modules = std::mem::take(&mut self.leaving).modules;
-            self.forget(all, &modules);
+            self.forget(all, connections, &modules);
         }
         true
     }
 
     /// Takes modules out of the merged catalogue, of which nothing is shown any more.
-    fn forget(&mut self, all: &mut Connection, keys: &[ModuleKey]) {
+    fn forget(&mut self, all: &mut Connection, connections: &Connections, keys: &[ModuleKey]) {
+        let before = Editions::of(&all.catalogue, &all.live);
         // Domains that no member has any more go with their modules.
-        let domain =
-            |member: &super::Member| DomainRow { id: member.slot, name: member.title.clone(), shared: false };
-        all.catalogue.set_domains(self.members.iter().map(domain).collect(), 0);
+        self.name_domains(all, connections);
         if let Some(to) = all.forget(keys) {
-            all.list.renumber(&to, &all.catalogue);
+            all.list.renumber(&to, before, &all.catalogue, &all.live);
             all.untaken.iter_mut().for_each(|untaken| untaken.methods = to.methods(&untaken.methods));
             self.sent.iter_mut().for_each(|sent| sent.methods = to.methods(&sent.methods));
         }
@@ -84,7 +83,10 @@ impl Fleet {
         self.origins.retain(|key, _| !keys.contains(key));
         for member in &mut self.members {
             member.rows.retain(|_, row| all.live.row(*row).is_some());
-            member.seen = None;
+            // There may be room for more of it now.
+            if member.left_out.take().is_some() {
+                member.seen = None;
+            }
         }
     }
 }

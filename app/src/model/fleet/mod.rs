@@ -166,7 +166,7 @@ impl Fleet {
             // What is being taken out is shown as it was.
             (all.modules_are_new, all.numbers_are_new) = (!self.leaving.is_empty(), false);
             true
-        } else if self.leave(&mut all) {
+        } else if self.leave(&mut all, connections) {
             true
         } else {
             let modules = self.take_modules(&mut all, connections);
