@@ -90,3 +90,7 @@ impl Fleet {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "leave_tests.rs"]
+mod tests;
