@@ -34,7 +34,8 @@ use crate::model::log::Kind;
 use crate::model::near::Near;
 use crate::model::update::{Now, Retry, Update};
 use crate::persist::{Settings, ThemeChoice};
-use crate::ui::{letters, theme};
+use crate::ui::letters::Letters;
+use crate::ui::theme;
 use crate::views;
 use eframe::egui::{self, FontId};
 use opening::Opening;
@@ -103,8 +104,8 @@ pub struct App {
     opening: Opening,
     /// What frames took of late.
     pace: Pace,
-    /// Whether the letters of names were made.
-    letters: bool,
+    /// The letters of names, made before they are needed.
+    letters: Letters,
 }
 
 impl App {
@@ -164,7 +165,7 @@ impl App {
             toast: (0, None),
             opening: Opening::default(),
             pace: Pace::default(),
-            letters: false,
+            letters: Letters::default(),
         };
         for notice in notice.into_iter().chain(trouble) {
             app.model.log.add(app.now(), None, Kind::Notice, notice);
@@ -342,9 +343,7 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let began = Instant::now();
-        if !std::mem::replace(&mut self.letters, true) {
-            letters::make(ui.ctx(), &FontId::proportional(theme::BODY));
-        }
+        self.letters.make_some(ui.ctx(), &FontId::proportional(theme::BODY));
         let mut commands = Vec::new();
         self.note_geometry(ui.ctx());
         self.input(ui.ctx(), &mut commands);

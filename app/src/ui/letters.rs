@@ -8,22 +8,35 @@ use eframe::egui::{Color32, Context, FontId, TextFormat};
 /// Places within a pixel at which a letter looks different.
 const QUARTERS: u8 = 4;
 
-/// Makes the letters that names consist of mostly, in one font, and reads how wide letters are; to be called while a frame is
-/// being made.
-pub fn make(context: &Context, font: &FontId) {
-    Widths::of(context);
-    let pixel = 1.0 / context.pixels_per_point();
-    context.fonts_mut(|fonts| {
-        for letter in '!'..='~' {
-            for quarter in 0..QUARTERS {
-                let mut job = LayoutJob::default();
-                let before = pixel * f32::from(quarter) / f32::from(QUARTERS);
-                let plain = TextFormat::simple(font.clone(), Color32::WHITE);
-                job.append(letter.encode_utf8(&mut [0; 4]), before, plain);
-                fonts.layout_job(job);
-            }
+/// Letters made in one frame: all at once would take longer than a frame lasts.
+const SOME: usize = 24;
+
+/// The letters that names consist of mostly, and how many of them were made.
+#[derive(Debug, Default)]
+pub struct Letters(usize);
+
+impl Letters {
+    /// Makes some more of them in one font, and reads how wide letters are; to be called in each frame, while it is being made.
+    pub fn make_some(&mut self, context: &Context, font: &FontId) {
+        let letters: Vec<char> = ('!'..='~').skip(self.0).take(SOME).collect();
+        if letters.is_empty() {
+            return;
         }
-    });
+        self.0 += letters.len();
+        Widths::of(context);
+        let pixel = 1.0 / context.pixels_per_point();
+        context.fonts_mut(|fonts| {
+            for letter in letters {
+                for quarter in 0..QUARTERS {
+                    let mut job = LayoutJob::default();
+                    let before = pixel * f32::from(quarter) / f32::from(QUARTERS);
+                    let plain = TextFormat::simple(font.clone(), Color32::WHITE);
+                    job.append(letter.encode_utf8(&mut [0; 4]), before, plain);
+                    fonts.layout_job(job);
+                }
+            }
+        });
+    }
 }
 
 #[cfg(test)]
@@ -54,7 +67,18 @@ mod tests {
             }
         };
         frame(&|| write("Shop"));
-        frame(&|| make(&context, &font));
+        let mut letters = Letters::default();
+        let mut frames = 0;
+        while letters.0 < ('!'..='~').count() {
+            let so_far = letters.0;
+            context
+                .run_ui(RawInput::default(), |_| letters.make_some(&context, &font))
+                .textures_delta
+                .clear();
+            assert!((1..=SOME).contains(&(letters.0 - so_far)), "some in each frame");
+            frames += 1;
+        }
+        assert_eq!(frames, 4);
         assert_eq!(frame(&|| write("Shop.Cart+<Add>d__9.MoveNext(string[], ref int)")), 0);
         assert_eq!(frame(&|| write("Größe")), 1, "so new letters would be seen");
     }

@@ -251,9 +251,18 @@ impl Arena {
 
     /// Whether the strings of a range are those of another arena, one by one.
     pub fn has_at(&self, strings: Range<u32>, other: &Arena) -> bool {
-        let strings = strings.start as usize..strings.end as usize;
-        strings.len() == other.len()
-            && self.text.get(self.start(strings.start)..self.start(strings.end)) == Some(&other.text)
+        self.has_part_at(strings, other, 0..other.len() as u32)
+    }
+
+    /// The same of a range of the other's strings.
+    pub fn has_part_at(&self, strings: Range<u32>, other: &Arena, theirs: Range<u32>) -> bool {
+        strings.len() == theirs.len() && self.text_of(strings) == other.text_of(theirs)
+    }
+
+    /// A range of strings with what stands between them; None of one that reaches too far.
+    fn text_of(&self, strings: Range<u32>) -> Option<&str> {
+        let known = strings.end as usize <= self.len();
+        self.text.get(self.start(strings.start as usize)..self.start(strings.end as usize)).filter(|_| known)
     }
 
     /// The string at an index; empty out of range.

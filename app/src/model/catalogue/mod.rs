@@ -2,6 +2,7 @@
 //! the next, so that a group is two numbers; all text stands in arenas. Modules that were unloaded are marked, and
 //! nothing is moved until there are many of them (`forget`).
 
+mod again;
 pub mod arena;
 pub mod bits;
 mod bodies;

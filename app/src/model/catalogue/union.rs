@@ -116,7 +116,7 @@ impl Catalogue {
     }
 
     /// A module as it came, to be taken over into another catalogue.
-    pub fn batch(&self, module: ModuleIx) -> Option<Batch> {
+    pub(super) fn batch(&self, module: ModuleIx) -> Option<Batch> {
         let module = self.module(module)?;
         let Texts { types: type_texts, names, signatures } = module.texts.clone();
         let methods = module.methods.start as usize..module.methods.end as usize;

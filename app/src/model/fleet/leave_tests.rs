@@ -163,7 +163,10 @@ fn what_moved_up_stands_in_order() {
     });
     let moved = orders.iter().position(|(methods, _)| *methods == 2 * METHODS).expect("it left");
     let (_, edition) = orders[moved];
-    assert!(orders[moved..].iter().all(|(_, later)| *later == edition), "nothing is filtered anew: {orders:?}");
+    assert!(
+        orders[moved..].iter().all(|(_, later)| *later == edition),
+        "nothing is filtered anew: {orders:?}"
+    );
     assert_eq!(list(&model).list.edition(), edition);
     check(&model);
 }

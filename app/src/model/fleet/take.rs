@@ -70,15 +70,12 @@ impl Fleet {
                     (whole, more) = (false, true);
                     break;
                 }
-                let Some(mut batch) = theirs.catalogue.batch(index) else { continue };
                 budget = budget.saturating_sub(module.methods.len());
                 self.last_module += 1;
                 let ours = ModuleKey { module_id: self.last_module, generation: module.key.generation };
-                (batch.module.key, batch.module.domains, batch.module.shared) =
-                    (ours, vec![member.slot], false);
                 let unloaded = module.unloaded;
                 first |= !all.catalogue.has_file(module);
-                if all.catalogue.append(batch) {
+                if all.catalogue.take_over(&theirs.catalogue, index, ours, member.slot) {
                     self.took = true;
                     member.modules.insert(module.key, ours);
                     self.origins.insert(ours, (member.connection, module.key));
