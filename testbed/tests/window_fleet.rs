@@ -102,6 +102,7 @@ fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
     calls += rounds(&mut shops, "Shop.Cart.Add(int)")?;
     all_live(&mut window, ADD, number, calls)?;
     turn_on(&mut window, RAISE);
+    window.until("all asked", |window| window.value(RAISE).starts_with(&format!("0 of {number} live")))?;
     rounds(&mut shops, "Shop.Cart.Raise(ref int, int)")?;
     window.until("the second dial", |window| {
         window.value(RAISE).starts_with(&format!("{number} of {number} live"))

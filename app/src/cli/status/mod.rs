@@ -58,7 +58,8 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
         out.json(&rows)?;
     } else if unmatched.is_none() {
         let status = ask_agent(session)?;
-        for line in copies_lines(&dials, &status, arguments.all, terminal_columns()) {
+        let pattern = arguments.pattern.as_deref();
+        for line in copies_lines(&dials, &status, (pattern, arguments.all), terminal_columns()) {
             out.line(&line)?;
         }
     }
@@ -129,14 +130,20 @@ pub fn unmatched(pattern: &str, dialled: &Dials) -> String {
     }
 }
 
-fn copies_lines(dials: &Dials, status: &AgentStatus, all: bool, columns: Option<usize>) -> Vec<String> {
+fn copies_lines(
+    dials: &Dials,
+    status: &AgentStatus,
+    (pattern, all): (Option<&str>, bool),
+    columns: Option<usize>,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let (rows, over) = order::on_first(order::by_calls(dials), all);
     if !rows.is_empty() {
         lines.extend(rows_lines(&rows, dials, columns));
         lines.push(String::new());
     } else if over.methods > 0 {
-        lines.push("no method is dialled".to_owned());
+        let of_those = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
+        lines.push(format!("no method{of_those} is dialled"));
     } else {
         lines.push("no method is or was dialled".to_owned());
     }
@@ -279,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_table_says_wanted_and_actual() {
-        let lines = copies_lines(&dials(), &agent_status(), false, None);
+        let lines = copies_lines(&dials(), &agent_status(), (None, false), None);
         assert_eq!(
             lines,
             [
@@ -292,7 +299,7 @@ mod tests {
                 "1 caller was inlined",
             ]
         );
-        let narrow = copies_lines(&dials(), &agent_status(), false, Some(50));
+        let narrow = copies_lines(&dials(), &agent_status(), (None, false), Some(50));
         assert_eq!(
             narrow[..4],
             [
@@ -316,14 +323,14 @@ mod tests {
         was.state = State::Live;
         dials.rows(vec![slow, was]);
         dials.times(vec![timed(0), timed(1)]);
-        let whole = copies_lines(&dials, &agent_status(), false, None);
+        let whole = copies_lines(&dials, &agent_status(), (None, false), None);
         assert!(
             whole[1].contains("8.59 s") && whole[1].contains(long) && whole[1].ends_with(reason),
             "{whole:#?}"
         );
         assert!(whole[2].contains("(8.59 s)") && whole[3..5] == [times::TIMED, times::LAST], "{whole:#?}");
         for columns in [60, 80, 100, 120, 160] {
-            let lines = copies_lines(&dials, &agent_status(), false, Some(columns));
+            let lines = copies_lines(&dials, &agent_status(), (None, false), Some(columns));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             let before = lines[0].find("METHOD").expect("a heading");
             let room = lines[1].chars().count() - before;
@@ -340,7 +347,7 @@ mod tests {
         let mut other = row(2, "Shop.Cart.Add", 7);
         other.domain = "Shop-2".into();
         dials.rows(vec![other]);
-        let lines = copies_lines(&dials, &agent_status(), false, None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false), None);
         assert_eq!(lines[0], "CALLS  WANTED  STATE    DOMAIN   METHOD                   REASON");
         assert_eq!(lines[2], "    7  count   asked    Shop-2   Shop!Shop.Cart.Add()");
     }
@@ -378,12 +385,12 @@ mod tests {
         ]);
         dials.times(vec![timed(1)]);
         for columns in [60, 80, 120] {
-            let lines = copies_lines(&dials, &agent_status(), false, Some(columns));
+            let lines = copies_lines(&dials, &agent_status(), (None, false), Some(columns));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             assert!(lines[2].contains('…') && lines[2].ends_with(".Add()"), "{columns}: {lines:#?}");
             assert!(lines.iter().any(|line| line.contains(times::TIMED)), "{columns}: {lines:#?}");
         }
-        let whole = copies_lines(&dials, &agent_status(), false, None);
+        let whole = copies_lines(&dials, &agent_status(), (None, false), None);
         assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets all of it: {whole:#?}");
     }
 
@@ -391,15 +398,17 @@ mod tests {
     fn what_is_off_again_is_counted_unless_all_is_asked_for() {
         let mut dials = Dials::default();
         dials.rows(vec![off(row(0, "Shop.Cart.Add", 900)), off(row(1, "Shop.Cart.Take", 34))]);
-        let lines = copies_lines(&dials, &agent_status(), false, None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false), None);
         assert_eq!(
             lines[..2],
             ["no method is dialled", "2 methods were dialled and are off now (934 calls); --all lists them"]
         );
+        let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false), None);
+        assert_eq!(lines[0], "no method that matches 'Shop.*' is dialled", "others may be");
         dials.rows(vec![row(2, "Shop.Cart.Clear", 1)]);
-        let lines = copies_lines(&dials, &agent_status(), false, None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false), None);
         assert!(lines[1].ends_with("Clear()") && lines[3].starts_with("2 methods were"), "{lines:#?}");
-        let lines = copies_lines(&dials, &agent_status(), true, None);
+        let lines = copies_lines(&dials, &agent_status(), (None, true), None);
         assert!(lines[1].ends_with("Clear()") && lines[2].ends_with("Add()"), "{lines:#?}");
     }
 }
