@@ -213,7 +213,9 @@ fn control_that_is_taken_away_is_told() -> Result<()> {
     window.until("whose it is now", |window| {
         window.says("took control from this window") && window.says("control: free")
     })?;
-    window.until("both numbers", |window| window.says("2 on, 1 kept") && window.says("All dials off (2)"))?;
+    window.until("both numbers", |window| {
+        window.says("2 on: 1 kept, 1 held") && window.says("All dials off (2)")
+    })?;
     window.0.key_press(Key::F9);
     window.until("all off", |window| window.says("every dial is off in") && window.says("), 2 reverted"))?;
     shop.exit().map(drop)

@@ -3,21 +3,20 @@
 
 mod asked;
 pub mod renumber;
+mod which;
 
 pub use asked::{Filter, Key, Sort};
 
 use super::by_name::ByName;
+use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::catalogue::search::Searcher;
-use super::catalogue::{Catalogue, Module};
 use super::ids::{MethodIx, Node};
 use super::live::Live;
 use super::query::Query;
 use super::ranking::{Ranking, numbers};
 use super::selection::Rows;
-use redial_protocol::level::Level;
-use redial_protocol::state::State;
-use std::ops::Range;
+use which::{all, off_again, over, with_row};
 
 /// The table.
 #[derive(Debug, Default)]
@@ -217,6 +216,7 @@ impl List {
         let asked = |at: &Filtered| (at.modules, at.filter.clone());
         let same_question = before.as_ref().map(asked) == now.map(asked);
         let mut visible = self.filtered(&self.filter, catalogue, live);
+        self.all = all(catalogue);
         (self.off_again, self.lingers) = (0, None);
         if leaves_out {
             let mut over = off_again(catalogue, live);
@@ -238,8 +238,6 @@ impl List {
             return;
         }
         self.visible = visible;
-        let away = catalogue.merged_away().into_iter().map(|(copy, _)| copy);
-        self.all = catalogue.len() - away.chain(over(catalogue)).map(|range| range.len()).sum::<usize>();
         self.count = self.visible.count();
         self.edition += 1;
     }
@@ -419,45 +417,6 @@ impl List {
             + self.ranking.bytes()
             + self.searcher.bytes()
     }
-}
-
-/// The methods that have no rows any more.
-fn over(catalogue: &Catalogue) -> impl Iterator<Item = Range<u32>> {
-    let ended = |module: &&Module| catalogue.has_lost_rows(module);
-    catalogue.modules().iter().filter(ended).map(|module| module.methods.clone())
-}
-
-/// Methods with a row of the agent's. Of merged copies the first stands for all, whichever has one.
-fn with_row(catalogue: &Catalogue, live: &Live) -> Bits {
-    by_leads(live.known().clone(), catalogue)
-}
-
-/// Those of them that were dialled and are no more: nothing is wanted of them, and nothing of ours runs. Of processes out of
-/// reach nobody knows that.
-fn off_again(catalogue: &Catalogue, live: &Live) -> Bits {
-    let mut rests = Bits::none(live.known().len());
-    let states = [State::Off, State::Refused, State::Lost];
-    states.into_iter().filter_map(|state| live.in_state(state)).for_each(|bits| rests.unite(bits));
-    if let Some(unwanted) = live.wanted(Level::Off) {
-        rests.intersect(unwanted);
-    }
-    for module in catalogue.modules().iter().filter(|module| catalogue.beyond(module).is_some()) {
-        rests.set_range(module.methods.clone(), false);
-    }
-    let mut on = live.known().clone();
-    on.subtract(&rests);
-    let mut over = with_row(catalogue, live);
-    over.subtract(&by_leads(on, catalogue));
-    over
-}
-
-/// Marks of merged copies at the first of them, too.
-fn by_leads(mut marks: Bits, catalogue: &Catalogue) -> Bits {
-    for (copy, lead) in catalogue.merged_away() {
-        let marked: Vec<u32> = marks.iter_in(copy.clone()).collect();
-        marked.into_iter().for_each(|method| marks.set(method - copy.start + lead.start, true));
-    }
-    marks
 }
 
 /// The table as rows for a selection.

@@ -111,10 +111,11 @@ pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
             ui.close();
         }
     }
-    let missing = Level::ALL.into_iter().filter(|level| !face.offered.contains(level));
-    if let Some(lowest) = missing.clone().next() {
-        let which: Vec<&str> = missing.clone().map(Level::word).collect();
-        let text = format!("{}: {}", which.join(" and "), why_not(lowest, face.not_offered));
+    let missing: Vec<Level> = Level::ALL.into_iter().filter(|level| !face.offered.contains(level)).collect();
+    let why = |level: &Level| why_not(*level, face.not_offered);
+    for same in missing.chunk_by(|one, other| why(one) == why(other)) {
+        let which: Vec<&str> = same.iter().map(|level| level.word()).collect();
+        let text = format!("{}: {}", which.join(" and "), same.first().map_or("", why));
         // Entries are as wide as the menu, and text in such a layout would be stretched to both of its edges.
         ui.with_layout(Layout::top_down(Align::Min), |ui| {
             ui.label(RichText::new(text).small().color(palette.weak));

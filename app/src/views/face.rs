@@ -34,9 +34,13 @@ pub struct Face {
 /// What stands in the state's column of what has no body.
 const NO_BODY: &str = "no body";
 
-/// Why levels are not offered.
-pub static NOT_OFFERED: LazyLock<String> =
-    LazyLock::new(|| format!("not offered by this agent; {}", words::max_level()));
+/// Why levels are not offered, and how to have them.
+pub static NOT_OFFERED: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "not offered by this agent; start its program with REDIAL_MAX_LEVEL={} to have it",
+        Level::OFFERED
+    )
+});
 
 impl Face {
     /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.

@@ -178,12 +178,14 @@ fn items(connection: &Connection) -> Vec<Item> {
         let text = match (agent.kept, agent.held) {
             (0, _) => format!("{on} on"),
             (_, 0) => format!("{on} on, kept"),
-            (kept, _) => format!("{on} on, {} kept", words::grouped(kept)),
+            (kept, held) => {
+                format!("{on} on: {} kept, {} held", words::grouped(kept), words::grouped(held))
+            }
         };
         item(
             text,
-            "methods whose dials are on; those that are kept stay on when this window is closed. “All dials off” turns \
-             all of them off; Ctrl+I shows who set them, and until when",
+            "methods whose dials are on: those that are kept stay so when this window is closed, those that are held go off \
+             with it. “All dials off” turns all of them off; Ctrl+I shows who set them, and until when",
         );
     }
     if connection.live.late() {

@@ -95,7 +95,7 @@ fn the_strip_counts_what_all_off_turns_off() {
     let mut harness = with_shop(Theme::Dark);
     let account = |held, kept| vec![Told::AgentStatus(Box::new(AgentStatus { held, kept, ..status() }))];
     tell(&mut harness, account(1, 4));
-    assert!(says(&harness, "5 on, 4 kept"));
+    assert!(says(&harness, "5 on: 4 kept, 1 held"));
     tell(&mut harness, account(0, 4));
     harness.get_by_label("4 on, kept");
     tell(&mut harness, account(2, 0));

@@ -59,7 +59,7 @@ pub struct Module {
     pub types: Range<u32>,
     /// Its methods, as `MethodIx`.
     pub methods: Range<u32>,
-    /// Its texts among the names and the signatures.
+    /// Its texts among those of types, the names and the signatures.
     texts: Texts,
 }
 

@@ -1,5 +1,5 @@
-//! Names of types, and names and parameters of methods, which copies of a file have in common: they stand there once, however many processes or
-//! AppDomains loaded it, and are looked through once.
+//! Names of types, and names and parameters of methods, which copies of a file have in common: they stand there once, however many
+//! processes or AppDomains loaded it, and are looked through once.
 
 use super::arena::Arena;
 use super::bits::Bits;

@@ -143,6 +143,9 @@ impl Fleet {
             self.made.pop_first();
         }
         self.tell(&sent, log, now);
+        if sent.is_off && sent.off.1 == 0 && sent.refused.is_empty() {
+            self.went.told_all_off(now.mono);
+        }
         for (id, refused) in sent.refused {
             let held = refused.holder.is_some();
             if held {

@@ -37,7 +37,6 @@ impl Fleet {
         if modules.is_empty() {
             return;
         }
-        keep_selection(all, &modules);
         for module in modules.iter().filter_map(|key| all.catalogue.by_key(*key)) {
             let methods = all.live.known().iter_in(module.methods.clone());
             let rows = methods.filter_map(|method| all.live.of_method(MethodIx(method)));
@@ -60,6 +59,7 @@ impl Fleet {
         if !rows.is_empty() {
             all.live.remove(&rows);
         } else if !std::mem::replace(&mut self.leaving.hidden, true) {
+            keep_selection(all, &self.leaving.modules);
             all.catalogue.unload(&self.leaving.modules);
             all.modules_are_new = false;
         } else {
@@ -72,6 +72,8 @@ impl Fleet {
     /// Takes modules out of the merged catalogue, of which nothing is shown any more.
     fn forget(&mut self, all: &mut Connection, connections: &Connections, keys: &[ModuleKey]) {
         let before = Editions::of(&all.catalogue, &all.live);
+        // What is left of their rows was never placed.
+        all.live.forget(keys);
         // Domains that no member has any more go with their modules.
         self.name_domains(all, connections);
         if let Some(to) = all.forget(keys) {

@@ -3,9 +3,10 @@
 use super::*;
 use crate::model::catalogue::synthetic::batches;
 use crate::model::connection::tests::{facts, now};
-use crate::model::ids::Node;
+use crate::model::ids::{FLEET, MethodIx, Node};
 use crate::model::list::{Key, Sort};
 use crate::model::selection::Mode;
+use crate::model::several::Arrangement;
 use crate::model::state::Model;
 use crate::model::update::{CataloguePart, Told, Update};
 use redial_protocol::catalogue::DomainRow;
@@ -154,20 +155,102 @@ fn what_is_left_is_as_if_it_had_never_been_there() {
 /// The frame in which methods move up leaves nothing to be filtered or put in order.
 #[test]
 fn what_moved_up_stands_in_order() {
+    for by in [Key::Name, Key::Calls, Key::Wanted, Key::State, Key::Rate] {
+        let mut model = fleet(&PIDS, by);
+        leave(&mut model, 2);
+        while list(&model).catalogue.len() == 3 * METHODS {
+            assert!(model.settle(now(2_000)).more, "there is more");
+        }
+        let all = model.connections.get_mut(&FLEET).expect("several are merged");
+        assert!(!all.list.is_behind(&all.live), "{by:?}");
+        let edition = all.list.edition();
+        all.complete();
+        let moved = all.list.settle(&all.catalogue, &all.live);
+        assert_eq!(
+            (moved, all.list.edition()),
+            (false, edition),
+            "{by:?}: nothing is filtered or sorted anew"
+        );
+    }
+}
+
+#[test]
+fn how_many_rows_there_would_be_is_known_however_they_are_arranged() {
+    for arrangement in [Arrangement::Merged, Arrangement::Apart, Arrangement::Beside] {
+        for pid in PIDS {
+            let arranged = |pids: &[u32]| {
+                let mut model = fleet(pids, Key::Name);
+                model.arrange(arrangement);
+                drop(model.look_at_chosen(|_, _| "shop".to_owned(), now(1_000)));
+                settle(&mut model);
+                model
+            };
+            let numbers = |model: &Model| {
+                let rows = list(model);
+                (rows.list.all(), rows.list.shown(), rows.list.len(), rows.catalogue.len())
+            };
+            let mut model = arranged(&PIDS);
+            leave(&mut model, pid);
+            settle(&mut model);
+            let others: Vec<u32> = PIDS.into_iter().filter(|other| *other != pid).collect();
+            assert_eq!(numbers(&model), numbers(&arranged(&others)), "{arrangement:?}, without {pid}");
+            check(&model);
+        }
+    }
+}
+
+/// What is picked stays picked in the row it stands in, whichever process that row is of, and also when one after another leaves.
+#[test]
+fn what_is_picked_stays_so_and_can_be_turned() {
+    for leaving in [&[1][..], &[1, 2], &[2, 1], &[3, 1]] {
+        let mut model = fleet(&[1, 2, 3, 4], Key::Name);
+        let row = list(&model).row_at(7).expect("a row");
+        model.change_list(|list| list.click(row, Mode::Replace));
+        let picked = |model: &Model| {
+            let targets: Vec<_> = list(model).targets().iter().collect();
+            let name = |method: &MethodIx| list(model).catalogue.full_name(*method).text;
+            (
+                targets.iter().map(name).collect::<Vec<_>>(),
+                list(model).row_at(7).map(|row| name_of(model, row)),
+            )
+        };
+        let before = picked(&model);
+        assert_eq!(before.0.len(), 1);
+        for pid in leaving {
+            leave(&mut model, *pid);
+            assert_eq!(picked(&model), before, "{leaving:?}");
+            drop(model.settle(now(2_000)));
+            assert_eq!(picked(&model), before, "{leaving:?}");
+        }
+        let later = frames(&mut model, |model| picked(model));
+        assert!(later.into_iter().all(|now| now == before), "{leaving:?}");
+        check(&model);
+    }
+}
+
+fn name_of(model: &Model, row: Node) -> String {
+    match row {
+        Node::Method(method) => list(model).catalogue.full_name(method).text,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A gesture is carried out at once, while somebody leaves.
+#[test]
+fn a_gesture_is_answered_while_a_process_leaves() {
+    let by_name = |model: &mut Model| {
+        model.change_list(|list| list.set_sort(Sort { key: Key::Name, descending: false }));
+    };
+    let mut still = fleet(&PIDS, Key::Calls);
+    by_name(&mut still);
+    settle(&mut still);
     let mut model = fleet(&PIDS, Key::Calls);
-    model.change_list(|list| list.list.set_in_parts(false));
-    leave(&mut model, 2);
-    let orders = frames(&mut model, |model| {
-        let all = list(model);
-        (all.catalogue.len(), all.list.edition())
-    });
-    let moved = orders.iter().position(|(methods, _)| *methods == 2 * METHODS).expect("it left");
-    let (_, edition) = orders[moved];
-    assert!(
-        orders[moved..].iter().all(|(_, later)| *later == edition),
-        "nothing is filtered anew: {orders:?}"
-    );
-    assert_eq!(list(&model).list.edition(), edition);
+    leave(&mut model, 1);
+    drop(model.settle(now(2_000)));
+    by_name(&mut model);
+    drop(model.settle_gesture(now(2_001)));
+    assert_eq!(names(&model), names(&still));
+    settle(&mut model);
     check(&model);
 }
 

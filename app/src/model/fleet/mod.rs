@@ -154,7 +154,6 @@ impl Fleet {
     /// Lets go of all of them.
     pub fn dissolve(&mut self, connections: &mut Connections) {
         connections.remove(&FLEET);
-        self.leaving = leave::Leaving::default();
         self.set_members(&[], connections);
     }
 
@@ -163,8 +162,7 @@ impl Fleet {
         let Some(mut all) = connections.remove(&FLEET) else { return Settled::default() };
         self.stand(&mut all, connections);
         let more = if self.takes_nothing {
-            // What is being taken out is shown as it was.
-            (all.modules_are_new, all.numbers_are_new) = (!self.leaving.is_empty(), false);
+            (all.modules_are_new, all.numbers_are_new) = (false, false);
             true
         } else if self.leave(&mut all, connections) {
             true

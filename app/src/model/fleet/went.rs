@@ -16,12 +16,19 @@ use std::time::Duration;
 pub(super) struct Went {
     since: Option<Duration>,
     rows: HashSet<(ConnectionId, RowId)>,
+    /// When it was told last that every dial is off.
+    all_off: Option<Duration>,
 }
 
 impl Went {
     /// Of these nothing is told any more.
     pub fn forget(&mut self, left: &[Member]) {
         self.rows.retain(|(id, _)| left.iter().all(|member| member.connection != *id));
+    }
+
+    /// It was told that every dial is off: that methods of the same moment are, is no news.
+    pub fn told_all_off(&mut self, now: Duration) {
+        self.all_off = Some(now);
     }
 
     /// When there will be something to tell, on `Now::mono`'s clock.
@@ -46,7 +53,8 @@ impl Fleet {
         if self.went.due().is_some_and(|due| now.mono < due) {
             return;
         }
-        self.went.since = None;
+        let since = self.went.since.take();
+        let told_off = self.went.all_off.take().zip(since).is_some_and(|(told, since)| told + SPAN >= since);
         let rows = std::mem::take(&mut self.went.rows);
         let row = |(id, row): &(ConnectionId, RowId)| {
             let connection = connections.get(id).filter(|one| out_of_reach(&one.status).is_none())?;
@@ -62,7 +70,7 @@ impl Fleet {
                 levels.insert(row.times_note.is_none().then_some(row.wanted));
                 is_one &= *name.get_or_insert(&row.name) == &row.name;
             }
-            let Some(name) = name else { continue };
+            let Some(name) = name.filter(|_| state != State::Off || !told_off) else { continue };
             let level = match levels.first() {
                 Some(Some(level)) if levels.len() == 1 && state == State::Live => format!(" at {level}"),
                 _ => String::new(),

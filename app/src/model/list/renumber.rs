@@ -1,6 +1,7 @@
 //! The table while methods get other numbers.
 
 use super::List;
+use super::which::all;
 use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::forget::Renumbering;
 use crate::model::ids::MethodIx;
@@ -12,7 +13,6 @@ pub struct Editions {
     catalogue: u64,
     modules: u64,
     rows: u64,
-    states: u64,
 }
 
 impl Editions {
@@ -22,7 +22,6 @@ impl Editions {
             catalogue: catalogue.edition(),
             modules: catalogue.modules_edition(),
             rows: live.rows_edition(),
-            states: live.states_edition(),
         }
     }
 }
@@ -44,12 +43,13 @@ impl List {
         {
             *edition = now.modules;
         }
-        if let Some(at) = self.filtered_at.as_mut().filter(|at| at.edition == before.catalogue) {
-            (at.edition, at.modules) = (now.catalogue, now.modules);
+        if let Some(at) = &mut self.filtered_at {
             let follow = |at: &mut u64, before, now| *at = if *at == before { now } else { *at };
+            follow(&mut at.edition, before.catalogue, now.catalogue);
+            follow(&mut at.modules, before.modules, now.modules);
             follow(&mut at.rows, before.rows, now.rows);
-            follow(&mut at.states, before.states, now.states);
         }
+        self.all = all(catalogue);
         self.edition += 1;
         if let Some(at) = self.arranged_at.as_mut().filter(|at| at.edition + 1 == self.edition) {
             at.edition = self.edition;

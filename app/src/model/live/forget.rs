@@ -16,6 +16,9 @@ impl Live {
 
     /// Takes rows out.
     pub fn remove(&mut self, ids: &[RowId]) {
+        if ids.is_empty() {
+            return;
+        }
         for id in ids {
             self.mark(*id, false);
             if let Some(method) = self.row(*id).and_then(|row| row.method) {
@@ -49,6 +52,5 @@ impl Live {
             *count = bits.count();
         }
         self.rows_edition += 1;
-        self.states_edition += 1;
     }
 }
