@@ -308,36 +308,6 @@ fn a_flood_of_transitions_is_summed_up() {
     assert_eq!(texts(&log, Kind::Transition).len(), 15, "and so on");
 }
 
-/// What all off says is not said once more of the same methods; that of a later turn is.
-#[test]
-fn all_off_is_told_once() {
-    let (mut connection, mut log) = connected();
-    let rows: Vec<StatusRow> = (0..8).map(|id| row(&connection, id, MethodIx(id), State::Live)).collect();
-    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
-    let flood = |state: State| -> Vec<Told> {
-        let other = if state == State::Off { State::Live } else { State::Off };
-        (0..40).map(|index| transition(index % 8, [state, other][(index / 8) as usize % 2])).collect()
-    };
-    let ticket = connection.all_off(&mut log, now(2_000));
-    connection.apply(vec![Told::AllOff(ticket, Ok((8, 0)))], &mut log, now(2_001));
-    connection.apply(flood(State::Off), &mut log, now(2_002));
-    connection.sum_up(&mut log, now(3_100));
-    let sums = |log: &Log| {
-        let texts = texts(log, Kind::Transition);
-        texts
-            .iter()
-            .filter(|text| text.starts_with('…'))
-            .map(|text| (*text).to_owned())
-            .collect::<Vec<String>>()
-    };
-    assert_eq!(sums(&log), [""; 0]);
-    connection.apply(flood(State::Live), &mut log, now(5_000));
-    connection.sum_up(&mut log, now(6_100));
-    connection.apply(flood(State::Off), &mut log, now(8_000));
-    connection.sum_up(&mut log, now(9_100));
-    assert_eq!(sums(&log).len(), 2, "{:?}", sums(&log));
-}
-
 #[test]
 fn a_batch_that_does_not_fit_is_told() {
     let (mut connection, mut log) = connected();

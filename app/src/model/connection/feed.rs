@@ -366,9 +366,6 @@ impl Connection {
         }
         let (kind, text) = match result {
             Ok((reverted, remaining)) => {
-                if remaining == 0 {
-                    self.untold.told_all_off(now.mono);
-                }
                 match (reverted, remaining) {
                     // There is nothing to undo.
                     (0, 0) => drop(self.turns.failed(ticket)),

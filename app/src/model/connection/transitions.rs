@@ -49,8 +49,6 @@ pub(super) struct Untold {
     rest: HashSet<RowId>,
     /// Only those are told of that somebody should look at.
     only_bad: bool,
-    /// When it was told last that every dial is off.
-    all_off: Option<Duration>,
     /// Methods that went on or off where several processes are looked at, which is told of all together.
     together: HashSet<RowId>,
 }
@@ -90,24 +88,15 @@ impl Untold {
         }
     }
 
-    /// It was told that every dial is off: that methods of the same span are, is no news.
-    pub fn told_all_off(&mut self, now: Duration) {
-        self.all_off = Some(now);
-    }
-
     /// Sums up what was not told, once the span is over: what has become of each method by then.
     pub fn sum_up(&mut self, live: &Live, now: Duration, mut say: impl FnMut(String)) {
         if self.span.is_none_or(|(since, _)| now.saturating_sub(since) < SPAN) {
             return;
         }
-        let since = self.span.take().map(|(since, _)| since);
-        let told_off = self.all_off.take().zip(since).is_some_and(|(told, since)| told + SPAN >= since);
+        self.span = None;
         let mut numbers: BTreeMap<State, u64> = BTreeMap::new();
         let states = self.rest.drain().filter_map(|id| Some(live.row(id)?.state));
-        let told = states.filter(|state| match state {
-            State::Off => !self.only_bad && !told_off,
-            state => is_bad(*state) || !self.only_bad,
-        });
+        let told = states.filter(|state| is_bad(*state) || !self.only_bad);
         told.for_each(|state| *numbers.entry(state).or_default() += 1);
         for (state, number) in numbers {
             let are = if number == 1 { "method is" } else { "methods are" };
