@@ -37,7 +37,7 @@ use crate::persist::{Settings, ThemeChoice};
 use crate::ui::letters::Letters;
 use crate::ui::theme;
 use crate::views;
-use eframe::egui::{self, FontId};
+use eframe::egui;
 use opening::Opening;
 use pace::{Besides, Pace};
 use redial_protocol::level::Level;
@@ -235,7 +235,8 @@ impl App {
     /// Takes in what the workers told, as far as the budget lasts. What the frame has to do besides is done at the messages'
     /// expense: they come in the next.
     fn drain(&mut self, besides: Besides) -> Drained {
-        let end = Instant::now() + self.pace.budget(besides);
+        let Some(budget) = self.pace.budget(besides) else { return Drained::Part };
+        let end = Instant::now() + budget;
         let mut drained = Drained::Nothing;
         while let Some(update) = self.workers.next() {
             let now = self.now();
@@ -343,7 +344,9 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let began = Instant::now();
-        self.letters.make_some(ui.ctx(), &FontId::proportional(theme::BODY));
+        if self.letters.make_some(ui.ctx(), &theme::of_texts()) {
+            ui.ctx().request_repaint();
+        }
         let mut commands = Vec::new();
         self.note_geometry(ui.ctx());
         self.input(ui.ctx(), &mut commands);

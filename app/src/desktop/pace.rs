@@ -37,6 +37,8 @@ pub(super) struct Pace {
 struct Spent {
     settling: Duration,
     drawing: Duration,
+    /// No message was taken in.
+    without: bool,
 }
 
 impl Pace {
@@ -45,20 +47,25 @@ impl Pace {
         (self.before, self.last) = (self.last, std::mem::take(&mut self.now));
     }
 
-    /// How long a frame may take messages in.
-    pub fn budget(&self, besides: Besides) -> Duration {
+    /// How long a frame may take messages in; None: it takes none, for what it took over has taken what there was for both. The
+    /// next one does.
+    pub fn budget(&mut self, besides: Besides) -> Option<Duration> {
         let Pace { now, last, before } = self;
+        now.without = matches!(besides, Besides::Merging) && now.settling >= MERGING && !last.without;
+        if now.without {
+            return None;
+        }
         let drawing = last.drawing.max(before.drawing);
         let left = |most: Duration, settling: Duration| {
             most.min(FRAME.saturating_sub(drawing)).saturating_sub(settling).max(LEAST)
         };
-        match besides {
+        Some(match besides {
             Besides::Nothing => left(BUDGET, last.settling.max(before.settling)),
             // What was taken in before is put in order already.
             Besides::Merging => left(MERGING, now.settling),
             Besides::Input => LEAST,
             Besides::NewRows => Duration::ZERO,
-        }
+        })
     }
 
     /// Putting in order took so long.
@@ -76,30 +83,49 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
     #[test]
     fn messages_get_what_is_left_of_a_frame() {
-        let ms = Duration::from_millis;
         let mut pace = Pace::default();
         let mut after = |settling, drawing| {
             pace.settled(ms(settling));
             pace.drawn(ms(drawing));
             pace.begin();
-            (pace.budget(Besides::Nothing), pace.budget(Besides::Input))
+            [Besides::Nothing, Besides::Input].map(|besides| pace.budget(besides).expect("some"))
         };
-        assert_eq!(after(0, 0), (ms(3), ms(1)));
-        assert_eq!(after(1, 2), (ms(2), ms(1)), "there is time to draw");
-        assert_eq!(after(0, 5), (ms(1), ms(1)), "the frame before may be what comes next");
-        assert_eq!(after(0, 0), (ms(2), ms(1)));
-        assert_eq!(after(0, 0), (ms(3), ms(1)));
-        assert_eq!(after(9, 9), (ms(1), ms(1)));
-        assert_eq!(pace.budget(Besides::NewRows), Duration::ZERO);
+        assert_eq!(after(0, 0), [ms(3), ms(1)]);
+        assert_eq!(after(1, 2), [ms(2), ms(1)], "there is time to draw");
+        assert_eq!(after(0, 5), [ms(1), ms(1)], "the frame before may be what comes next");
+        assert_eq!(after(0, 0), [ms(2), ms(1)]);
+        assert_eq!(after(0, 0), [ms(3), ms(1)]);
+        assert_eq!(after(9, 9), [ms(1), ms(1)]);
+        assert_eq!(pace.budget(Besides::NewRows), Some(Duration::ZERO));
         pace.begin();
         pace.begin();
-        assert_eq!(pace.budget(Besides::Merging), ms(2));
+        assert_eq!(pace.budget(Besides::Merging), Some(ms(2)));
         pace.settled(Duration::from_micros(500));
-        assert_eq!(pace.budget(Besides::Merging), Duration::from_micros(1_500));
+        assert_eq!(pace.budget(Besides::Merging), Some(Duration::from_micros(1_500)));
         pace.drawn(ms(6));
         pace.begin();
-        assert_eq!(pace.budget(Besides::Merging), ms(1), "there is time to draw");
+        assert_eq!(pace.budget(Besides::Merging), Some(ms(1)), "there is time to draw");
+    }
+
+    #[test]
+    fn no_message_comes_where_taking_over_took_long_but_every_other_frame() {
+        let mut pace = Pace::default();
+        let mut after = |settling, besides| {
+            pace.begin();
+            pace.settled(ms(settling));
+            pace.budget(besides)
+        };
+        assert_eq!(after(1, Besides::Merging), Some(ms(1)));
+        assert_eq!(after(2, Besides::Merging), None);
+        assert_eq!(after(9, Besides::Merging), Some(ms(1)), "however long it always takes");
+        assert_eq!(after(9, Besides::Merging), None);
+        assert_eq!(after(9, Besides::Input), Some(ms(1)));
+        assert_eq!(after(9, Besides::NewRows), Some(Duration::ZERO));
     }
 }

@@ -9,9 +9,9 @@ use eframe::egui::{Color32, Context, FontId, TextFormat};
 const QUARTERS: u8 = 4;
 
 /// Letters made in one frame: all at once would take longer than a frame lasts.
-const SOME: usize = 24;
+const SOME: usize = 12;
 
-/// The letters that names consist of mostly.
+/// The letters that texts consist of mostly.
 #[derive(Debug, Default)]
 pub struct Letters {
     /// The first frame is over, which has the fonts to read.
@@ -19,13 +19,19 @@ pub struct Letters {
     made: usize,
 }
 
+/// All of them in one font.
+const ALL: std::ops::RangeInclusive<char> = '!'..='~';
+
 impl Letters {
-    /// Makes some more of them in one font, and reads how wide letters are; to be called in each frame, while it is being made.
-    pub fn make_some(&mut self, context: &Context, font: &FontId) {
-        let letters: Vec<char> = ('!'..='~').skip(self.made).take(SOME).collect();
-        if !std::mem::replace(&mut self.begun, true) || letters.is_empty() {
-            return;
+    /// Makes some more of them, first in the first font, and reads how wide letters are; to be called in each frame, while it is
+    /// being made. Whether there are more to make.
+    pub fn make_some(&mut self, context: &Context, fonts: &[FontId]) -> bool {
+        if !std::mem::replace(&mut self.begun, true) {
+            return true;
         }
+        let each = ALL.count();
+        let Some(font) = fonts.get(self.made / each) else { return false };
+        let letters: Vec<char> = ALL.skip(self.made % each).take(SOME).collect();
         self.made += letters.len();
         Widths::of(context);
         let pixel = 1.0 / context.pixels_per_point();
@@ -40,6 +46,7 @@ impl Letters {
                 }
             }
         });
+        self.made < fonts.len() * each
     }
 }
 
@@ -73,13 +80,16 @@ mod tests {
         frame(&|| write("Shop"));
         let mut letters = Letters::default();
         let mut made = Vec::new();
-        while letters.made < ('!'..='~').count() {
+        let (fonts, mut more) = ([FontId::monospace(13.0), font.clone()], true);
+        while more {
             let so_far = letters.made;
-            let mut output = context.run_ui(RawInput::default(), |_| letters.make_some(&context, &font));
+            let mut output =
+                context.run_ui(RawInput::default(), |_| more = letters.make_some(&context, &fonts));
             output.textures_delta.clear();
             made.push(letters.made - so_far);
         }
-        assert_eq!(made, [0, SOME, SOME, SOME, 22], "some in each frame but the first");
+        let in_one = [SOME, SOME, SOME, SOME, SOME, SOME, SOME, 10];
+        assert_eq!(made, [&[0], &in_one[..], &in_one].concat(), "some in each frame but the first");
         assert_eq!(frame(&|| write("Shop.Cart+<Add>d__9.MoveNext(string[], ref int)")), 0);
         assert_eq!(frame(&|| write("Größe")), 1, "so new letters would be seen");
     }

@@ -9,8 +9,10 @@ use eframe::egui::{
 pub const ROW: f32 = 26.0;
 /// Size of body text, points.
 pub const BODY: f32 = 14.0;
-/// Size of the numbers in tables, points.
+/// Size of numbers and of the words between them, points.
 pub const DIGITS: f32 = 13.0;
+/// Size of what is said besides, in points.
+pub const SMALL: f32 = 12.0;
 
 /// Opacity of what cannot be used now: weaker, but still to be read.
 const DISABLED: f32 = 0.85;
@@ -115,6 +117,12 @@ impl Palette {
     }
 }
 
+/// What texts are written in mostly, the commonest first.
+pub fn of_texts() -> [FontId; 5] {
+    let (proportional, monospace) = (FontId::proportional, FontId::monospace);
+    [proportional(BODY), proportional(SMALL), monospace(DIGITS), proportional(DIGITS), monospace(SMALL)]
+}
+
 /// Gives both themes to a context.
 pub fn install(context: &egui::Context) {
     context.set_fonts(fonts());
@@ -125,7 +133,7 @@ pub fn install(context: &egui::Context) {
                 (TextStyle::Heading, FontId::new(20.0, FontFamily::Proportional)),
                 (TextStyle::Body, FontId::new(BODY, FontFamily::Proportional)),
                 (TextStyle::Button, FontId::new(BODY, FontFamily::Proportional)),
-                (TextStyle::Small, FontId::new(12.0, FontFamily::Proportional)),
+                (TextStyle::Small, FontId::new(SMALL, FontFamily::Proportional)),
                 (TextStyle::Monospace, FontId::new(DIGITS, FontFamily::Monospace)),
             ]
             .into();

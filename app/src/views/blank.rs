@@ -2,7 +2,7 @@
 
 use crate::model::ids::Node;
 use crate::model::lines::Lines;
-use crate::ui::theme::Palette;
+use crate::ui::theme::{BODY, Palette};
 use eframe::egui::{Align2, FontId, Painter, Rect, Sense, Ui, pos2};
 
 /// Draws it: nothing but a sign, and the name in a hint.
@@ -19,7 +19,7 @@ pub fn show(
         painter.rect_filled(rect, 0.0, palette.stripe);
     }
     let at = pos2(rect.left() + 20.0, rect.center().y);
-    painter.text(at, Align2::CENTER_CENTER, lines.lack().sign(), FontId::proportional(14.0), palette.weak);
+    painter.text(at, Align2::CENTER_CENTER, lines.lack().sign(), FontId::proportional(BODY), palette.weak);
     let response = ui.interact(clip, ui.scope_id().with(("blank", row)), Sense::hover());
     if !response.hovered() {
         return;

@@ -10,7 +10,7 @@ use crate::model::query::within;
 use crate::model::series::LENGTH;
 use crate::output::times::TimeColumn;
 use crate::output::words;
-use crate::ui::theme::{BODY, DIGITS, Palette};
+use crate::ui::theme::{BODY, DIGITS, Palette, SMALL};
 use crate::ui::widths::Widths;
 use crate::ui::{numbers, sparkline};
 use eframe::egui::text::{LayoutJob, TextWrapping};
@@ -20,7 +20,6 @@ use std::sync::Arc;
 
 /// Size of names, and of what stands beside them, points.
 const NAME: f32 = BODY;
-const SMALL: f32 = 12.0;
 
 /// What numbers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -356,7 +355,7 @@ impl Paint<'_> {
         }
         let at = pos2(self.columns.state.min + 4.0, rect.center().y);
         let colour = face.colour(self.palette);
-        self.painter.text(at, Align2::LEFT_CENTER, &face.says, FontId::proportional(13.0), colour);
+        self.painter.text(at, Align2::LEFT_CENTER, &face.says, FontId::proportional(DIGITS), colour);
     }
 
     /// Calls, and calls a second where they are known.

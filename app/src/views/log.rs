@@ -8,7 +8,7 @@ use crate::model::output::Output;
 use crate::model::update::Now;
 use crate::output::words;
 use crate::ui::list::{Scroll, Window};
-use crate::ui::theme::{BODY, DIGITS, Palette};
+use crate::ui::theme::{DIGITS, Palette, SMALL};
 use eframe::egui::{self, Align2, Color32, FontId, Id, Sense, Ui, pos2};
 
 const ROW: f32 = 20.0;
@@ -122,7 +122,7 @@ fn show_log(ui: &mut Ui, follow: &mut Follow, log: &Log, looking_at: Option<Conn
             word: word(entry.kind),
             colour: colour(entry.kind, palette),
             text: &entry.told_to(looking_at),
-            text_font: FontId::proportional(BODY - 0.5),
+            text_font: FontId::proportional(DIGITS),
         };
         line.show(ui, &window, row, ui.scope_id().with(("log entry", entry.serial)));
     }
@@ -160,8 +160,8 @@ impl Line<'_> {
         let put = |x: f32, text: &str, font: FontId, colour: Color32| {
             painter.text(pos2(rect.left() + x, rect.center().y), Align2::LEFT_CENTER, text, font, colour)
         };
-        let _ = put(0.0, &self.time, FontId::monospace(DIGITS - 1.0), palette.weak);
-        let _ = put(SECOND, self.word, FontId::proportional(12.0), self.colour);
+        let _ = put(0.0, &self.time, FontId::monospace(SMALL), palette.weak);
+        let _ = put(SECOND, self.word, FontId::proportional(SMALL), self.colour);
         let written = put(THIRD, self.text, self.text_font.clone(), palette.text);
         if response.hovered() && written.right() > window.rect.right() {
             response.on_hover_text(self.text);

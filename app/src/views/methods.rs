@@ -11,7 +11,7 @@ use crate::output::times::TimeColumn;
 use crate::output::words;
 use crate::ui::list::Scroll;
 use crate::ui::signs::{self, Way};
-use crate::ui::theme::{Palette, ROW};
+use crate::ui::theme::{Palette, ROW, SMALL};
 use eframe::egui::{
     self, Align, Align2, FontId, Id, Label, Layout, Popup, Rangef, Rect, RichText, Sense, TextEdit,
     TextStyle, Ui, pos2, vec2,
@@ -381,7 +381,8 @@ fn heads(
             false => (rect.left() + 4.0, Align2::LEFT_CENTER),
         };
         let painter = ui.painter_at(rect);
-        let written = painter.text(pos2(x, rect.center().y), align, text, FontId::proportional(12.5), colour);
+        let written =
+            painter.text(pos2(x, rect.center().y), align, text, FontId::proportional(SMALL), colour);
         if chosen {
             let way = if sort.descending { Way::Down } else { Way::Up };
             let x = if right { written.left() - 8.0 } else { written.right() + 8.0 };
@@ -415,7 +416,7 @@ fn heads(
     if columns.spark.span() > 0.0 {
         let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
         let at = pos2(spark.left() + 8.0, spark.center().y);
-        ui.painter_at(head).text(at, Align2::LEFT_CENTER, SPARK, FontId::proportional(12.5), palette.weak);
+        ui.painter_at(head).text(at, Align2::LEFT_CENTER, SPARK, FontId::proportional(SMALL), palette.weak);
     }
     at_sign
 }
@@ -429,7 +430,7 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[&str]) -> f32 {
     let painter = ui.painter_at(head);
     let right = pos2(name.max - 8.0, head.center().y);
     let place =
-        painter.text(right, Align2::RIGHT_CENTER, &text, FontId::proportional(12.0), Palette::of(ui).weak);
+        painter.text(right, Align2::RIGHT_CENTER, &text, FontId::proportional(SMALL), Palette::of(ui).weak);
     let place = place.expand2(vec2(4.0, 6.0)).intersect(head);
     let response = ui.interact(place, ui.scope_id().with("left out"), Sense::hover());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
@@ -471,7 +472,7 @@ fn held(name: Rangef, gone: bool, by: HeldBy) -> &'static str {
 fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, held: &str, commands: &mut Vec<Command>) -> (f32, bool) {
     let palette = Palette::of(ui);
     let painter = ui.painter_at(head);
-    let font = FontId::proportional(12.0);
+    let font = FontId::proportional(SMALL);
     let right = pos2(name.max - 8.0, head.center().y);
     let again = painter.layout_no_wrap("sort again".to_owned(), font.clone(), palette.accent);
     let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());

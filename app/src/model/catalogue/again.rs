@@ -1,6 +1,8 @@
-//! A module taken over from another catalogue. Of a file that is here already nothing is read or copied but numbers: twenty
+//! A module taken over from another catalogue. Of a file that is here already the texts stand where they stood: twenty
 //! processes of one program have the same thirty thousand methods in one module.
 
+use super::arena::Arena;
+use super::texts::Texts;
 use super::{Catalogue, Module, Namespace, Type};
 use crate::model::ids::ModuleIx;
 use redial_protocol::ids::ModuleKey;
@@ -11,16 +13,61 @@ impl Catalogue {
     /// key is known already or nothing more fits.
     pub fn take_over(&mut self, from: &Catalogue, index: ModuleIx, key: ModuleKey, domain: u64) -> bool {
         let Some(theirs) = from.module(index) else { return false };
-        if let Some(copy) = self.same_file(from, theirs) {
-            return self.append_again(&copy, theirs.dynamic, key, domain);
+        let fits = u32::try_from(self.tokens.len() + theirs.methods.len()).is_ok();
+        if !fits || self.by_key.contains_key(&key) {
+            return false;
         }
-        let Some(mut batch) = from.batch(index) else { return false };
-        (batch.module.key, batch.module.domains, batch.module.shared) = (key, vec![domain], false);
-        self.append(batch)
+        let Some(texts) = self.texts_of_file(from, theirs).or_else(|| self.take_part(from, &theirs.texts))
+        else {
+            return false;
+        };
+        let index = self.modules.len() as u32;
+        let behind = |length: usize, part: &Range<u32>| length as u32..length as u32 + part.len() as u32;
+        let namespaces = behind(self.namespaces.len(), &theirs.namespaces);
+        let types = behind(self.types.len(), &theirs.types);
+        let methods = behind(self.tokens.len(), &theirs.methods);
+        let moved = |place: u32, from: &Range<u32>, to: &Range<u32>| place - from.start + to.start;
+        let range = |range: &Range<u32>, from, to| moved(range.start, from, to)..moved(range.end, from, to);
+        self.namespaces.extend(of(&from.namespaces, &theirs.namespaces).iter().map(|one| Namespace {
+            module: index,
+            length: one.length,
+            types: range(&one.types, &theirs.types, &types),
+        }));
+        self.types.extend(of(&from.types, &theirs.types).iter().map(|one| Type {
+            namespace: moved(one.namespace, &theirs.namespaces, &namespaces),
+            methods: range(&one.methods, &theirs.methods, &methods),
+        }));
+        let (names, signatures) = (&theirs.texts.names, &theirs.texts.signatures);
+        let places = of(&from.name_of, &theirs.methods).iter();
+        self.name_of.extend(places.map(|place| moved(*place, names, &texts.names)));
+        let places = of(&from.signature_of, &theirs.methods).iter();
+        self.signature_of.extend(places.map(|place| moved(*place, signatures, &texts.signatures)));
+        self.tokens.extend_from_slice(of(&from.tokens, &theirs.methods));
+        self.by_token.extend_from_slice(of(&from.by_token, &theirs.methods));
+        self.bodyless.append(methods.start, methods.len(), &from.bodyless.part(theirs.methods.clone()));
+        self.order.extend(types.clone());
+        self.places.extend(types.clone());
+        let home = self.domains.iter().position(|one| one.id == domain);
+        self.by_key.insert(key, index);
+        self.by_name.entry(theirs.name.clone()).or_default().push(index);
+        self.modules.push(Module {
+            key,
+            domain: home.unwrap_or(0) as u32,
+            domains: vec![domain],
+            shared: false,
+            unloaded: false,
+            namespaces,
+            types,
+            methods,
+            texts,
+            ..theirs.clone()
+        });
+        self.modules_changed();
+        true
     }
 
-    /// A module of the same file, read to the same end.
-    fn same_file(&self, from: &Catalogue, theirs: &Module) -> Option<Module> {
+    /// Where the texts of a module stand that is here from the same file, read to the same end.
+    fn texts_of_file(&self, from: &Catalogue, theirs: &Module) -> Option<Texts> {
         let same = self.by_name.get(&theirs.name).into_iter().flatten();
         let is_same = |ours: &&Module| {
             let (here, there) = (&ours.texts, &theirs.texts);
@@ -35,59 +82,25 @@ impl Catalogue {
                     there.signatures.clone(),
                 )
         };
-        same.filter_map(|index| self.modules.get(*index as usize)).find(is_same).cloned()
+        let ours = same.filter_map(|index| self.modules.get(*index as usize)).find(is_same)?;
+        Some(ours.texts.clone())
     }
 
-    /// Appends what is here once more.
-    fn append_again(&mut self, copy: &Module, dynamic: bool, key: ModuleKey, domain: u64) -> bool {
-        let fits = u32::try_from(self.tokens.len() + copy.methods.len()).is_ok();
-        if !fits || self.by_key.contains_key(&key) {
-            return false;
-        }
-        let index = self.modules.len() as u32;
-        let behind = |length: usize, part: &Range<u32>| length as u32..length as u32 + part.len() as u32;
-        let namespaces = behind(self.namespaces.len(), &copy.namespaces);
-        let types = behind(self.types.len(), &copy.types);
-        let methods = behind(self.tokens.len(), &copy.methods);
-        let up = |range: &Range<u32>, from: &Range<u32>, to: &Range<u32>| {
-            let by = to.start - from.start;
-            range.start + by..range.end + by
+    /// Puts another catalogue's texts at the end; None, with nothing put there, when they do not fit.
+    fn take_part(&mut self, from: &Catalogue, theirs: &Texts) -> Option<Texts> {
+        let fits = self.type_text.fits_part(&from.type_text, theirs.types.clone())
+            && self.names.fits_part(&from.names, theirs.names.clone())
+            && self.signatures.fits_part(&from.signatures, theirs.signatures.clone());
+        let put = |to: &mut Arena, from: &Arena, part: &Range<u32>| {
+            let start = to.len() as u32;
+            to.append_part(from, part.clone());
+            start..to.len() as u32
         };
-        let again = of(&self.namespaces, &copy.namespaces).iter().map(|one| Namespace {
-            module: index,
-            length: one.length,
-            types: up(&one.types, &copy.types, &types),
-        });
-        self.namespaces.extend(again.collect::<Vec<Namespace>>());
-        let again = of(&self.types, &copy.types).iter().map(|one| Type {
-            namespace: one.namespace - copy.namespaces.start + namespaces.start,
-            methods: up(&one.methods, &copy.methods, &methods),
-        });
-        self.types.extend(again.collect::<Vec<Type>>());
-        for column in [&mut self.name_of, &mut self.signature_of, &mut self.tokens, &mut self.by_token] {
-            column.extend_from_within(copy.methods.start as usize..copy.methods.end as usize);
-        }
-        let bodyless = self.bodyless.part(copy.methods.clone());
-        self.bodyless.append(methods.start, methods.len(), &bodyless);
-        self.order.extend(types.clone());
-        self.places.extend(types.clone());
-        let home = self.domains.iter().position(|one| one.id == domain);
-        self.by_key.insert(key, index);
-        self.by_name.entry(copy.name.clone()).or_default().push(index);
-        self.modules.push(Module {
-            key,
-            domain: home.unwrap_or(0) as u32,
-            domains: vec![domain],
-            shared: false,
-            dynamic,
-            unloaded: false,
-            namespaces,
-            types,
-            methods,
-            ..copy.clone()
-        });
-        self.modules_changed();
-        true
+        fits.then(|| Texts {
+            types: put(&mut self.type_text, &from.type_text, &theirs.types),
+            names: put(&mut self.names, &from.names, &theirs.names),
+            signatures: put(&mut self.signatures, &from.signatures, &theirs.signatures),
+        })
     }
 }
 

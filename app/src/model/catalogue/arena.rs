@@ -179,22 +179,39 @@ impl Arena {
 
     /// Whether all strings of another still fit.
     pub fn fits(&self, other: &Arena) -> bool {
-        u32::try_from(self.text.len() + other.text.len()).is_ok()
+        self.fits_part(other, 0..other.len() as u32)
+    }
+
+    /// Whether a range of another's strings still fits.
+    pub fn fits_part(&self, other: &Arena, strings: Range<u32>) -> bool {
+        let bytes = other.start(strings.end as usize).saturating_sub(other.start(strings.start as usize));
+        u32::try_from(self.text.len() + bytes).is_ok()
     }
 
     /// Appends all strings of another; nothing when they do not fit.
     pub fn append(&mut self, other: &Arena) {
-        let Some(offset) = u32::try_from(self.text.len()).ok().filter(|_| self.fits(other)) else { return };
-        self.text.push_str(&other.text);
-        self.folded.push_str(&other.folded);
-        for end in &other.ends {
-            self.ends.push(end + offset);
-            self.note_blocks(end + offset);
+        self.append_part(other, 0..other.len() as u32);
+    }
+
+    /// The same of a range of the other's strings; nothing of one that reaches too far.
+    pub fn append_part(&mut self, other: &Arena, strings: Range<u32>) {
+        let part = strings.start as usize..strings.end as usize;
+        let Some(ends) = other.ends.get(part.clone()).filter(|_| self.fits_part(other, strings)) else {
+            return;
+        };
+        let bytes = other.start(part.start)..other.start(part.end);
+        let before = self.text.len();
+        self.text.push_str(other.text.get(bytes.clone()).unwrap_or_default());
+        self.folded.push_str(other.folded.get(bytes.clone()).unwrap_or_default());
+        self.letters.extend_from_slice(other.letters.get(part.clone()).unwrap_or_default());
+        self.capitals.extend_from_slice(other.capitals.get(part.clone()).unwrap_or_default());
+        self.pairs.extend_from_slice(other.pairs.get(part.clone()).unwrap_or_default());
+        self.beginnings.extend_from_slice(other.beginnings.get(part).unwrap_or_default());
+        for end in ends {
+            let end = (*end as usize - bytes.start + before) as u32;
+            self.ends.push(end);
+            self.note_blocks(end);
         }
-        self.letters.extend_from_slice(&other.letters);
-        self.capitals.extend_from_slice(&other.capitals);
-        self.pairs.extend_from_slice(&other.pairs);
-        self.beginnings.extend_from_slice(&other.beginnings);
     }
 
     /// Only some strings stay.
@@ -221,32 +238,6 @@ impl Arena {
             }
             start += bytes.len();
         }
-    }
-
-    /// The strings of a range, as they are; none of one that reaches too far.
-    pub fn part(&self, strings: Range<usize>) -> Arena {
-        self.slice(strings).unwrap_or_default()
-    }
-
-    fn slice(&self, strings: Range<usize>) -> Option<Arena> {
-        let ends = self.ends.get(strings.clone())?;
-        let bytes = self.start(strings.start)..self.start(strings.end);
-        let mut part = Arena {
-            text: self.text.get(bytes.clone())?.to_owned(),
-            folded: self.folded.get(bytes.clone())?.to_owned(),
-            ends: Vec::with_capacity(ends.len()),
-            letters: self.letters.get(strings.clone())?.to_vec(),
-            capitals: self.capitals.get(strings.clone())?.to_vec(),
-            pairs: self.pairs.get(strings.clone())?.to_vec(),
-            beginnings: self.beginnings.get(strings)?.to_vec(),
-            blocks: Vec::new(),
-        };
-        for end in ends {
-            let end = end - bytes.start as u32;
-            part.ends.push(end);
-            part.note_blocks(end);
-        }
-        Some(part)
     }
 
     /// Whether the strings of a range are those of another arena, one by one.

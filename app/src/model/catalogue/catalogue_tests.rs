@@ -324,7 +324,8 @@ fn a_search_finds_every_copy() {
     let mut cut = batches[0].clone();
     let (types, kept) = (cut.types.len() - 1, cut.types[cut.types.len() - 2] as usize);
     cut.types.truncate(types);
-    cut.type_text = cut.type_text.part(0..types);
+    let whole = std::mem::take(&mut cut.type_text);
+    cut.type_text.append_part(&whole, 0..types as u32);
     cut.namespaces.iter_mut().for_each(|(_, end)| *end = (*end).min(types as u32));
     for all in [&mut cut.name_of, &mut cut.signature_of, &mut cut.tokens] {
         all.truncate(kept);

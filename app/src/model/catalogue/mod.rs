@@ -134,8 +134,8 @@ impl Catalogue {
     }
 
     /// Takes a module's methods in. Answers false, changing nothing, when it is known already or nothing more fits.
-    pub fn append(&mut self, batch: Batch) -> bool {
-        let Batch { module, framework, namespaces, types, type_text, names, signatures, .. } = &batch;
+    pub fn append(&mut self, mut batch: Batch) -> bool {
+        let Batch { module, types, type_text, names, signatures, .. } = &batch;
         let count = batch.tokens.len();
         let whole = types.len() == type_text.len()
             && types.last().copied().unwrap_or(0) as usize == count
@@ -150,7 +150,8 @@ impl Catalogue {
         if !whole || !fits || self.by_key.contains_key(&module.key) {
             return false;
         }
-        let texts = self.take_texts(&batch);
+        let texts = self.take_texts(&mut batch);
+        let Batch { module, framework, namespaces, types, .. } = &batch;
         self.name_of.extend(batch.name_of.iter().map(|place| texts.names.start + place));
         self.signature_of.extend(batch.signature_of.iter().map(|place| texts.signatures.start + place));
         let index = self.modules.len() as u32;

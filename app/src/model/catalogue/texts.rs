@@ -77,21 +77,25 @@ impl Catalogue {
     }
 
     /// Where the texts of a module that comes stand: where those of a copy of it do, or at the end, where they are put.
-    pub(super) fn take_texts(&mut self, batch: &Batch) -> Texts {
+    pub(super) fn take_texts(&mut self, batch: &mut Batch) -> Texts {
         let same = self.by_name.get(&batch.module.name).into_iter().flatten();
         let mut same = same.filter_map(|index| self.modules.get(*index as usize));
         if let Some(copy) = same.find(|module| self.has_texts_of(module, batch)) {
             return copy.texts.clone();
         }
-        let put = |to: &mut Arena, texts: &Arena| {
+        let put = |to: &mut Arena, texts: &mut Arena| {
             let start = to.len() as u32;
-            to.append(texts);
+            match start {
+                // The core library, the largest there is, comes first mostly.
+                0 => *to = std::mem::take(texts),
+                _ => to.append(texts),
+            }
             start..to.len() as u32
         };
         Texts {
-            types: put(&mut self.type_text, &batch.type_text),
-            names: put(&mut self.names, &batch.names),
-            signatures: put(&mut self.signatures, &batch.signatures),
+            types: put(&mut self.type_text, &mut batch.type_text),
+            names: put(&mut self.names, &mut batch.names),
+            signatures: put(&mut self.signatures, &mut batch.signatures),
         }
     }
 

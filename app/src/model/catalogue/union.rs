@@ -1,13 +1,12 @@
 //! A catalogue of several processes: each is a domain of it, and what they have of the same file are copies. Nothing is
 //! read anew for it: modules are taken over as they stand in the processes' own catalogues.
 
-use super::builder::{Batch, NameOrder};
-use super::texts::Texts;
+use super::builder::NameOrder;
 use super::{Catalogue, Module};
 use crate::model::ids::{ModuleIx, TypeIx};
 use crate::model::methodset::MethodSet;
 use crate::model::query::fold;
-use redial_protocol::catalogue::{DomainRow, ModuleRow};
+use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::ModuleKey;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -113,51 +112,6 @@ impl Catalogue {
             true => own.get(length + 2..own.len() - 1).unwrap_or(own),
             false => own,
         }
-    }
-
-    /// A module as it came, to be taken over into another catalogue.
-    pub(super) fn batch(&self, module: ModuleIx) -> Option<Batch> {
-        let module = self.module(module)?;
-        let Texts { types: type_texts, names, signatures } = module.texts.clone();
-        let methods = module.methods.start as usize..module.methods.end as usize;
-        let types = module.types.start as usize..module.types.end as usize;
-        let namespaces = module.namespaces.start as usize..module.namespaces.end as usize;
-        let less = |numbers: &[u32], by: u32| numbers.iter().map(|number| number - by).collect::<Vec<u32>>();
-        Some(Batch {
-            module: ModuleRow {
-                key: module.key,
-                name: module.name.clone(),
-                path: module.path.clone(),
-                mvid: module.mvid.clone(),
-                assembly: 0,
-                domains: module.domains.clone(),
-                shared: module.shared,
-                dynamic: module.dynamic,
-                collectible: false,
-                methods: methods.len() as u32,
-            },
-            framework: module.framework,
-            namespaces: self
-                .namespaces
-                .get(namespaces)?
-                .iter()
-                .map(|one| (one.length, one.types.end - module.types.start))
-                .collect(),
-            types: self
-                .types
-                .get(types.clone())?
-                .iter()
-                .map(|one| one.methods.end - module.methods.start)
-                .collect(),
-            type_text: self.type_text.part(type_texts.start as usize..type_texts.end as usize),
-            name_of: less(self.name_of.get(methods.clone())?, names.start),
-            signature_of: less(self.signature_of.get(methods.clone())?, signatures.start),
-            names: self.names.part(names.start as usize..names.end as usize),
-            signatures: self.signatures.part(signatures.start as usize..signatures.end as usize),
-            tokens: self.tokens.get(methods.clone())?.to_vec(),
-            by_token: self.by_token.get(methods)?.to_vec(),
-            bodyless: self.bodyless.part(module.methods.clone()),
-        })
     }
 
     /// Where the module of a key is.
