@@ -308,6 +308,23 @@ fn a_flood_of_transitions_is_summed_up() {
     assert_eq!(texts(&log, Kind::Transition).len(), 15, "and so on");
 }
 
+/// Some names, and how many more a second later, would look like all that went.
+#[test]
+fn many_that_go_the_same_way_at_once_are_a_number() {
+    let mut catalogue = Catalogue::default();
+    let (batches, _) = crate::model::catalogue::synthetic::batches(1, 50);
+    batches.into_iter().for_each(|batch| assert!(catalogue.append(batch)));
+    let (mut connection, mut log) = connected_to(catalogue);
+    let rows = (0..15).map(|id| row(&connection, id, MethodIx(id), State::Live)).collect();
+    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    let before = texts(&log, Kind::Transition).len();
+    let off = (0..13).map(|id| transition(id, State::Off)).chain([transition(14, State::Failed)]);
+    connection.apply(off.collect(), &mut log, now(2_000));
+    let told = texts(&log, Kind::Transition).split_off(before);
+    assert_eq!(told[0], "13 methods: live → off");
+    assert!(told.len() == 2 && told[1].contains("live → failed"), "{told:?}");
+}
+
 #[test]
 fn a_batch_that_does_not_fit_is_told() {
     let (mut connection, mut log) = connected();

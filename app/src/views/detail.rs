@@ -93,17 +93,21 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         let calls = format!("{least}{}", words::grouped(row.calls));
         let counted = Numbers::of(connected && row.counts());
         figures(ui, counted, &calls, row.counted_rate().map(f64::from));
-        last_numbers(ui, super::rows::last_of_row(row).filter(|_| connected));
+        let last = super::rows::last_of_row(row).filter(|_| connected);
+        if row.series.is_none() {
+            last_numbers(ui, last);
+        }
         super::latency::show(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
             let top = series.at(connection.live.tick()).fold(0.0, f32::max);
-            ui.label(
-                RichText::new(format!("last minute, at most {}", numbers::rate(top.into())))
-                    .small()
-                    .color(palette.weak),
-            );
+            // In one line, so that nothing below moves when it is turned.
+            let text = match last {
+                Some(last) => last.to_owned(),
+                None => format!("last minute, at most {}", numbers::rate(top.into())),
+            };
+            ui.label(RichText::new(text).small().color(palette.weak));
         }
         let wanted =
             if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
@@ -290,6 +294,14 @@ pub fn number(ui: &mut Ui, name: &str, number: Numbers, value: &str) {
 }
 
 fn line(ui: &mut Ui, name: &str, value: RichText) {
+    // Nothing here is clicked: lines stand closer than buttons would.
+    ui.scope(|ui| {
+        ui.spacing_mut().interact_size.y = 0.0;
+        pair_of(ui, name, value);
+    });
+}
+
+fn pair_of(ui: &mut Ui, name: &str, value: RichText) {
     ui.horizontal(|ui| {
         ui.weak(name);
         ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {

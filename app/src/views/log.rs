@@ -41,6 +41,8 @@ struct Follow {
     count: usize,
     /// Its height then.
     room: f32,
+    /// Its end is asked for.
+    asked: bool,
 }
 
 impl Follow {
@@ -48,7 +50,7 @@ impl Follow {
         let at_end = self.count == 0 || self.scroll.shows(self.count - 1, ROW);
         let room = ui.available_height().max(0.0);
         // What was at the end stays there, though the panel gets lower.
-        if (newest != self.newest || room < self.room) && at_end {
+        if std::mem::take(&mut self.asked) || (newest != self.newest || room < self.room) && at_end {
             self.scroll.bring_into_view(count.saturating_sub(1));
         }
         (self.newest, self.count, self.room) = (newest, count, room);
@@ -57,6 +59,11 @@ impl Follow {
             ui.add_space(room % ROW);
         }
         self.scroll.show(ui, name, count, ROW)
+    }
+
+    /// Whether its end was out of view when it was shown last.
+    fn is_behind(&self) -> bool {
+        self.count > 0 && !self.scroll.shows(self.count - 1, ROW)
     }
 }
 
@@ -81,13 +88,27 @@ pub fn show(ui: &mut Ui, state: &mut State, model: &Model) {
 
 fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
     ui.horizontal(|ui| {
-        ui.selectable_value(&mut state.tab, Tab::Log, "Log");
+        let before = state.tab;
+        let log_tab = ui.selectable_value(&mut state.tab, Tab::Log, "Log");
         let written = match output.total() {
             0 => "Output".to_owned(),
             lines => format!("Output ({})", words::grouped(lines)),
         };
-        ui.selectable_value(&mut state.tab, Tab::Output, written)
+        let output_tab = ui
+            .selectable_value(&mut state.tab, Tab::Output, written)
             .on_hover_text("what programs launched from here wrote");
+        // Who chooses the tab that is shown already wants to see its end.
+        let again = if before == Tab::Log { log_tab.clicked() } else { output_tab.clicked() };
+        let shown = match state.tab {
+            Tab::Log => &mut state.log,
+            Tab::Output => &mut state.output,
+        };
+        let to_end = shown.is_behind() && {
+            let link = ui.link("to the newest");
+            link.on_hover_text("lines that come are shown as they come while the last one is in sight")
+                .clicked()
+        };
+        shown.asked |= to_end || again && before == state.tab;
         let (lines, gone, nothing) = match state.tab {
             Tab::Log => (
                 log.entries().len(),

@@ -211,7 +211,7 @@ fn off_again(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) 
     let list = &connection.list;
     let text = match (list.filter().off_again, list.off_again() as u64) {
         (true, _) if connection.live.count(DialState::Off) == 0 => return,
-        (true, _) => "hide what is off again".to_owned(),
+        (true, _) => "hide those that are off again".to_owned(),
         (false, 0) => return,
         (false, methods) => format!("{} off again · show", words::grouped(methods)),
     };
@@ -238,18 +238,17 @@ fn totals(connection: &Connection) -> (String, &'static str) {
     let (shown, all) = (connection.list.shown() as u64, connection.list.all() as u64);
     let text = match shown == all {
         true => words::methods(all),
-        false => format!("{} of {}", words::grouped(shown), words::grouped(all)),
+        false => format!("{} of {}", words::grouped(shown), words::methods(all)),
     };
     let catalogue = &connection.catalogue;
     match (catalogue.spans_processes(), catalogue.is_merged()) {
         (false, _) => (text, "methods shown, of all methods of the process"),
         (true, merged) => {
-            let what = if shown == all { "" } else { " methods" };
             let hint = match merged {
                 true => "methods shown, of all methods; one that several processes have counts once",
                 false => "methods shown, of all methods; one that several processes have counts in each",
             };
-            (format!("{text}{what} in {}", connection.title()), hint)
+            (format!("{text} in {}", connection.title()), hint)
         }
     }
 }
@@ -417,6 +416,9 @@ fn heads(
         let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
         let at = pos2(spark.left() + 8.0, spark.center().y);
         ui.painter_at(head).text(at, Align2::LEFT_CENTER, SPARK, FontId::proportional(SMALL), palette.weak);
+        ui.interact(spark, ui.scope_id().with(("head", SPARK)), Sense::hover()).on_hover_text(
+            "calls a second in the last minute, each row to its own scale: compare their shapes, and the numbers beside them",
+        );
     }
     at_sign
 }

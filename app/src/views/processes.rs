@@ -99,7 +99,10 @@ fn head(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Comman
         ui.strong("Processes");
         let (shown, all) = (processes.shown().len(), processes.len());
         if processes.is_scanned() {
-            ui.weak(format!("{shown} of {all}")).on_hover_text("shown, of all processes of this machine");
+            let text = if shown == all { all.to_string() } else { format!("{shown} shown of {all}") };
+            ui.weak(text).on_hover_text(
+                "those with .NET are shown, of all processes of this machine, unless the others are asked for below",
+            );
         }
         together(ui, model, commands);
     });

@@ -197,7 +197,10 @@ fn items(connection: &Connection) -> Vec<Item> {
     if let Some(latency) = connection.latency {
         item(format!("answers in {:.1} ms", latency.as_secs_f64() * 1000.0), "round trip to the agent");
     }
-    item(format!("{:.0} updates/s", connection.update_rate()), "messages that arrive from the agent");
+    item(
+        format!("{:.0} updates/s", connection.update_rate()),
+        "how often a second this window hears new numbers from the agent",
+    );
     if let Some(agent) = &connection.agent {
         item(format!("agent {}", words::bytes(agent.memory_bytes)), "memory of the agent in the process");
         item(

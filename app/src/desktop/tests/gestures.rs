@@ -305,6 +305,32 @@ fn what_a_launched_program_writes_stands_under_output() {
 }
 
 #[test]
+fn the_end_of_the_log_is_a_click_away() {
+    let mut harness = with_shop(Theme::Dark);
+    let time = harness.state().now();
+    for number in 0..60 {
+        harness.state_mut().model.log.add(time, None, Kind::Connection, format!("line {number} of them"));
+    }
+    harness.run_steps(3);
+    let seen = |harness: &Harness<'static, App>, number| {
+        harness.query_by_label_contains(&format!("line {number} of them")).is_some()
+    };
+    assert!(seen(&harness, 59) && harness.query_by_label("to the newest").is_none());
+    for end in ["to the newest", "Log"] {
+        let at = harness.get_by_label_contains("line 58 of them").rect();
+        super::steady::scroll(&mut harness, at, -20.0);
+        harness.run_steps(3);
+        assert!(!seen(&harness, 59), "older lines are looked at");
+        harness.state_mut().model.log.add(time, None, Kind::Connection, "one more".to_owned());
+        harness.run_steps(3);
+        assert!(harness.query_by_label_contains("one more").is_none(), "they stay");
+        harness.get_by_label(end).click();
+        harness.run_steps(3);
+        assert!(harness.query_all_by_label_contains("one more").next().is_some(), "{end}");
+    }
+}
+
+#[test]
 fn a_launch_that_fails_says_why_in_its_dialog() {
     let mut harness = crate::desktop::tests::stage::window(Theme::Dark);
     harness.state_mut().settings.launch.program = "no-such-program".into();

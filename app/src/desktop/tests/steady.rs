@@ -23,7 +23,7 @@ fn row(harness: &Harness<'static, App>, name: &str, nth: usize) -> Option<Rect> 
     rows.get(nth).copied()
 }
 
-fn scroll(harness: &mut Harness<'static, App>, at: Rect, rows: f32) {
+pub(super) fn scroll(harness: &mut Harness<'static, App>, at: Rect, rows: f32) {
     harness.hover_at(at.center());
     harness.run_steps(3);
     harness.event(Event::MouseWheel {

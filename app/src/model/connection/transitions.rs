@@ -64,7 +64,8 @@ impl Untold {
         std::mem::take(&mut self.together)
     }
 
-    /// Tells some transitions, each with what the row says by now, and counts the others.
+    /// Tells some transitions, each with what the row says by now, and counts the others. Of many that go the same way at once
+    /// none is named: a few names would look like all.
     pub fn tell(
         &mut self,
         transitions: Transitions,
@@ -74,7 +75,18 @@ impl Untold {
     ) {
         self.sum_up(live, now, &mut say);
         self.only_bad = transitions.only_bad;
+        let mut ways: BTreeMap<(State, State), HashSet<RowId>> = BTreeMap::new();
+        for (id, before, after) in transitions.all.iter().filter(|(_, _, after)| !is_bad(*after)) {
+            ways.entry((*before, *after)).or_default().insert(*id);
+        }
+        ways.retain(|_, rows| rows.len() > SINGLY);
+        for ((before, after), rows) in &ways {
+            say(format!("{}: {before} → {after}", words::methods(rows.len() as u64)));
+        }
         for (id, before, after) in transitions.all {
+            if ways.contains_key(&(before, after)) {
+                continue;
+            }
             let (_, told) = self.span.get_or_insert((now, 0));
             if *told >= SINGLY {
                 self.rest.insert(id);
