@@ -344,7 +344,7 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let began = Instant::now();
-        if self.letters.make_some(ui.ctx(), &theme::of_texts()) {
+        if self.letters.make_some(ui.ctx(), &theme::text_fonts()) {
             ui.ctx().request_repaint();
         }
         let mut commands = Vec::new();

@@ -38,7 +38,7 @@ struct Spent {
     settling: Duration,
     drawing: Duration,
     /// No message was taken in.
-    without: bool,
+    took_none: bool,
 }
 
 impl Pace {
@@ -51,8 +51,8 @@ impl Pace {
     /// next one does.
     pub fn budget(&mut self, besides: Besides) -> Option<Duration> {
         let Pace { now, last, before } = self;
-        now.without = matches!(besides, Besides::Merging) && now.settling >= MERGING && !last.without;
-        if now.without {
+        now.took_none = matches!(besides, Besides::Merging) && now.settling >= MERGING && !last.took_none;
+        if now.took_none {
             return None;
         }
         let drawing = last.drawing.max(before.drawing);

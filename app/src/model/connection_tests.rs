@@ -312,17 +312,29 @@ fn a_flood_of_transitions_is_summed_up() {
 #[test]
 fn many_that_go_the_same_way_at_once_are_a_number() {
     let mut catalogue = Catalogue::default();
-    let (batches, _) = crate::model::catalogue::synthetic::batches(1, 50);
+    let (batches, _) = crate::model::catalogue::synthetic::batches(1, 100);
     batches.into_iter().for_each(|batch| assert!(catalogue.append(batch)));
     let (mut connection, mut log) = connected_to(catalogue);
-    let rows = (0..15).map(|id| row(&connection, id, MethodIx(id), State::Live)).collect();
+    let rows = (0..80).map(|id| row(&connection, id, MethodIx(id), State::Live)).collect();
     connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    connection.sum_up(&mut log, now(1_001));
     let before = texts(&log, Kind::Transition).len();
-    let off = (0..13).map(|id| transition(id, State::Off)).chain([transition(14, State::Failed)]);
+    let off = (0..13).map(|id| transition(id, State::Off)).chain([transition(79, State::Failed)]);
     connection.apply(off.collect(), &mut log, now(2_000));
-    let told = texts(&log, Kind::Transition).split_off(before);
-    assert_eq!(told[0], "13 methods: live → off");
-    assert!(told.len() == 2 && told[1].contains("live → failed"), "{told:?}");
+    for more in [13..33, 33..60] {
+        let off = more.map(|id| transition(id, State::Off));
+        connection.apply(off.collect(), &mut log, now(2_100));
+    }
+    // They go on again: no line says first what was last, and none is counted twice.
+    connection.apply((30..60).map(|id| transition(id, State::Live)).collect(), &mut log, now(2_200));
+    let told = |log: &Log| -> Vec<String> {
+        texts(log, Kind::Transition).iter().skip(before).map(|text| (*text).to_owned()).collect()
+    };
+    let now_told = told(&log);
+    assert_eq!([&now_told[0], &now_told[2]], ["13 methods: live → off", "30 methods: off → live"]);
+    assert!(now_told.len() == 3 && now_told[1].contains("live → failed"), "{now_told:?}");
+    connection.sum_up(&mut log, now(3_001));
+    assert_eq!(told(&log)[3..], ["… and 17 methods are off by now"]);
 }
 
 #[test]

@@ -11,6 +11,9 @@ const QUARTERS: u8 = 4;
 /// Letters made in one frame: all at once would take longer than a frame lasts.
 const SOME: usize = 12;
 
+/// All of them in one font.
+const ALL: std::ops::RangeInclusive<char> = '!'..='~';
+
 /// The letters that texts consist of mostly.
 #[derive(Debug, Default)]
 pub struct Letters {
@@ -18,9 +21,6 @@ pub struct Letters {
     begun: bool,
     made: usize,
 }
-
-/// All of them in one font.
-const ALL: std::ops::RangeInclusive<char> = '!'..='~';
 
 impl Letters {
     /// Makes some more of them, first in the first font, and reads how wide letters are; to be called in each frame, while it is

@@ -118,7 +118,7 @@ impl Palette {
 }
 
 /// What texts are written in mostly, the commonest first.
-pub fn of_texts() -> [FontId; 5] {
+pub fn text_fonts() -> [FontId; 5] {
     let (proportional, monospace) = (FontId::proportional, FontId::monospace);
     [proportional(BODY), proportional(SMALL), monospace(DIGITS), proportional(DIGITS), monospace(SMALL)]
 }

@@ -18,7 +18,7 @@ use eframe::egui::{Align2, Color32, FontId, Galley, Painter, Rangef, Rect, TextF
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Size of names, and of what stands beside them, points.
+/// Size of names, points.
 const NAME: f32 = BODY;
 
 /// What numbers are.

@@ -96,16 +96,15 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         let counted = Numbers::of(connected && row.counts());
         figures(ui, counted, &calls, row.counted_rate().map(f64::from));
         let last = super::rows::last_of_row(row).filter(|_| connected);
-        if row.series.is_none() {
-            last_numbers(ui, last);
-        }
+        // In the graph's line, so that nothing below moves when the dial goes off.
+        let in_graph = row.series.is_some() && !row.counts();
+        last_numbers(ui, last.filter(|_| !in_graph));
         super::latency::show(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
             let top = series.at(connection.live.tick()).fold(0.0, f32::max);
-            // In one line, so that nothing below moves when it is turned.
-            let text = match last {
+            let text = match last.filter(|_| in_graph) {
                 Some(last) => last.to_owned(),
                 None => format!("last minute, at most {}", numbers::rate(top.into())),
             };

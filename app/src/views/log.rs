@@ -108,7 +108,7 @@ fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
             link.on_hover_text("lines that come are shown as they come while the last one is in sight")
                 .clicked()
         };
-        shown.asked |= to_end || again && before == state.tab;
+        shown.asked |= to_end || again;
         let (lines, gone, nothing) = match state.tab {
             Tab::Log => (
                 log.entries().len(),

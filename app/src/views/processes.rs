@@ -101,7 +101,7 @@ fn head(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Comman
         if processes.is_scanned() {
             let text = if shown == all { all.to_string() } else { format!("{shown} shown of {all}") };
             ui.weak(text).on_hover_text(
-                "those with .NET are shown, of all processes of this machine, unless the others are asked for below",
+                "shown, of all processes of this machine: those with .NET (the others, too, where that is ticked) that have what is typed",
             );
         }
         together(ui, model, commands);

@@ -199,7 +199,7 @@ fn items(connection: &Connection) -> Vec<Item> {
     }
     item(
         format!("{:.0} updates/s", connection.update_rate()),
-        "how often a second this window hears new numbers from the agent",
+        "messages with new numbers or states that arrive from the agent, a second",
     );
     if let Some(agent) = &connection.agent {
         item(format!("agent {}", words::bytes(agent.memory_bytes)), "memory of the agent in the process");

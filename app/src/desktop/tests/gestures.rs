@@ -312,12 +312,13 @@ fn the_end_of_the_log_is_a_click_away() {
         harness.state_mut().model.log.add(time, None, Kind::Connection, format!("line {number} of them"));
     }
     harness.run_steps(3);
-    let seen = |harness: &Harness<'static, App>, number| {
-        harness.query_by_label_contains(&format!("line {number} of them")).is_some()
-    };
+    let seen_text =
+        |harness: &Harness<'static, App>, text: &str| harness.query_by_label_contains(text).is_some();
+    let seen =
+        |harness: &Harness<'static, App>, number| seen_text(harness, &format!("line {number} of them"));
     assert!(seen(&harness, 59) && harness.query_by_label("to the newest").is_none());
     for end in ["to the newest", "Log"] {
-        let at = harness.get_by_label_contains("line 58 of them").rect();
+        let at = harness.get_by_label("Log").rect().translate(egui::vec2(60.0, 50.0));
         super::steady::scroll(&mut harness, at, -20.0);
         harness.run_steps(3);
         assert!(!seen(&harness, 59), "older lines are looked at");
@@ -327,6 +328,10 @@ fn the_end_of_the_log_is_a_click_away() {
         harness.get_by_label(end).click();
         harness.run_steps(3);
         assert!(harness.query_all_by_label_contains("one more").next().is_some(), "{end}");
+        assert!(harness.query_by_label("to the newest").is_none());
+        harness.state_mut().model.log.add(time, None, Kind::Connection, format!("then this, {end}"));
+        harness.run_steps(3);
+        assert!(seen_text(&harness, &format!("then this, {end}")), "it follows again");
     }
 }
 

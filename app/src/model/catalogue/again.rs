@@ -128,7 +128,9 @@ mod tests {
             one.span_processes();
             one.set_domains((1..=3).map(domain).collect(), 0);
         }
-        for (process, index) in (1..=3u64).flat_map(|process| (0..5u32).map(move |index| (process, index))) {
+        for (process, index) in
+            (1..=3u64).flat_map(|process| (0..5u32).rev().map(move |index| (process, index)))
+        {
             let key = ModuleKey { module_id: process * 10 + u64::from(index), generation: 1 };
             assert!(all.take_over(&from, ModuleIx(index), key, process));
             assert!(!all.take_over(&from, ModuleIx(index), key, process), "it is there");
@@ -161,6 +163,9 @@ mod tests {
         let key = |module_id| ModuleKey { module_id, generation: 1 };
         assert!(all.take_over(&one, ModuleIx(0), key(1), 1) && all.take_over(&other, ModuleIx(0), key(2), 2));
         assert_eq!(all.names.len(), 2 * one.names.len());
+        let name = |of: &Catalogue, method| of.full_name(MethodIx(method)).text;
+        let count = one.len() as u32;
+        assert!((0..count).all(|method| name(&all, count + method) == name(&other, method)));
         assert!(!all.take_over(&one, ModuleIx(7), key(3), 1), "there is no such module");
     }
 }

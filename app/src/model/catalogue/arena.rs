@@ -365,6 +365,23 @@ mod tests {
     }
 
     #[test]
+    fn a_part_lands_where_the_next_string_would() {
+        let (mut arena, mut other) = (Arena::default(), Arena::default());
+        assert!(arena.push(&["Shop"]));
+        for text in ["Left", "Größe", "", "Zoo", "Right"] {
+            assert!(other.push(&[text]));
+        }
+        arena.append_part(&other, 1..4);
+        let all: Vec<(&str, &str)> = (0..arena.len()).map(|at| (arena.get(at), arena.folded(at))).collect();
+        assert_eq!(all, [("Shop", "shop"), ("Größe", "größe"), ("", ""), ("Zoo", "zoo")]);
+        assert_eq!(arena.index_at(arena.span(3).0), 3);
+        let with_z = arena.with_letter(b'z', false).expect("a letter");
+        assert_eq!(with_z.iter_in(0..u32::MAX).collect::<Vec<u32>>(), [3]);
+        arena.append_part(&other, 4..6);
+        assert_eq!(arena.len(), 4, "there is no sixth");
+    }
+
+    #[test]
     fn every_byte_is_known_to_be_of_its_string() {
         let text = "abcdefghijklmnopqrstuvwxyz".repeat(4);
         let mut halves = [Arena::default(), Arena::default()];

@@ -40,11 +40,34 @@ impl Transitions {
     }
 }
 
+/// From one state to another.
+type Way = (State, State);
+
+/// What was told within [`SPAN`].
+#[derive(Debug, Default)]
+struct Span {
+    since: Duration,
+    lines: usize,
+    /// The ways of which a number was told.
+    many: Vec<Way>,
+}
+
+/// More methods than are told one by one that go the same way, each with nothing else to be said of it.
+fn many(all: &[(RowId, State, State)], live: &Live) -> BTreeMap<Way, HashSet<RowId>> {
+    let mut many: BTreeMap<Way, HashSet<RowId>> = BTreeMap::new();
+    let plain = |id| live.row(id).is_some_and(|row| row.note.is_none() && row.times_note.is_none());
+    for (id, before, after) in all.iter().filter(|(id, _, after)| !is_bad(*after) && plain(*id)) {
+        many.entry((*before, *after)).or_default().insert(*id);
+    }
+    many.retain(|_, rows| rows.len() > SINGLY);
+    many
+}
+
 /// Transitions that were not told one by one.
 #[derive(Debug, Default)]
 pub(super) struct Untold {
-    /// When the first of this span was told, and how many were since.
-    span: Option<(Duration, usize)>,
+    /// Since the first of them was told.
+    span: Option<Span>,
     /// The others' methods.
     rest: HashSet<RowId>,
     /// Only those are told of that somebody should look at.
@@ -75,25 +98,32 @@ impl Untold {
     ) {
         self.sum_up(live, now, &mut say);
         self.only_bad = transitions.only_bad;
-        let mut ways: BTreeMap<(State, State), HashSet<RowId>> = BTreeMap::new();
-        for (id, before, after) in transitions.all.iter().filter(|(_, _, after)| !is_bad(*after)) {
-            ways.entry((*before, *after)).or_default().insert(*id);
-        }
-        ways.retain(|_, rows| rows.len() > SINGLY);
-        for ((before, after), rows) in &ways {
-            say(format!("{}: {before} → {after}", words::methods(rows.len() as u64)));
-        }
+        let many = many(&transitions.all, live);
+        let mut numbered: Vec<Way> = Vec::new();
         for (id, before, after) in transitions.all {
-            if ways.contains_key(&(before, after)) {
+            let span = self.span.get_or_insert_with(|| Span { since: now, ..Span::default() });
+            let way = (before, after);
+            if let Some(rows) = many.get(&way).filter(|rows| rows.contains(&id)) {
+                if numbered.contains(&way) {
+                    continue;
+                }
+                numbered.push(way);
+                if span.lines >= SINGLY || span.many.contains(&way) {
+                    self.rest.extend(rows);
+                } else {
+                    span.lines += 1;
+                    span.many.push(way);
+                    self.rest.retain(|row| !rows.contains(row));
+                    say(format!("{}: {before} → {after}", words::methods(rows.len() as u64)));
+                }
                 continue;
             }
-            let (_, told) = self.span.get_or_insert((now, 0));
-            if *told >= SINGLY {
+            if span.lines >= SINGLY {
                 self.rest.insert(id);
                 continue;
             }
             let Some(row) = live.row(id) else { continue };
-            *told += 1;
+            span.lines += 1;
             let notes = words::notes(row.note.as_deref(), row.times_note.as_deref());
             let notes = notes.map(|notes| format!(": {notes}")).unwrap_or_default();
             say(format!("{}: {before} → {after}{notes}", row.name));
@@ -102,7 +132,7 @@ impl Untold {
 
     /// Sums up what was not told, once the span is over: what has become of each method by then.
     pub fn sum_up(&mut self, live: &Live, now: Duration, mut say: impl FnMut(String)) {
-        if self.span.is_none_or(|(since, _)| now.saturating_sub(since) < SPAN) {
+        if self.span.as_ref().is_none_or(|span| now.saturating_sub(span.since) < SPAN) {
             return;
         }
         self.span = None;
@@ -118,6 +148,6 @@ impl Untold {
 
     /// When there will be something to sum up.
     pub fn due(&self) -> Option<Duration> {
-        self.span.filter(|_| !self.rest.is_empty()).map(|(since, _)| since + SPAN)
+        self.span.as_ref().filter(|_| !self.rest.is_empty()).map(|span| span.since + SPAN)
     }
 }
