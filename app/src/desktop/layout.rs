@@ -19,6 +19,8 @@ use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Rangef, Ui};
 pub(super) const PROCESSES: f32 = 250.0;
 /// The same of the selection.
 const DETAIL: f32 = 270.0;
+/// Room that the log keeps below what is told, points.
+const LOG_BESIDE: f32 = 60.0;
 /// Room that the methods and the selection need to stand beside each other, points.
 const BOTH: f32 = 700.0;
 
@@ -35,18 +37,29 @@ impl App {
             .frame(frame(colours.raised))
             .show(ui, |ui| strip::show(ui, &self.model, mono, commands));
         let room = ui.ctx().content_rect().size();
+        let told = self.telling(ui);
         if self.settings.log_open {
+            // What is told takes its room from the log, as far as lines of that stay in sight.
+            let least = told.as_ref().map_or(0.0, |_| self.told_height + LOG_BESIDE);
+            let wanted = self.settings.log_height.unwrap_or((room.y * 0.17).clamp(70.0, 150.0));
             let log = Sized {
                 panel: Panel::bottom("log").frame(frame(colours.panel)),
                 name: "log",
                 flat: true,
-                wanted: self.settings.log_height.unwrap_or((room.y * 0.22).clamp(70.0, 150.0)),
+                wanted: wanted.max(least),
                 range: Rangef::new(60.0, (room.y * 0.5).max(60.0)),
             };
-            let dragged = log.show(ui, |ui| log::show(ui, &mut self.log, &self.model));
+            let dragged = log.show(ui, |ui| {
+                if let Some(told) = &told {
+                    self.tell(ui, told, &situation, commands);
+                }
+                log::show(ui, &mut self.log, &self.model);
+            });
             self.settings.log_height = dragged.or(self.settings.log_height);
+        } else if let Some(told) = &told {
+            let panel = Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false);
+            panel.show(ui, |ui| self.tell(ui, told, &situation, commands));
         }
-        self.told(ui, &situation, commands);
         let processes = Sized {
             panel: Panel::left("processes").frame(frame(colours.panel)),
             name: "processes",

@@ -100,6 +100,8 @@ pub struct App {
     last_turn: Option<(Ticket, Targets, Level)>,
     /// The newest refusal that was shown, and until when.
     toast: (u64, Option<Instant>),
+    /// Height of what was told last, points.
+    told_height: f32,
     /// A text field that was just asked for.
     opening: Opening,
     /// What frames took of late.
@@ -163,6 +165,7 @@ impl App {
             launching: None,
             last_turn: None,
             toast: (0, None),
+            told_height: 0.0,
             opening: Opening::default(),
             pace: Pace::default(),
             letters: Letters::default(),

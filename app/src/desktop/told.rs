@@ -1,4 +1,5 @@
-//! What must not be overlooked: a bar between the rows and the log, which covers neither.
+//! What must not be overlooked: a bar between the rows and the log, which covers neither. It takes its room from the log
+//! while that is shown, so that no row moves when it comes.
 
 use super::{App, TOAST};
 use crate::commands::{Command, Situation};
@@ -6,42 +7,48 @@ use crate::model::connection::Connection;
 use crate::model::log::{Entry, Kind};
 use crate::ui::theme::Palette;
 use crate::views::log;
-use eframe::egui::{Color32, Context, Frame, Label, Margin, Panel, RichText, Stroke, Ui};
+use eframe::egui::{Color32, Context, Frame, Label, Margin, RichText, Stroke, Ui};
 use std::time::Instant;
 
 /// Dials that matched nothing and are named; the log names the others.
 const NAMED: usize = 3;
 
+/// What is told now; one of them at least.
+pub(super) struct Telling {
+    news: Option<(String, Color32)>,
+    unmatched: Option<String>,
+}
+
 impl App {
     /// The newest refusal or failure, or that all is off, for a while; and dials of a launch that match nothing, until that
     /// is closed. The log says it all, too.
-    pub(super) fn told(&mut self, ui: &mut Ui, situation: &Situation, commands: &mut Vec<Command>) {
+    pub(super) fn telling(&mut self, ui: &Ui) -> Option<Telling> {
         let palette = Palette::of(ui);
         let news = self.news(ui.ctx()).map(|entry| (self.wording(&entry), log::colour(entry.kind, palette)));
         let unmatched = self.unmatched();
-        if news.is_none() && unmatched.is_none() {
-            return;
-        }
-        let (mut news_closed, mut unmatched_closed) = (false, false);
-        Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false).show(ui, |ui| {
+        (news.is_some() || unmatched.is_some()).then_some(Telling { news, unmatched })
+    }
+
+    /// Shows it at the top of `ui`.
+    pub(super) fn tell(&mut self, ui: &mut Ui, told: &Telling, now: &Situation, commands: &mut Vec<Command>) {
+        let shown = ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            if let Some(text) = unmatched {
-                unmatched_closed = note(ui, &text, palette.asked, |_| ());
+            if let Some(text) = &told.unmatched
+                && note(ui, text, Palette::of(ui).asked, |_| ())
+            {
+                self.model.forget_unmatched();
             }
-            if let Some((text, colour)) = news {
-                news_closed = note(ui, &text, colour, |ui| {
-                    if situation.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
-                        commands.push(Command::TakeControl);
-                    }
-                });
+            let Some((text, colour)) = &told.news else { return };
+            let closed = note(ui, text, *colour, |ui| {
+                if now.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
+                    commands.push(Command::TakeControl);
+                }
+            });
+            if closed {
+                self.toast.1 = None;
             }
         });
-        if news_closed {
-            self.toast.1 = None;
-        }
-        if unmatched_closed {
-            self.model.forget_unmatched();
-        }
+        self.told_height = shown.response.rect.height();
     }
 
     /// What is told for a while; a refusal also goes with the next request to its process.

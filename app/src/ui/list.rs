@@ -96,7 +96,9 @@ impl Scroll {
         let id = ui.scope_id().with(name);
         ui.advance_cursor_after_rect(all);
         let mut rect = all;
-        self.height = f64::from(all.height().max(0.0));
+        let height = whole_rows(all.height().max(0.0), row_height);
+        rect.set_height(height);
+        self.height = f64::from(height);
         let total = count as f64 * f64::from(row_height);
         self.clamp(total);
         if ui.rect_contains_pointer(all) {
@@ -160,6 +162,13 @@ impl Scroll {
         ui.painter().rect_filled(bar, CornerRadius::ZERO, palette.panel);
         ui.painter().rect_filled(handle, CornerRadius::same(3), colour);
     }
+}
+
+/// The height of as many whole rows as fit, so that the last one is not cut; of one that does not fit, what there is.
+fn whole_rows(room: f32, row_height: f32) -> f32 {
+    // Rounding must not cost a row.
+    let rows = (room / row_height + 0.01).floor();
+    if rows < 1.0 { room } else { rows * row_height }
 }
 
 /// The rows of which at least a part lies within `height` points from `offset`.

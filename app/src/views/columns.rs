@@ -8,6 +8,8 @@ use eframe::egui::{Rangef, Rect};
 const NAME: f32 = 190.0;
 /// What rows of several processes need besides: their states say more.
 pub const SUMMED: f32 = 28.0;
+/// What rows that are single methods need less: their states are a word each, "was reverting" at most.
+pub const WORD: f32 = -20.0;
 /// Room for what stands before names where several processes have a row each: more than a process id.
 pub const PLACE: f32 = 90.0;
 

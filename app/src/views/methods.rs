@@ -1,21 +1,16 @@
 //! The methods in the middle: filter, head of the table, and the rows of table or tree.
 
-use super::columns::{Besides, Columns, PLACE, SPARK, SUMMED};
-use super::rows;
+use super::columns::{Besides, Columns, PLACE, SUMMED, WORD};
+use super::{heads, rows};
 use crate::commands::{Command, Situation};
 use crate::model::connection::{Connection, Shape};
 use crate::model::ids::Node;
 use crate::model::lines::Lines;
-use crate::model::list::{Key, Sort};
-use crate::output::times::TimeColumn;
+use crate::model::list::Key;
 use crate::output::words;
 use crate::ui::list::Scroll;
-use crate::ui::signs::{self, Way};
-use crate::ui::theme::{Palette, ROW, SMALL};
-use eframe::egui::{
-    self, Align, Align2, FontId, Id, Label, Layout, Popup, Rangef, Rect, RichText, Sense, TextEdit,
-    TextStyle, Ui, pos2, vec2,
-};
+use crate::ui::theme::{Palette, ROW};
+use eframe::egui::{self, Align, Id, Label, Layout, Popup, Rect, RichText, TextEdit, TextStyle, Ui, vec2};
 use redial_protocol::state::State as DialState;
 use std::time::Duration;
 
@@ -58,14 +53,6 @@ const STILL: f64 = 2.0;
 /// How long the sign that puts rows in order waits for a pointer that rests at it, seconds.
 const WAITS: f32 = 20.0;
 
-/// Width of the name's column below which its head finds room for a number only, points.
-const SHORT: f32 = 150.0;
-/// Width below which beside a number of columns there is room for less of what else it says.
-const WHOLE: f32 = 280.0;
-/// The same for all but what is clicked.
-const NARROW: f32 = 180.0;
-/// Width from which there is room for all of it.
-const POINTED: f32 = 330.0;
 /// Rows whose names are laid out with next to no work.
 const FEW: usize = 5;
 /// Least room for the hint that there is a panel, points.
@@ -283,15 +270,14 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         (false, false) => 0.0,
     };
     let timed = connection.live.is_timed();
-    let state_room = if connection.catalogue.spans_processes() { SUMMED } else { 0.0 };
-    let besides = Besides { before, state: state_room };
+    let besides = Besides { before, state: state_room(connection) };
     let columns = Columns::of(window.rect, besides, timed, connection.list.sort().key);
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(timed);
     let pointed_at = state.pointed_at;
     // Beside others it is the pointer's place in any of them that holds the order of all.
     let by_pointer = pointed_at || lines.is_beside();
-    let at_sign = heads(ui, head, (&columns, &gone), (list, by_pointer), commands);
+    let at_sign = heads::show(ui, head, (&columns, &gone), (list, by_pointer), commands);
     let came = ui.input(|input| input.pointer.time_since_last_movement()) < WAITS;
     if at_sign && came && (state.is_still(ui.ctx()) || lines.is_beside()) {
         // Who is about to click the sign that puts them in order must not meet what stands behind it.
@@ -301,6 +287,17 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
     rows::show(ui, &painter, &window, &columns, (lines, pointed_at), commands);
     let drawn = window.rows.clone().filter_map(|place| list.row_at(place)).collect();
     state.drawn = Some((window.rows.start, drawn));
+}
+
+/// Room that states need besides what they usually do: those of single methods are a word, those of sums are several.
+fn state_room(connection: &Connection) -> f32 {
+    let catalogue = &connection.catalogue;
+    let single = connection.shape == Shape::List && !(catalogue.is_merged() && catalogue.has_copies());
+    match (catalogue.spans_processes(), single) {
+        (true, _) => SUMMED,
+        (false, true) => WORD,
+        (false, false) => 0.0,
+    }
 }
 
 /// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the
@@ -328,170 +325,4 @@ fn keep_focus(state: &mut State, connection: &Connection) {
         state.scroll.bring_into_view(place);
     }
     state.focus = now;
-}
-
-/// The heads of the columns; whether the pointer is at the sign that puts the rows in order.
-fn heads(
-    ui: &mut Ui,
-    head: Rect,
-    (columns, gone): (&Columns, &[&str]),
-    (connection, by_pointer): (&Connection, bool),
-    commands: &mut Vec<Command>,
-) -> bool {
-    let palette = Palette::of(ui);
-    ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
-    let sort = connection.list.sort();
-    let times = TimeColumn::ALL.into_iter().zip(columns.times);
-    let mut name = columns.name;
-    let mut at_sign = false;
-    if connection.is_order_behind() {
-        let by = match (connection.list.hold(), by_pointer) {
-            (true, _) => HeldBy::Wish,
-            (false, true) => HeldBy::Pointer,
-            (false, false) => HeldBy::Moment,
-        };
-        (name.max, at_sign) = sort_again(ui, head, name, held(name, !gone.is_empty(), by), commands);
-    }
-    if !gone.is_empty() {
-        name.max = left_out(ui, head, name, gone);
-    }
-    for (key, text, range, right) in [
-        (Key::Wanted, "dial", columns.knob, false),
-        (Key::Name, "method", name, false),
-        (Key::State, "state", columns.state, false),
-        (Key::Calls, "calls", columns.calls, true),
-        (Key::Rate, "per second", columns.rate, true),
-    ]
-    .into_iter()
-    .chain(times.map(|(column, range)| (Key::Time(column), column.name(), range, true)))
-    {
-        if range.span() <= 0.0 {
-            continue;
-        }
-        let rect = Rect::from_x_y_ranges(range, head.y_range());
-        let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click());
-        let chosen = sort.key == key;
-        response.widget_info(|| {
-            egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, format!("sort by {text}"))
-        });
-        let colour = if response.hovered() || chosen { palette.text } else { palette.weak };
-        let (x, align) = match right {
-            true => (rect.right() - 8.0, Align2::RIGHT_CENTER),
-            false => (rect.left() + 4.0, Align2::LEFT_CENTER),
-        };
-        let painter = ui.painter_at(rect);
-        let written =
-            painter.text(pos2(x, rect.center().y), align, text, FontId::proportional(SMALL), colour);
-        if chosen {
-            let way = if sort.descending { Way::Down } else { Way::Up };
-            let x = if right { written.left() - 8.0 } else { written.right() + 8.0 };
-            signs::triangle(&painter, pos2(x, rect.center().y), way, 4.0, palette.accent);
-        }
-        if response.has_focus() {
-            let stroke = egui::Stroke::new(1.5, palette.accent);
-            painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
-        }
-        let clicked = response.clicked();
-        let meaning = match key {
-            Key::Time(column) => format!("\n{}", column.meaning()),
-            Key::Calls => "\ncalls counted since it was first dialled".to_owned(),
-            Key::Rate if connection.shape == Shape::List => {
-                "\ncalls a second now; what is not counted any more stands by how often it was called last"
-                    .to_owned()
-            }
-            _ => String::new(),
-        };
-        response.on_hover_text(match connection.shape {
-            _ if chosen => format!("sorted by {text}; a click turns the order round{meaning}"),
-            Shape::List => format!("sorts the methods by {text}{meaning}"),
-            Shape::Tree => format!("sorts what is in each group by {text}{meaning}"),
-        });
-        if clicked {
-            // Numbers are looked at for the largest, names from A on.
-            let descending = if chosen { !sort.descending } else { key != Key::Name };
-            commands.push(Command::Sort(Sort { key, descending }));
-        }
-    }
-    if columns.spark.span() > 0.0 {
-        let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
-        let at = pos2(spark.left() + 8.0, spark.center().y);
-        ui.painter_at(head).text(at, Align2::LEFT_CENTER, SPARK, FontId::proportional(SMALL), palette.weak);
-        ui.interact(spark, ui.scope_id().with(("head", SPARK)), Sense::hover()).on_hover_text(
-            "calls a second in the last minute, each row to its own scale: compare their shapes, and the numbers beside them",
-        );
-    }
-    at_sign
-}
-
-/// How many columns found no room, which they are, and how they are seen; where it begins.
-fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[&str]) -> f32 {
-    let text = match name.span() < SHORT {
-        true => format!("+{}", gone.len()),
-        false => format!("+{}", words::count(gone.len() as u64, "column", "columns")),
-    };
-    let painter = ui.painter_at(head);
-    let right = pos2(name.max - 8.0, head.center().y);
-    let place =
-        painter.text(right, Align2::RIGHT_CENTER, &text, FontId::proportional(SMALL), Palette::of(ui).weak);
-    let place = place.expand2(vec2(4.0, 6.0)).intersect(head);
-    let response = ui.interact(place, ui.scope_id().with("left out"), Sense::hover());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
-    let keys = Command::ZoomOut.keys(ui.ctx()).unwrap_or_default();
-    response.on_hover_text(format!(
-        "no room for: {}\nMake the window wider, drag a panel beside the table narrower, or zoom out ({keys}).",
-        gone.join(", ")
-    ));
-    place.left()
-}
-
-/// What holds the order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HeldBy {
-    /// It was asked for.
-    Wish,
-    /// The pointer is at a row.
-    Pointer,
-    /// It was until a moment ago, or a key did something to a row.
-    Moment,
-}
-
-/// What is said before *sort again*, as far as there is room beside the name's head and a number of columns that are `gone`:
-/// who did not ask for the order to be held is told what holds it.
-fn held(name: Rangef, gone: bool, by: HeldBy) -> &'static str {
-    match (name.span(), gone, by) {
-        (width, true, _) if width < NARROW => "",
-        (width, _, HeldBy::Pointer) if width >= POINTED => "held while you point at a row · ",
-        (width, true, _) if width < WHOLE => "held · ",
-        (_, _, HeldBy::Pointer) => "held at the pointer · ",
-        (_, _, HeldBy::Moment) => "held for a moment · ",
-        (_, _, HeldBy::Wish) => "order held · ",
-    }
-}
-
-/// The sign that the rows stand in an order of earlier numbers, which puts them in that of the present ones. In the head
-/// there is always room for it, and beside it for how many columns found none: nothing below moves when it comes. `held` is
-/// said before it. Where it begins, and whether the pointer is at it.
-fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, held: &str, commands: &mut Vec<Command>) -> (f32, bool) {
-    let palette = Palette::of(ui);
-    let painter = ui.painter_at(head);
-    let font = FontId::proportional(SMALL);
-    let right = pos2(name.max - 8.0, head.center().y);
-    let again = painter.layout_no_wrap("sort again".to_owned(), font.clone(), palette.accent);
-    let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());
-    painter.galley(button.min, again, palette.accent);
-    let words = painter.text(button.left_center(), Align2::RIGHT_CENTER, held, font, palette.weak);
-    let place = button.expand2(vec2(4.0, 6.0)).intersect(head);
-    let response = ui.interact(place, ui.scope_id().with("sort again"), Sense::click());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "sort again"));
-    if response.hovered() || response.has_focus() {
-        painter.hline(button.x_range(), button.bottom(), egui::Stroke::new(1.0, palette.accent));
-    }
-    let (clicked, at_it) = (response.clicked(), response.hovered());
-    let keys = Command::SortAgain.keys(ui.ctx()).unwrap_or_default();
-    let why = Command::SortAgain.explained().unwrap_or_default();
-    response.on_hover_text(format!("{} ({keys})\n{why}", Command::SortAgain.name()));
-    if clicked {
-        commands.push(Command::SortAgain);
-    }
-    (words.left(), at_it)
 }

@@ -14,6 +14,7 @@ pub mod detail;
 pub mod empty;
 pub mod ended;
 pub mod face;
+pub mod heads;
 pub mod keys;
 pub mod last_numbers;
 pub mod latency;

@@ -70,12 +70,14 @@ fn what_is_told_covers_neither_rows_nor_the_log() {
             act(&mut harness, Command::Log);
         }
         let first = harness.get_by_label("Crowd!Crowd.Type0.Method0()").rect();
+        let end = rows_end(&harness);
         act(&mut harness, Command::NotOffered(Level::Trace));
         assert!(said(&harness, Kind::Refusal).contains("trace"));
         let told = harness.get_by_label("Close").rect();
         let below = harness.get_by_label(if open { "Log" } else { "connected" }).rect();
         assert!(told.bottom() < below.top() && told.bottom() > below.top() - 60.0, "{told} {below}");
         assert!(rows_end(&harness) <= told.top(), "{} {told}", rows_end(&harness));
+        assert_eq!(rows_end(&harness) == end, open, "it takes its room from the log while that is shown");
         assert_eq!(
             harness.get_by_label("Crowd!Crowd.Type0.Method0()").rect(),
             first,
@@ -83,6 +85,6 @@ fn what_is_told_covers_neither_rows_nor_the_log() {
         );
         harness.get_by_label("Close").click();
         harness.run_steps(3);
-        assert!(rows_end(&harness) > told.top(), "the room is theirs again");
+        assert_eq!(rows_end(&harness), end, "the room is theirs again");
     }
 }
