@@ -19,8 +19,8 @@ use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Rangef, Ui};
 pub(super) const PROCESSES: f32 = 250.0;
 /// The same of the selection.
 const DETAIL: f32 = 270.0;
-/// Room that the log keeps below what is told, points.
-const LOG_BESIDE: f32 = 60.0;
+/// Room that the log keeps below what is told, points: margins, its head and a line.
+const LOG_BESIDE: f32 = 72.0;
 /// Room that the methods and the selection need to stand beside each other, points.
 const BOTH: f32 = 700.0;
 
@@ -39,8 +39,9 @@ impl App {
         let room = ui.ctx().content_rect().size();
         let told = self.telling(ui);
         if self.settings.log_open {
-            // What is told takes its room from the log, as far as lines of that stay in sight.
-            let least = told.as_ref().map_or(0.0, |_| self.told_height + LOG_BESIDE);
+            // What is told takes its room from the log, as far as a line of that stays in sight.
+            let told_height = self.told_height;
+            let least = told.as_ref().map_or(0.0, |_| told_height + LOG_BESIDE);
             let wanted = self.settings.log_height.unwrap_or((room.y * 0.17).clamp(70.0, 150.0));
             let log = Sized {
                 panel: Panel::bottom("log").frame(frame(colours.panel)),
@@ -50,11 +51,15 @@ impl App {
                 range: Rangef::new(60.0, (room.y * 0.5).max(60.0)),
             };
             let dragged = log.show(ui, |ui| {
-                if let Some(told) = &told {
-                    self.tell(ui, told, &situation, commands);
+                match &told {
+                    Some(told) => self.tell(ui, told, &situation, commands),
+                    // What stands below keeps its name for the toolkit.
+                    None => ui.skip_ahead_auto_ids(1),
                 }
                 log::show(ui, &mut self.log, &self.model);
             });
+            // Nobody dragged what is higher because more is told.
+            let dragged = dragged.filter(|_| self.told_height == told_height);
             self.settings.log_height = dragged.or(self.settings.log_height);
         } else if let Some(told) = &told {
             let panel = Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false);

@@ -1,5 +1,5 @@
 //! What must not be overlooked: a bar between the rows and the log, which covers neither. It takes its room from the log
-//! while that is shown, so that no row moves when it comes.
+//! while that is shown and high enough.
 
 use super::{App, TOAST};
 use crate::commands::{Command, Situation};
@@ -10,7 +10,7 @@ use crate::views::log;
 use eframe::egui::{Color32, Context, Frame, Label, Margin, RichText, Stroke, Ui};
 use std::time::Instant;
 
-/// Dials that matched nothing and are named; the log names the others.
+/// Dials that matched nothing and are named, and processes in which all is off; the log names the others.
 const NAMED: usize = 3;
 
 /// What is told now; one of them at least.
@@ -48,7 +48,11 @@ impl App {
                 self.toast.1 = None;
             }
         });
-        self.told_height = shown.response.rect.height();
+        let height = shown.response.rect.height();
+        if std::mem::replace(&mut self.told_height, height) != height {
+            // It gets its room in the next frame.
+            ui.ctx().request_repaint();
+        }
     }
 
     /// What is told for a while; a refusal also goes with the next request to its process.
@@ -88,20 +92,26 @@ impl App {
             return told(entry);
         }
         lines.reverse();
-        lines.join("\n")
+        first_of(lines.iter().map(String::as_str))
     }
 
     /// The dials of launches that match nothing, a line each.
     fn unmatched(&self) -> Option<String> {
-        let mut all = self.model.launched.values().flat_map(|launched| &launched.unmatched);
-        let mut lines: Vec<&str> = all.by_ref().take(NAMED).map(String::as_str).collect();
-        let more = match all.count() {
-            0 => String::new(),
-            more => format!("and {more} more, which the log names"),
-        };
-        lines.extend(Some(more.as_str()).filter(|more| !more.is_empty()));
-        (!lines.is_empty()).then(|| lines.join("\n"))
+        let all = self.model.launched.values().flat_map(|launched| &launched.unmatched);
+        let lines = first_of(all.map(String::as_str));
+        (!lines.is_empty()).then_some(lines)
     }
+}
+
+/// The first of many lines, and how many more there are.
+fn first_of<'a>(mut all: impl Iterator<Item = &'a str>) -> String {
+    let mut lines: Vec<&str> = all.by_ref().take(NAMED).collect();
+    let more = match all.count() {
+        0 => String::new(),
+        more => format!("and {more} more, which the log names"),
+    };
+    lines.extend(Some(more.as_str()).filter(|more| !more.is_empty()));
+    lines.join("\n")
 }
 
 /// One thing told, with what else can be clicked; whether it was closed.

@@ -96,9 +96,8 @@ impl Scroll {
         let id = ui.scope_id().with(name);
         ui.advance_cursor_after_rect(all);
         let mut rect = all;
-        let height = whole_rows(all.height().max(0.0), row_height);
-        rect.set_height(height);
-        self.height = f64::from(height);
+        let whole = whole_rows(all.height().max(0.0), row_height);
+        self.height = f64::from(whole);
         let total = count as f64 * f64::from(row_height);
         self.clamp(total);
         if ui.rect_contains_pointer(all) {
@@ -113,7 +112,11 @@ impl Scroll {
             let bar = Rect::from_min_max(pos2(rect.right(), all.top()), all.max);
             self.bar(ui, id.with("bar"), bar, total);
         }
-        let rows = visible(self.offset, self.height, count, row_height);
+        // Where the first row is cut, the last may be.
+        if self.offset % f64::from(row_height) == 0.0 {
+            rect.set_height(whole);
+        }
+        let rows = visible(self.offset, f64::from(rect.height().max(0.0)), count, row_height);
         Window { rows, rect, offset: self.offset, row_height }
     }
 

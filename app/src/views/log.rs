@@ -41,13 +41,18 @@ struct Follow {
     count: usize,
     /// Its height then.
     room: f32,
+    /// Its end was in view when there was room for a line last.
+    at_end: bool,
     /// Its end is asked for.
     asked: bool,
 }
 
 impl Follow {
     fn show(&mut self, ui: &mut Ui, name: &str, count: usize, newest: u64) -> Window {
-        let at_end = self.count == 0 || self.scroll.shows(self.count - 1, ROW);
+        if self.room >= ROW {
+            self.at_end = self.scroll.shows(self.count.saturating_sub(1), ROW);
+        }
+        let at_end = self.count == 0 || self.at_end;
         let room = ui.available_height().max(0.0);
         // What was at the end stays there, though the panel gets lower.
         if std::mem::take(&mut self.asked) || (newest != self.newest || room < self.room) && at_end {

@@ -88,3 +88,21 @@ fn what_is_told_covers_neither_rows_nor_the_log() {
         assert_eq!(rows_end(&harness), end, "the room is theirs again");
     }
 }
+
+/// However low the log was made: it keeps its size, and goes on following its end.
+#[test]
+fn below_what_is_told_a_line_of_the_log_stays_in_sight() {
+    let mut harness = with_shop(Theme::Dark);
+    harness.state_mut().settings.log_height = Some(60.0);
+    harness.run_steps(3);
+    for _ in 0..4 {
+        act(&mut harness, Command::NotOffered(Level::Trace));
+        harness.run_steps(2);
+        let told = harness.get_by_label("Close").rect();
+        let lines = harness.query_all_by_label_contains("trace").map(|line| line.rect());
+        let below = lines.filter(|line| line.top() > told.bottom() && line.height() > 10.0).count();
+        assert_eq!(below, 1, "the newest line");
+        assert!(harness.query_by_label("to the newest").is_none(), "it is in sight");
+    }
+    assert_eq!(harness.state().settings.log_height, Some(60.0));
+}
