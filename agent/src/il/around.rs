@@ -15,6 +15,8 @@ use super::{
 pub struct Around {
     /// Runs once before the method's own first instruction, outside the try region.
     pub before: Vec<Insn>,
+    /// Runs behind it, inside the try region.
+    pub first: Vec<Insn>,
     /// Runs when an exception leaves the method; the `endfinally` comes behind it.
     pub fault: Vec<Insn>,
     /// Runs when the method returns; the result and the `ret` come behind it.
@@ -47,23 +49,25 @@ pub fn with_code_around(original: &[u8], around: Around) -> Result<Rewritten, Il
 }
 
 fn surround(body: Body, around: Around) -> Body {
-    let Around { before, fault, after, stack, result, local_sig } = around;
+    let Around { before, first, fault, after, stack, result, local_sig } = around;
     let keeps = u32::from(result.is_some());
     // Where each instruction comes to stand; of a `ret`, what takes its place.
     let mut moved = Vec::with_capacity(body.instructions.len() + 1);
-    let mut next = before.len() as u32;
+    let start = before.len() as u32;
+    let mut next = start + first.len() as u32;
     for instruction in &body.instructions {
         moved.push(Label(next));
         next += 1 + if instruction.opcode == Opcode::RET { keeps } else { 0 };
     }
     moved.push(Label(next));
-    let (start, handler) = (Label(before.len() as u32), Label(next));
+    let (start, handler) = (Label(start), Label(next));
     let way_out = Label(next + fault.len() as u32 + 1);
     // A label past the end stays wrong and is refused by the layout.
     let to = |label: Label| moved.get(label.0 as usize).copied().unwrap_or(Label(u32::MAX));
 
     let mut list = Vec::with_capacity(next as usize + fault.len() + after.len() + 3);
     append(&mut list, before);
+    append(&mut list, first);
     for mut instruction in body.instructions {
         if instruction.opcode == Opcode::RET {
             let mut old_offset = instruction.old_offset;

@@ -39,22 +39,65 @@ pub fn begin() {
 }
 
 /// The present reading.
-#[inline(always)]
 pub fn ticks() -> u64 {
-    if COUNTER.load(Ordering::Relaxed) { counter() } else { since() }
+    if is_counter() { Counter::ticks() } else { Monotonic::ticks() }
+}
+
+/// Whether ticks are the processor's counter.
+pub fn is_counter() -> bool {
+    COUNTER.load(Ordering::Relaxed)
+}
+
+/// A clock by itself: leaves are made for each, so that no call chooses.
+pub trait Clock {
+    /// The present reading.
+    fn ticks() -> u64;
+
+    /// Tells a reading from the one before on the same thread, though they be the same.
+    fn distinct(now: u64, before: u64) -> u64;
+}
+
+/// The processor's counter.
+pub struct Counter;
+
+impl Clock for Counter {
+    #[inline(always)]
+    fn ticks() -> u64 {
+        counter()
+    }
+
+    /// It counts faster than it can be read.
+    #[inline(always)]
+    fn distinct(now: u64, _: u64) -> u64 {
+        now
+    }
+}
+
+/// The system's monotonic clock, in nanoseconds.
+pub struct Monotonic;
+
+impl Clock for Monotonic {
+    fn ticks() -> u64 {
+        since()
+    }
+
+    fn distinct(now: u64, before: u64) -> u64 {
+        now.max(before.wrapping_add(1))
+    }
 }
 
 /// What lies between two readings: nothing where the clock went back, and never more than passed since [`begin`].
 #[inline(always)]
 pub fn between(start: u64, now: u64) -> u64 {
-    let took = now.saturating_sub(start);
-    if took < LONG { took } else { believable(took) }
+    // One that went back looks like a very long time.
+    let took = now.wrapping_sub(start);
+    if took < LONG { took } else { believable(start, now) }
 }
 
 /// Nanoseconds a tick is. May wait for milliseconds until something is known; not for threads of the host.
 pub fn ns_per_tick() -> f64 {
     let Some(begun) = BEGUN.get() else { return 1.0 };
-    if !COUNTER.load(Ordering::Relaxed) {
+    if !is_counter() {
         return 1.0;
     }
     let mut rate = lock(&RATE);
@@ -71,10 +114,11 @@ pub fn ns_per_tick() -> f64 {
 
 /// The counter jumped, or the call took long: it is believed as far as the monotonic clock allows.
 #[cold]
-fn believable(took: u64) -> u64 {
+fn believable(start: u64, now: u64) -> u64 {
+    let took = now.saturating_sub(start);
     let Some(begun) = BEGUN.get() else { return 0 };
     let known = match KNOWN.load(Ordering::Relaxed) {
-        _ if !COUNTER.load(Ordering::Relaxed) => 1.0,
+        _ if !is_counter() => 1.0,
         0 => super::rate::FASTEST,
         bits => f64::from_bits(bits),
     };
@@ -119,7 +163,6 @@ fn asleep() -> Duration {
 
 static SINCE: OnceLock<Instant> = OnceLock::new();
 
-#[cold]
 fn since() -> u64 {
     SINCE.get().map_or(0, |since| since.elapsed().as_nanos() as u64)
 }

@@ -5,7 +5,7 @@
 
 use super::blocks;
 use super::stacks::{self, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
-use super::{clock, time_leaf};
+use super::time_leaf;
 use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
 use std::hint::black_box;
@@ -61,8 +61,7 @@ fn count(table: usize) {
 }
 
 fn of_timing() -> Option<u64> {
-    clock::begin();
-    Some(more_than_nothing(|| time_leaf::call_of_nothing(blocks::OWN)))
+    Some(more_than_nothing(time_leaf::calls_of_nothing(blocks::OWN)))
 }
 
 /// Picoseconds that one call of `probe` takes more than none.

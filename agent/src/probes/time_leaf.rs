@@ -1,30 +1,34 @@
 //! The native leaves that a timing body calls, C calling convention, two native integers: the slot's byte offset in a
 //! block, and the address of a variable in the body's stack frame, by which the call is known. They never block and take no
-//! lock; the first timed call on a thread makes its timer. [`enter`] leaves 1 in the variable when the body should let the
-//! collector in, else 0.
+//! lock; the first timed call on a thread makes its timer.
 //!
 //! How a leaf finds the thread's timer is as in `leaf`.
 
+use super::blocks::{self, Slot};
+use super::clock::{self, Clock, Counter, Monotonic};
 use super::lacks::{self, Lacks};
 use super::leaf::with_owner;
 use super::timers::Timer;
-use super::{blocks, clock};
-use blocks::Slot;
+
 use std::sync::atomic::AtomicU64;
 
-/// Address of the leaf that begins a call.
-pub fn enter() -> usize {
-    redial_enter as *const () as usize
+/// The leaves for the clock that was chosen.
+#[derive(Clone, Copy)]
+pub struct Leaves {
+    /// Begins a call.
+    pub enter: unsafe extern "C" fn(usize, *mut usize),
+    /// The same, and says in the variable whether the body should let the collector in.
+    pub enter_letting_in: unsafe extern "C" fn(usize, *mut usize),
+    /// Ends a call which returns.
+    pub leave: unsafe extern "C" fn(usize, *mut usize),
+    /// Ends a call which an exception leaves.
+    pub fault: unsafe extern "C" fn(usize, *mut usize),
 }
 
-/// Address of the leaf that ends a call which returns.
-pub fn leave() -> usize {
-    redial_leave as *const () as usize
-}
-
-/// Address of the leaf that ends a call which an exception leaves.
-pub fn fault() -> usize {
-    redial_fault as *const () as usize
+/// Those leaves; the clock is chosen at the first use.
+pub fn leaves() -> Leaves {
+    clock::begin();
+    if clock::is_counter() { native::BY_COUNTER } else { native::BY_MONOTONIC }
 }
 
 /// Address of a leaf that does nothing: on the way into it a thread can be stopped.
@@ -32,33 +36,49 @@ pub fn let_in() -> usize {
     redial_let_in as *const () as usize
 }
 
-extern "C" fn redial_let_in(_: usize, _: usize) {}
+extern "C" fn redial_let_in(_: usize, _: *mut usize) {}
 
-/// A timed call of the calling thread that does nothing. Not from within another.
-pub(super) fn call_of_nothing(slot: Slot) {
-    let mut variable = 0_usize;
-    let frame = &raw mut variable;
+/// Timed calls of the calling thread that do nothing. Not from within another.
+pub(super) fn calls_of_nothing(slot: Slot) -> impl Fn() {
+    let leaves = leaves();
     let offset = slot.0 as usize * size_of::<AtomicU64>();
-    // SAFETY: the slot is one of those there are, and the variable on this thread's stack outlives the call.
-    unsafe {
-        redial_enter(offset, frame);
-        redial_leave(offset, frame);
+    move || {
+        let mut variable = 0_usize;
+        let frame = &raw mut variable;
+        // SAFETY: the slot is one of those there are, and the variable on this thread's stack outlives the call.
+        unsafe {
+            (leaves.enter)(offset, frame);
+            (leaves.leave)(offset, frame);
+        }
     }
 }
 
 /// # Safety
 /// As [`Timer::enter`]; `timer` is the thread's own.
-unsafe extern "C" fn redial_enter_timed(slot_offset: usize, frame: *mut usize, timer: &Timer) {
+unsafe extern "C" fn enter_timed<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
     // SAFETY: the caller's contract.
-    if !unsafe { timer.enter(slot_offset, frame) } {
+    if !unsafe { timer.enter::<C>(slot_offset, frame) } {
         // SAFETY: the same.
-        unsafe { redial_enter_slow(slot_offset, frame) };
+        unsafe { enter_slow::<C>(slot_offset, frame) };
+    }
+}
+
+/// # Safety
+/// As [`Timer::enter`]; `timer` is the thread's own.
+unsafe extern "C" fn enter_letting_in<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
+    // SAFETY: the caller's contract.
+    if unsafe { timer.enter::<C>(slot_offset, frame) } {
+        // SAFETY: the body's own variable.
+        unsafe { frame.write(usize::from(timer.lets_in())) };
+    } else {
+        // SAFETY: the caller's contract.
+        unsafe { enter_slow::<C>(slot_offset, frame) };
     }
 }
 
 /// # Safety
 /// As [`Timer::enter`].
-unsafe extern "C" fn redial_enter_slow(slot_offset: usize, frame: *mut usize) {
+unsafe extern "C" fn enter_slow<C: Clock>(slot_offset: usize, frame: *mut usize) {
     crate::guard::guard_always((), || {
         // SAFETY: the body's own variable. Written before anything can fail.
         unsafe { frame.write(1) };
@@ -68,7 +88,7 @@ unsafe extern "C" fn redial_enter_slow(slot_offset: usize, frame: *mut usize) {
             let Some(owner) = owner.filter(|_| known) else { return false };
             match owner.timer() {
                 // SAFETY: the caller's contract; the timer is this thread's.
-                Some(timer) => unsafe { timer.enter_slowly(slot_offset, frame) },
+                Some(timer) => unsafe { timer.enter_slowly::<C>(slot_offset, frame) },
                 None => {
                     lacks::note(slot_offset, Lacks::Memory);
                     owner.count(slot);
@@ -85,23 +105,23 @@ unsafe extern "C" fn redial_enter_slow(slot_offset: usize, frame: *mut usize) {
 
 /// # Safety
 /// As [`Timer::leave`]; `timer` is the thread's own.
-unsafe extern "C" fn redial_leave_timed(slot_offset: usize, frame: *const usize, timer: &Timer) {
-    let now = clock::ticks();
+unsafe extern "C" fn leave_timed<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
+    let now = C::ticks();
     // SAFETY: the caller's contract.
     unsafe { timer.leave(slot_offset, frame, now, false) };
 }
 
 /// # Safety
 /// As [`Timer::leave`]; `timer` is the thread's own.
-unsafe extern "C" fn redial_fault_timed(slot_offset: usize, frame: *const usize, timer: &Timer) {
-    let now = clock::ticks();
+unsafe extern "C" fn fault_timed<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
+    let now = C::ticks();
     // SAFETY: the caller's contract.
     unsafe { timer.leave(slot_offset, frame, now, true) };
 }
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 mod native {
-    use super::Timer;
+    use super::{Counter, Leaves, Monotonic, Timer};
 
     std::arch::global_asm!(
         ".pushsection .tbss,\"awT\",@nobits",
@@ -124,8 +144,13 @@ mod native {
         ".size \\name, . - \\name",
         ".endm",
         "redial_with_timer redial_enter, {enter}, {slow}",
+        "redial_with_timer redial_enter_letting_in, {letting_in}, {slow}",
         "redial_with_timer redial_leave, {leave}, {nothing}",
         "redial_with_timer redial_fault, {fault}, {nothing}",
+        "redial_with_timer redial_monotonic_enter, {monotonic_enter}, {monotonic_slow}",
+        "redial_with_timer redial_monotonic_enter_letting_in, {monotonic_letting_in}, {monotonic_slow}",
+        "redial_with_timer redial_monotonic_leave, {monotonic_leave}, {nothing}",
+        "redial_with_timer redial_monotonic_fault, {monotonic_fault}, {nothing}",
         ".globl redial_set_timer",
         ".type redial_set_timer, @function",
         "redial_set_timer:",
@@ -134,24 +159,48 @@ mod native {
         "  ret",
         ".size redial_set_timer, . - redial_set_timer",
         ".popsection",
-        enter = sym super::redial_enter_timed,
-        slow = sym super::redial_enter_slow,
-        leave = sym super::redial_leave_timed,
-        fault = sym super::redial_fault_timed,
+        enter = sym super::enter_timed::<Counter>,
+        letting_in = sym super::enter_letting_in::<Counter>,
+        slow = sym super::enter_slow::<Counter>,
+        leave = sym super::leave_timed::<Counter>,
+        fault = sym super::fault_timed::<Counter>,
+        monotonic_enter = sym super::enter_timed::<Monotonic>,
+        monotonic_letting_in = sym super::enter_letting_in::<Monotonic>,
+        monotonic_slow = sym super::enter_slow::<Monotonic>,
+        monotonic_leave = sym super::leave_timed::<Monotonic>,
+        monotonic_fault = sym super::fault_timed::<Monotonic>,
         nothing = sym super::redial_let_in,
     );
 
     unsafe extern "C" {
-        pub fn redial_enter(slot_offset: usize, frame: *mut usize);
-        pub fn redial_leave(slot_offset: usize, frame: *const usize);
-        pub fn redial_fault(slot_offset: usize, frame: *const usize);
+        fn redial_enter(slot_offset: usize, frame: *mut usize);
+        fn redial_enter_letting_in(slot_offset: usize, frame: *mut usize);
+        fn redial_leave(slot_offset: usize, frame: *mut usize);
+        fn redial_fault(slot_offset: usize, frame: *mut usize);
+        fn redial_monotonic_enter(slot_offset: usize, frame: *mut usize);
+        fn redial_monotonic_enter_letting_in(slot_offset: usize, frame: *mut usize);
+        fn redial_monotonic_leave(slot_offset: usize, frame: *mut usize);
+        fn redial_monotonic_fault(slot_offset: usize, frame: *mut usize);
         pub safe fn redial_set_timer(timer: *const Timer);
     }
+
+    pub const BY_COUNTER: Leaves = Leaves {
+        enter: redial_enter,
+        enter_letting_in: redial_enter_letting_in,
+        leave: redial_leave,
+        fault: redial_fault,
+    };
+    pub const BY_MONOTONIC: Leaves = Leaves {
+        enter: redial_monotonic_enter,
+        enter_letting_in: redial_monotonic_enter_letting_in,
+        leave: redial_monotonic_leave,
+        fault: redial_monotonic_fault,
+    };
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 mod native {
-    use super::Timer;
+    use super::{Clock, Counter, Leaves, Monotonic, Timer};
     use std::cell::Cell;
 
     thread_local! {
@@ -164,28 +213,49 @@ mod native {
         unsafe { TIMER.get().as_ref() }
     }
 
-    pub unsafe extern "C" fn redial_enter(slot_offset: usize, frame: *mut usize) {
+    unsafe extern "C" fn enter<C: Clock>(slot_offset: usize, frame: *mut usize) {
         match timer() {
             // SAFETY: the caller's contract.
-            Some(timer) => unsafe { super::redial_enter_timed(slot_offset, frame, timer) },
+            Some(timer) => unsafe { super::enter_timed::<C>(slot_offset, frame, timer) },
             // SAFETY: the same.
-            None => unsafe { super::redial_enter_slow(slot_offset, frame) },
+            None => unsafe { super::enter_slow::<C>(slot_offset, frame) },
         }
     }
 
-    pub unsafe extern "C" fn redial_leave(slot_offset: usize, frame: *const usize) {
-        if let Some(timer) = timer() {
+    unsafe extern "C" fn enter_letting_in<C: Clock>(slot_offset: usize, frame: *mut usize) {
+        match timer() {
             // SAFETY: the caller's contract.
-            unsafe { super::redial_leave_timed(slot_offset, frame, timer) };
+            Some(timer) => unsafe { super::enter_letting_in::<C>(slot_offset, frame, timer) },
+            // SAFETY: the same.
+            None => unsafe { super::enter_slow::<C>(slot_offset, frame) },
         }
     }
 
-    pub unsafe extern "C" fn redial_fault(slot_offset: usize, frame: *const usize) {
+    unsafe extern "C" fn leave<C: Clock>(slot_offset: usize, frame: *mut usize) {
         if let Some(timer) = timer() {
             // SAFETY: the caller's contract.
-            unsafe { super::redial_fault_timed(slot_offset, frame, timer) };
+            unsafe { super::leave_timed::<C>(slot_offset, frame, timer) };
         }
     }
+
+    unsafe extern "C" fn fault<C: Clock>(slot_offset: usize, frame: *mut usize) {
+        if let Some(timer) = timer() {
+            // SAFETY: the caller's contract.
+            unsafe { super::fault_timed::<C>(slot_offset, frame, timer) };
+        }
+    }
+
+    const fn by<C: Clock>() -> Leaves {
+        Leaves {
+            enter: enter::<C>,
+            enter_letting_in: enter_letting_in::<C>,
+            leave: leave::<C>,
+            fault: fault::<C>,
+        }
+    }
+
+    pub const BY_COUNTER: Leaves = by::<Counter>();
+    pub const BY_MONOTONIC: Leaves = by::<Monotonic>();
 
     pub fn redial_set_timer(timer: *const Timer) {
         TIMER.set(timer);
@@ -193,7 +263,6 @@ mod native {
 }
 
 pub(super) use native::redial_set_timer as set_timer;
-use native::{redial_enter, redial_fault, redial_leave};
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -205,23 +274,22 @@ pub(crate) mod tests {
 
     /// A call of `slot` whose stack frame has its variable at `frame`.
     pub fn call(slot: u32, frame: &mut usize, body: impl FnOnce() -> bool) {
-        clock::begin();
-        let frame = std::ptr::from_mut(frame);
-        // SAFETY: this thread's own, and below MAX_SLOTS.
-        unsafe { redial_enter(slot as usize * 8, frame) };
-        match body() {
-            // SAFETY: the same.
-            true => unsafe { redial_leave(slot as usize * 8, frame) },
-            // SAFETY: the same.
-            false => unsafe { redial_fault(slot as usize * 8, frame) },
-        }
+        stay(slot, frame);
+        let returns = body();
+        end(slot, frame, returns);
     }
 
     /// One that does not end.
     pub fn stay(slot: u32, frame: &mut usize) {
-        clock::begin();
-        // SAFETY: as in `call`.
-        unsafe { redial_enter(slot as usize * 8, frame) };
+        // SAFETY: this thread's own, and below MAX_SLOTS.
+        unsafe { (leaves().enter)(slot as usize * 8, frame) };
+    }
+
+    /// The end of one.
+    fn end(slot: u32, frame: &mut usize, returns: bool) {
+        let leaf = if returns { leaves().leave } else { leaves().fault };
+        // SAFETY: as in `stay`.
+        unsafe { leaf(slot as usize * 8, frame) };
     }
 
     fn calls(slot: u32) -> u64 {
@@ -300,21 +368,18 @@ pub(crate) mod tests {
             let mut frames = [0_usize; 3];
             let [deepest, deep, outer] = &mut frames;
             call(seen, outer, || {
-                // SAFETY: as in `call`; their ends are never told.
-                unsafe {
-                    redial_enter(lost as usize * 8, deep);
-                    redial_enter(lost as usize * 8, deepest);
-                }
+                // Their ends are never told.
+                stay(lost, deep);
+                stay(lost, deepest);
                 assert_eq!(timers::sum(Slot(lost)).in_flight, 2);
                 // Another call at the place of the first of them.
                 call(seen, deep, || true);
                 assert_eq!(timers::sum(Slot(lost)).in_flight, 0);
-                // SAFETY: as above.
-                unsafe { redial_enter(lost as usize * 8, deep) };
+                stay(lost, deep);
                 true
             });
-            // SAFETY: as above. A call that did not begin is no call that ends.
-            unsafe { redial_leave(lost as usize * 8, deep) };
+            // A call that did not begin is no call that ends.
+            end(lost, deep, true);
         })
         .join()
         .unwrap();
@@ -330,9 +395,7 @@ pub(crate) mod tests {
         let (go, held) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let mut frame = 0_usize;
-            clock::begin();
-            // SAFETY: as in `call`.
-            unsafe { redial_enter(slot as usize * 8, &mut frame) };
+            stay(slot, &mut frame);
             begun.send(()).unwrap();
             held.recv().unwrap();
         });
@@ -345,15 +408,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_body_lets_the_collector_in_every_so_often() {
+    fn a_body_lets_the_collector_in_when_time_has_passed() {
         std::thread::spawn(|| {
-            let (mut frame, mut let_in) = (0_usize, 0);
-            for _ in 0..3 * 4096 {
-                call(108, &mut frame, || true);
-                let_in += frame;
-            }
-            // The first call of a thread does as well.
-            assert_eq!(let_in, 3 + usize::from(let_in == 4));
+            let mut frame = 0_usize;
+            let mut begin = || {
+                // SAFETY: as in `stay`.
+                unsafe { (leaves().enter_letting_in)(108 * 8, &mut frame) };
+                let lets_in = frame == 1;
+                end(108, &mut frame, true);
+                lets_in
+            };
+            assert!(begin(), "the first call of a thread");
+            let mut after = |ticks: u64| {
+                let from = clock::ticks();
+                while clock::ticks() - from < ticks {}
+                begin()
+            };
+            assert!(after(timers::LET_IN) && after(timers::LET_IN));
+            // However slow the machine: of calls at once one lets it in only where much time passed before.
+            assert!((0..1000).any(|_| !after(0)));
         })
         .join()
         .unwrap();
@@ -366,10 +439,7 @@ pub(crate) mod tests {
             let mut frames = vec![0_usize; DEEP];
             frames.iter_mut().rev().for_each(|frame| stay(110, frame));
             let deep = used_bytes();
-            for frame in frames.iter_mut() {
-                // SAFETY: as in `call`.
-                unsafe { redial_leave(110 * 8, frame) };
-            }
+            frames.iter_mut().for_each(|frame| end(110, frame, true));
             deep
         };
         let before = used_bytes();
@@ -394,15 +464,8 @@ pub(crate) mod tests {
             .stack_size(64 << 20)
             .spawn(move || {
                 let mut frames = vec![0_usize; 140_000];
-                clock::begin();
-                for frame in frames.iter_mut().rev() {
-                    // SAFETY: as in `call`.
-                    unsafe { redial_enter(slot as usize * 8, frame) };
-                }
-                for frame in frames.iter_mut() {
-                    // SAFETY: the same.
-                    unsafe { redial_leave(slot as usize * 8, frame) };
-                }
+                frames.iter_mut().rev().for_each(|frame| stay(slot, frame));
+                frames.iter_mut().for_each(|frame| end(slot, frame, true));
             })
             .unwrap()
             .join()

@@ -8,7 +8,7 @@
 
 use super::arena::{self, For};
 use super::blocks::{MAX_SLOTS, Slot};
-use super::clock;
+use super::clock::{self, Clock};
 use super::histogram::{self, BUCKETS, OCTAVES};
 use super::lacks::{self, Lacks};
 use super::steps::{STEP, Steps};
@@ -22,23 +22,24 @@ pub use sums::{Sums, Taken, fill, reset, sum, sums, taken};
 
 /// Calls within calls that a thread can be timed in, one more; deeper ones are only counted.
 pub(super) const MAX_FRAMES: usize = 1 << 17;
-/// How often, in calls, the collector is let in by runtimes that cannot stop a thread in a leaf.
-const LET_IN: u64 = 4096;
+/// How often, in ticks, the collector is let in by runtimes that cannot stop a thread in a leaf: every ten microseconds or so.
+pub(super) const LET_IN: u64 = 1 << 15;
 
 /// What a thread knows of the calls of one slot, in ticks.
 #[repr(C, align(64))]
 struct Record {
-    /// Timed calls that began, without those given up.
+    /// Timed calls that began.
     entered: AtomicU64,
-    exits: AtomicU64,
+    /// Those of them that are over; where they are all but the one that ends it is an outermost activation.
+    ended: AtomicU64,
     exceptions: AtomicU64,
     /// Outermost activations.
     total: AtomicU64,
     /// Without dialled callees.
     own: AtomicU64,
     max: AtomicU64,
-    /// Activations under way.
-    active: AtomicU64,
+    /// Calls that are over without having been timed.
+    given_up: AtomicU64,
     _spare: AtomicU64,
     /// The histogram's octaves, units of the arena; 0 where there is none yet.
     octaves: [AtomicU32; OCTAVES],
@@ -70,7 +71,10 @@ pub struct Timer {
     /// A pointer a slot.
     records: NonNull<AtomicPtr<Record>>,
     arena: NonNull<u8>,
-    enters: AtomicU64,
+    /// When the latest call began. Written after the frame that stands for it.
+    latest: AtomicU64,
+    /// When the collector was let in last.
+    let_in: Cell<u64>,
     frames: Steps,
     table: Steps,
     owned: AtomicBool,
@@ -149,7 +153,8 @@ impl Timer {
             counters: Cell::new(std::ptr::null()),
             records: table.base().cast(),
             arena,
-            enters: AtomicU64::new(0),
+            latest: AtomicU64::new(0),
+            let_in: Cell::new(0),
             frames,
             table,
             owned: AtomicBool::new(true),
@@ -230,13 +235,13 @@ impl Timer {
     /// Where it is the same as before, no call began or ended since. Between two that begin the stack only shrinks, and all
     /// that a call changes is written before the stack is; so this tells every change, read in the order it is written in.
     pub(super) fn mark(&self) -> Mark {
-        (self.enters.load(Ordering::Acquire), self.top.load(Ordering::Acquire).addr())
+        (self.latest.load(Ordering::Acquire), self.top.load(Ordering::Acquire).addr())
     }
 
     /// Timed calls of a slot that began and that ended, as far as this thread has a record of it.
     pub(super) fn begun_and_ended(&self, slot: Slot) -> Option<(u64, u64)> {
         let record = self.record(slot)?;
-        Some((record.entered.load(Ordering::Relaxed), record.exits.load(Ordering::Relaxed)))
+        Some((record.entered.load(Ordering::Relaxed), record.ended.load(Ordering::Relaxed)))
     }
 
     /// A call begins: counts it, and times it where everything for that is there. False otherwise, and nothing was done.
@@ -245,7 +250,7 @@ impl Timer {
     /// On the thread that owns the timer; `slot_offset` is that of a slot below [`MAX_SLOTS`]; `frame` is a variable in
     /// the stack frame of the call.
     #[inline(always)]
-    pub unsafe fn enter(&self, slot_offset: usize, frame: *mut usize) -> bool {
+    pub unsafe fn enter<C: Clock>(&self, slot_offset: usize, frame: *mut usize) -> bool {
         let top = self.top.load(Ordering::Relaxed);
         // SAFETY: the slot is below MAX_SLOTS; `top` is always one of the frames.
         let (record, stale) = unsafe {
@@ -258,7 +263,7 @@ impl Timer {
         // SAFETY: as above; the counters are those of the owner's block, with as many slots.
         unsafe {
             add(&*self.counters.get().byte_add(slot_offset), 1);
-            self.push(&*record, frame);
+            self.push::<C>(&*record, frame);
         }
         true
     }
@@ -266,30 +271,39 @@ impl Timer {
     /// # Safety
     /// As [`Timer::enter`]; there is room for a frame.
     #[inline(always)]
-    unsafe fn push(&self, record: &Record, frame: *mut usize) {
+    unsafe fn push<C: Clock>(&self, record: &Record, frame: *mut usize) {
         add(&record.entered, 1);
-        add(&record.active, 1);
         let top = self.top.load(Ordering::Relaxed).wrapping_add(1);
         self.top.store(top, Ordering::Release);
-        let enters = self.enters.load(Ordering::Relaxed).wrapping_add(1);
-        // After `top`: see `mark`.
-        self.enters.store(enters, Ordering::Release);
         // SAFETY: the caller's contract.
         unsafe {
-            *frame = usize::from(enters.is_multiple_of(LET_IN));
             (*top).address = frame.addr();
             (*top).record = record;
             (*top).children = 0;
             // Last, so that what this does itself is not in it.
-            (*top).start = clock::ticks();
+            let now = C::ticks();
+            (*top).start = now;
+            // After `top`: see `mark`.
+            self.latest.store(C::distinct(now, self.latest.load(Ordering::Relaxed)), Ordering::Release);
         }
+    }
+
+    /// Whether it is time to let the collector in, where it cannot stop a thread in a leaf.
+    #[inline(always)]
+    pub fn lets_in(&self) -> bool {
+        let now = self.latest.load(Ordering::Relaxed);
+        let due = now.wrapping_sub(self.let_in.get()) >= LET_IN;
+        if due {
+            self.let_in.set(now);
+        }
+        due
     }
 
     /// As [`Timer::enter`], for a call of a slot that this thread has no record of yet, or with frames to be given up.
     ///
     /// # Safety
     /// As [`Timer::enter`].
-    pub unsafe fn enter_slowly(&self, slot_offset: usize, frame: *mut usize) {
+    pub unsafe fn enter_slowly<C: Clock>(&self, slot_offset: usize, frame: *mut usize) {
         // SAFETY: the caller's contract.
         unsafe {
             add(&*self.counters.get().byte_add(slot_offset), 1);
@@ -300,7 +314,7 @@ impl Timer {
             };
             let record = record.as_ref();
             if self.top.load(Ordering::Relaxed) != self.last.get() || self.deepen(slot_offset) {
-                self.push(record, frame);
+                self.push::<C>(record, frame);
             }
         }
     }
@@ -331,10 +345,8 @@ impl Timer {
             (*outer).children = (*outer).children.wrapping_add(took);
             (record, took, outer)
         };
-        // None is active whose slot was given to another method meanwhile.
-        let active = record.active.load(Ordering::Relaxed).saturating_sub(1);
-        record.active.store(active, Ordering::Relaxed);
-        if active == 0 {
+        let ended = record.ended.load(Ordering::Relaxed).wrapping_add(1);
+        if ended >= record.entered.load(Ordering::Relaxed) {
             add(&record.total, took);
         }
         if took > record.max.load(Ordering::Relaxed) {
@@ -345,7 +357,7 @@ impl Timer {
         }
         self.enter_bucket(slot_offset, record, took);
         // Late: whoever reads it finds everything else at least as far.
-        record.exits.store(record.exits.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        record.ended.store(ended, Ordering::Release);
         self.top.store(outer, Ordering::Release);
     }
 
@@ -383,14 +395,11 @@ impl Timer {
                     return;
                 }
                 let record = &*(*top).record;
-                let (begun, ended) =
-                    (record.entered.load(Ordering::Relaxed), record.exits.load(Ordering::Relaxed));
-                record
-                    .active
-                    .store(record.active.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
+                let ended = record.ended.load(Ordering::Relaxed);
                 // Of a slot that was given to another method meanwhile it was forgotten that this call began.
-                if begun > ended {
-                    record.entered.store(begun - 1, Ordering::Relaxed);
+                if record.entered.load(Ordering::Relaxed) > ended {
+                    add(&record.given_up, 1);
+                    record.ended.store(ended + 1, Ordering::Release);
                 }
                 self.top.store(top.sub(1), Ordering::Release);
             }

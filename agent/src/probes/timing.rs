@@ -2,7 +2,8 @@
 //!
 //! The body calls a leaf before its first instruction and one on its way out, with the address of a variable of its own,
 //! by which the call is known (`timers`). Where the collector cannot stop a thread in a leaf, the first leaf says from time
-//! to time that the body should make a call in which it can.
+//! to time that the body should make a call in which it can. That call stands in the try region, where the JIT does not
+//! inline it: inlined it would cost a frame in the method's prolog, made or not.
 #![forbid(unsafe_code)]
 
 use super::form::{CallForm, CallSites, call, local_address, native};
@@ -111,23 +112,24 @@ pub fn around(slot_offset: usize, sites: CallSites, timing: Timing) -> Around {
         code.extend(call(leaf, site));
         code
     };
-    let usual = match sites.form {
-        CallForm::Suppressed => sites.always,
-        CallForm::Transition => sites.seldom,
+    let leaves = time_leaf::leaves();
+    // A thread that the collector waits for stops behind the first leaf, so the others are called as managed code is.
+    let (enter, let_in) = match sites.form {
+        CallForm::Suppressed => (told(leaves.enter as usize, sites.always), Vec::new()),
+        CallForm::Transition => {
+            let mut call_in = native(0);
+            call_in.extend(native(0));
+            call_in.extend(call(time_leaf::let_in(), sites.always));
+            let mut code = vec![local(timing.local), Insn::Brfalse(call_in.len())];
+            code.extend(call_in);
+            (told(leaves.enter_letting_in as usize, sites.seldom), code)
+        }
     };
-    let mut before = told(time_leaf::enter(), usual);
-    if sites.form == CallForm::Transition {
-        let mut let_in = native(0);
-        let_in.extend(native(0));
-        let_in.extend(call(time_leaf::let_in(), sites.always));
-        before.extend([local(timing.local), Insn::Brfalse(let_in.len())]);
-        before.extend(let_in);
-    }
     Around {
-        before,
-        // In handlers the JIT makes unmanaged calls in ways of their own; this one is rare.
-        fault: told(time_leaf::fault(), sites.seldom),
-        after: told(time_leaf::leave(), usual),
+        before: enter,
+        first: let_in,
+        fault: told(leaves.fault as usize, sites.seldom),
+        after: told(leaves.leave as usize, sites.seldom),
         stack: STACK,
         result: timing.returns.then(|| timing.local.saturating_add(1)),
         local_sig: timing.local_sig,

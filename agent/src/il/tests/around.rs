@@ -5,7 +5,15 @@ use crate::il::{Around, ClauseKind, IlError, Insn, Label, Opcode, Operand, decod
 /// Code whose place is seen by its numbers.
 fn around(result: Option<u16>) -> Around {
     let mark = |number| vec![Insn::LdcI4(number), Insn::Pop];
-    Around { before: mark(3), fault: mark(4), after: mark(5), stack: 1, result, local_sig: 0x1100_0009 }
+    Around {
+        before: mark(3),
+        first: Vec::new(),
+        fault: mark(4),
+        after: mark(5),
+        stack: 1,
+        result,
+        local_sig: 0x1100_0009,
+    }
 }
 
 fn words(body: &[u8]) -> Vec<String> {

@@ -27,11 +27,11 @@ pub struct Sums {
 
 impl Sums {
     fn add(&mut self, record: &Record) {
-        // First: what began is read later, so it is at least as much.
-        let exits = record.exits.load(Ordering::Acquire);
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        self.exits += exits;
-        self.in_flight += of(&record.entered).saturating_sub(exits);
+        // In the order in which they are written, turned round: so each is at least as much as the ones before.
+        let ended = record.ended.load(Ordering::Acquire);
+        self.exits += ended.saturating_sub(of(&record.given_up));
+        self.in_flight += of(&record.entered).saturating_sub(ended);
         self.exceptions += of(&record.exceptions);
         self.total = self.total.saturating_add(of(&record.total));
         self.own = self.own.saturating_add(of(&record.own));
@@ -111,8 +111,8 @@ pub fn reset(slot: Slot) {
     lacks::forget(slot);
     let Some(base) = arena::made() else { return };
     for record in all().filter_map(|timer| timer.record(slot)) {
-        let Record { entered, exits, exceptions, total, own, max, active, _spare, octaves } = record;
-        let numbers = [entered, exits, exceptions, total, own, max, active];
+        let Record { entered, ended, exceptions, total, own, max, given_up, _spare, octaves } = record;
+        let numbers = [entered, ended, exceptions, total, own, max, given_up];
         numbers.iter().for_each(|number| number.store(0, Ordering::Relaxed));
         for unit in octaves.iter().map(|unit| unit.load(Ordering::Acquire) as usize).filter(|unit| *unit != 0)
         {
