@@ -15,7 +15,7 @@ const TRIES: usize = 8;
 /// Comparisons in a row that may come to nothing before the rate is told as it is known.
 const ATTEMPTS: usize = 16;
 /// No call that takes fewer ticks is looked at again: a quarter of a minute at 4 GHz.
-const LONG: u64 = 1 << 36;
+pub(super) const LONG: u64 = 1 << 36;
 
 static BEGUN: OnceLock<Instant> = OnceLock::new();
 /// How long the machine had been asleep by then.
@@ -54,7 +54,7 @@ pub trait Clock {
     fn ticks() -> u64;
 
     /// Tells a reading from the one before on the same thread, though they be the same.
-    fn distinct(now: u64, before: u64) -> u64;
+    fn distinct(now: u64, before: &AtomicU64) -> u64;
 }
 
 /// The processor's counter.
@@ -68,7 +68,7 @@ impl Clock for Counter {
 
     /// It counts faster than it can be read.
     #[inline(always)]
-    fn distinct(now: u64, _: u64) -> u64 {
+    fn distinct(now: u64, _: &AtomicU64) -> u64 {
         now
     }
 }
@@ -81,8 +81,8 @@ impl Clock for Monotonic {
         since()
     }
 
-    fn distinct(now: u64, before: u64) -> u64 {
-        now.max(before.wrapping_add(1))
+    fn distinct(now: u64, before: &AtomicU64) -> u64 {
+        now.max(before.load(Ordering::Relaxed).wrapping_add(1))
     }
 }
 

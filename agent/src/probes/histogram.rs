@@ -16,15 +16,18 @@ pub const OCTAVES: usize = 48;
 const _: () = assert!(BUCKETS == BUCKETS_PER_OCTAVE as usize && BUCKETS * OCTAVES == MAX_BUCKETS);
 
 /// Octave and bucket of a duration in ticks.
-#[inline(always)]
 pub fn place(ticks: u64) -> (usize, usize) {
-    let highest = 63 - (ticks | (BUCKETS as u64 - 1)).leading_zeros();
-    let octave = highest + 1 - BITS;
-    if octave as usize >= OCTAVES {
-        return (OCTAVES - 1, BUCKETS - 1);
-    }
-    let bucket = ticks >> octave.saturating_sub(1) & (BUCKETS as u64 - 1);
-    (octave as usize, bucket as usize)
+    const MOST: u64 = (1 << (OCTAVES as u32 - 1 + BITS)) - 1;
+    place_short(ticks.min(MOST))
+}
+
+/// The same, of less than 2^52 ticks.
+#[inline(always)]
+pub fn place_short(ticks: u64) -> (usize, usize) {
+    // The first two octaves have buckets of the same width.
+    let shift = (ticks | BUCKETS as u64).ilog2() - BITS;
+    let number = (shift << BITS) + (ticks >> shift) as u32;
+    ((number >> BITS) as usize, number as usize % BUCKETS)
 }
 
 /// The middle of a bucket, ticks.

@@ -28,7 +28,7 @@ pub struct Leaves {
 /// Those leaves; the clock is chosen at the first use.
 pub fn leaves() -> Leaves {
     clock::begin();
-    if clock::is_counter() { native::BY_COUNTER } else { native::BY_MONOTONIC }
+    if clock::is_counter() { by::<Counter>() } else { by::<Monotonic>() }
 }
 
 /// Address of a leaf that does nothing: on the way into it a thread can be stopped.
@@ -54,31 +54,34 @@ pub(super) fn calls_of_nothing(slot: Slot) -> impl Fn() {
 }
 
 /// # Safety
-/// As [`Timer::enter`]; `timer` is the thread's own.
-unsafe extern "C" fn enter_timed<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
-    // SAFETY: the caller's contract.
-    if !unsafe { timer.enter::<C>(slot_offset, frame) } {
+/// As [`Timer::enter`].
+unsafe extern "C" fn enter<C: Clock>(slot_offset: usize, frame: *mut usize) {
+    match timer() {
+        // SAFETY: the caller's contract; the timer is the thread's own.
+        Some(timer) if unsafe { timer.enter::<C>(slot_offset, frame) } => (),
         // SAFETY: the same.
-        unsafe { enter_slow::<C>(slot_offset, frame) };
-    }
-}
-
-/// # Safety
-/// As [`Timer::enter`]; `timer` is the thread's own.
-unsafe extern "C" fn enter_letting_in<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
-    // SAFETY: the caller's contract.
-    if unsafe { timer.enter::<C>(slot_offset, frame) } {
-        // SAFETY: the body's own variable.
-        unsafe { frame.write(usize::from(timer.lets_in())) };
-    } else {
-        // SAFETY: the caller's contract.
-        unsafe { enter_slow::<C>(slot_offset, frame) };
+        _ => unsafe { enter_slowly::<C>(slot_offset, frame) },
     }
 }
 
 /// # Safety
 /// As [`Timer::enter`].
-unsafe extern "C" fn enter_slow<C: Clock>(slot_offset: usize, frame: *mut usize) {
+unsafe extern "C" fn enter_letting_in<C: Clock>(slot_offset: usize, frame: *mut usize) {
+    match timer() {
+        // SAFETY: the caller's contract; the timer is the thread's own, and the variable the body's.
+        Some(timer) if unsafe { timer.enter::<C>(slot_offset, frame) } => unsafe {
+            frame.write(usize::from(timer.lets_in()));
+        },
+        // SAFETY: the same.
+        _ => unsafe { enter_slowly::<C>(slot_offset, frame) },
+    }
+}
+
+/// # Safety
+/// As [`Timer::enter`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn enter_slowly<C: Clock>(slot_offset: usize, frame: *mut usize) {
     crate::guard::guard_always((), || {
         // SAFETY: the body's own variable. Written before anything can fail.
         unsafe { frame.write(1) };
@@ -104,165 +107,119 @@ unsafe extern "C" fn enter_slow<C: Clock>(slot_offset: usize, frame: *mut usize)
 }
 
 /// # Safety
-/// As [`Timer::leave`]; `timer` is the thread's own.
-unsafe extern "C" fn leave_timed<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
+/// As [`Timer::enter`].
+unsafe extern "C" fn leave<C: Clock>(slot_offset: usize, frame: *mut usize) {
     let now = C::ticks();
-    // SAFETY: the caller's contract.
-    unsafe { timer.leave(slot_offset, frame, now, false) };
+    match timer() {
+        // SAFETY: the caller's contract; the timer is the thread's own.
+        Some(timer) if unsafe { timer.leave(frame, now) } => (),
+        // SAFETY: the same.
+        _ => unsafe { leave_slowly(slot_offset, frame, now, false) },
+    }
 }
 
 /// # Safety
-/// As [`Timer::leave`]; `timer` is the thread's own.
-unsafe extern "C" fn fault_timed<C: Clock>(slot_offset: usize, frame: *mut usize, timer: &Timer) {
+/// As [`Timer::enter`].
+unsafe extern "C" fn fault<C: Clock>(slot_offset: usize, frame: *mut usize) {
     let now = C::ticks();
     // SAFETY: the caller's contract.
-    unsafe { timer.leave(slot_offset, frame, now, true) };
+    unsafe { leave_slowly(slot_offset, frame, now, true) };
 }
 
+/// # Safety
+/// As [`Timer::enter`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn leave_slowly(slot_offset: usize, frame: *mut usize, now: u64, thrown: bool) {
+    crate::guard::guard_always((), || {
+        if let Some(timer) = timer() {
+            // SAFETY: the caller's contract; the timer is the thread's own.
+            unsafe { timer.leave_slowly(slot_offset, frame, now, thrown) };
+        }
+    });
+}
+
+const fn by<C: Clock>() -> Leaves {
+    Leaves {
+        enter: enter::<C>,
+        enter_letting_in: enter_letting_in::<C>,
+        leave: leave::<C>,
+        fault: fault::<C>,
+    }
+}
+
+/// The calling thread's timer.
+#[inline(always)]
+fn timer() -> Option<&'static Timer> {
+    // SAFETY: timers are never freed; a pointer set on this thread is its own, and taken out before it is given away.
+    unsafe { native::timer().as_ref() }
+}
+
+/// Where a thread finds its timer, see `leaf`.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 mod native {
-    use super::{Counter, Leaves, Monotonic, Timer};
+    use super::Timer;
 
     std::arch::global_asm!(
         ".pushsection .tbss,\"awT\",@nobits",
         ".p2align 3",
+        ".globl redial_timer",
+        ".hidden redial_timer",
         ".type redial_timer, @object",
         "redial_timer: .zero 8",
         ".size redial_timer, 8",
         ".popsection",
-        ".pushsection .text.redial_time,\"ax\",@progbits",
-        ".macro redial_with_timer name, known, unknown",
-        ".p2align 5",
-        ".globl \\name",
-        ".type \\name, @function",
-        "\\name:",
-        "  mov rdx, qword ptr [rip + redial_timer@GOTTPOFF]",
-        "  mov rdx, qword ptr fs:[rdx]",
-        "  test rdx, rdx",
-        "  je \\unknown",
-        "  jmp \\known",
-        ".size \\name, . - \\name",
-        ".endm",
-        "redial_with_timer redial_enter, {enter}, {slow}",
-        "redial_with_timer redial_enter_letting_in, {letting_in}, {slow}",
-        "redial_with_timer redial_leave, {leave}, {nothing}",
-        "redial_with_timer redial_fault, {fault}, {nothing}",
-        "redial_with_timer redial_monotonic_enter, {monotonic_enter}, {monotonic_slow}",
-        "redial_with_timer redial_monotonic_enter_letting_in, {monotonic_letting_in}, {monotonic_slow}",
-        "redial_with_timer redial_monotonic_leave, {monotonic_leave}, {nothing}",
-        "redial_with_timer redial_monotonic_fault, {monotonic_fault}, {nothing}",
-        ".globl redial_set_timer",
-        ".type redial_set_timer, @function",
-        "redial_set_timer:",
-        "  mov rax, qword ptr [rip + redial_timer@GOTTPOFF]",
-        "  mov qword ptr fs:[rax], rdi",
-        "  ret",
-        ".size redial_set_timer, . - redial_set_timer",
-        ".popsection",
-        enter = sym super::enter_timed::<Counter>,
-        letting_in = sym super::enter_letting_in::<Counter>,
-        slow = sym super::enter_slow::<Counter>,
-        leave = sym super::leave_timed::<Counter>,
-        fault = sym super::fault_timed::<Counter>,
-        monotonic_enter = sym super::enter_timed::<Monotonic>,
-        monotonic_letting_in = sym super::enter_letting_in::<Monotonic>,
-        monotonic_slow = sym super::enter_slow::<Monotonic>,
-        monotonic_leave = sym super::leave_timed::<Monotonic>,
-        monotonic_fault = sym super::fault_timed::<Monotonic>,
-        nothing = sym super::redial_let_in,
     );
 
-    unsafe extern "C" {
-        fn redial_enter(slot_offset: usize, frame: *mut usize);
-        fn redial_enter_letting_in(slot_offset: usize, frame: *mut usize);
-        fn redial_leave(slot_offset: usize, frame: *mut usize);
-        fn redial_fault(slot_offset: usize, frame: *mut usize);
-        fn redial_monotonic_enter(slot_offset: usize, frame: *mut usize);
-        fn redial_monotonic_enter_letting_in(slot_offset: usize, frame: *mut usize);
-        fn redial_monotonic_leave(slot_offset: usize, frame: *mut usize);
-        fn redial_monotonic_fault(slot_offset: usize, frame: *mut usize);
-        pub safe fn redial_set_timer(timer: *const Timer);
+    #[inline(always)]
+    pub fn timer() -> *const Timer {
+        let timer;
+        // SAFETY: reads the thread's own variable, whose distance from `fs` the loader has entered.
+        unsafe {
+            std::arch::asm!(
+                "mov {timer}, qword ptr [rip + redial_timer@GOTTPOFF]",
+                "mov {timer}, qword ptr fs:[{timer}]",
+                timer = out(reg) timer,
+                options(readonly, nostack, preserves_flags)
+            );
+        }
+        timer
     }
 
-    pub const BY_COUNTER: Leaves = Leaves {
-        enter: redial_enter,
-        enter_letting_in: redial_enter_letting_in,
-        leave: redial_leave,
-        fault: redial_fault,
-    };
-    pub const BY_MONOTONIC: Leaves = Leaves {
-        enter: redial_monotonic_enter,
-        enter_letting_in: redial_monotonic_enter_letting_in,
-        leave: redial_monotonic_leave,
-        fault: redial_monotonic_fault,
-    };
+    pub fn set_timer(timer: *const Timer) {
+        // SAFETY: as above, writes it.
+        unsafe {
+            std::arch::asm!(
+                "mov {place}, qword ptr [rip + redial_timer@GOTTPOFF]",
+                "mov qword ptr fs:[{place}], {timer}",
+                place = out(reg) _,
+                timer = in(reg) timer,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 mod native {
-    use super::{Clock, Counter, Leaves, Monotonic, Timer};
+    use super::Timer;
     use std::cell::Cell;
 
     thread_local! {
         static TIMER: Cell<*const Timer> = const { Cell::new(std::ptr::null()) };
     }
 
-    /// The calling thread's timer.
-    fn timer() -> Option<&'static Timer> {
-        // SAFETY: timers are never freed; a pointer set on this thread is its own, and taken out before it is given away.
-        unsafe { TIMER.get().as_ref() }
+    #[inline(always)]
+    pub fn timer() -> *const Timer {
+        TIMER.get()
     }
 
-    unsafe extern "C" fn enter<C: Clock>(slot_offset: usize, frame: *mut usize) {
-        match timer() {
-            // SAFETY: the caller's contract.
-            Some(timer) => unsafe { super::enter_timed::<C>(slot_offset, frame, timer) },
-            // SAFETY: the same.
-            None => unsafe { super::enter_slow::<C>(slot_offset, frame) },
-        }
-    }
-
-    unsafe extern "C" fn enter_letting_in<C: Clock>(slot_offset: usize, frame: *mut usize) {
-        match timer() {
-            // SAFETY: the caller's contract.
-            Some(timer) => unsafe { super::enter_letting_in::<C>(slot_offset, frame, timer) },
-            // SAFETY: the same.
-            None => unsafe { super::enter_slow::<C>(slot_offset, frame) },
-        }
-    }
-
-    unsafe extern "C" fn leave<C: Clock>(slot_offset: usize, frame: *mut usize) {
-        if let Some(timer) = timer() {
-            // SAFETY: the caller's contract.
-            unsafe { super::leave_timed::<C>(slot_offset, frame, timer) };
-        }
-    }
-
-    unsafe extern "C" fn fault<C: Clock>(slot_offset: usize, frame: *mut usize) {
-        if let Some(timer) = timer() {
-            // SAFETY: the caller's contract.
-            unsafe { super::fault_timed::<C>(slot_offset, frame, timer) };
-        }
-    }
-
-    const fn by<C: Clock>() -> Leaves {
-        Leaves {
-            enter: enter::<C>,
-            enter_letting_in: enter_letting_in::<C>,
-            leave: leave::<C>,
-            fault: fault::<C>,
-        }
-    }
-
-    pub const BY_COUNTER: Leaves = by::<Counter>();
-    pub const BY_MONOTONIC: Leaves = by::<Monotonic>();
-
-    pub fn redial_set_timer(timer: *const Timer) {
+    pub fn set_timer(timer: *const Timer) {
         TIMER.set(timer);
     }
 }
 
-pub(super) use native::redial_set_timer as set_timer;
+pub(super) use native::set_timer;
 
 #[cfg(test)]
 pub(crate) mod tests {

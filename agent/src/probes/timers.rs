@@ -8,7 +8,7 @@
 
 use super::arena::{self, For};
 use super::blocks::{MAX_SLOTS, Slot};
-use super::clock::{self, Clock};
+use super::clock::{self, Clock, LONG};
 use super::histogram::{self, BUCKETS, OCTAVES};
 use super::lacks::{self, Lacks};
 use super::steps::{STEP, Steps};
@@ -40,7 +40,8 @@ struct Record {
     max: AtomicU64,
     /// Calls that are over without having been timed.
     given_up: AtomicU64,
-    _spare: AtomicU64,
+    /// What takes no longer is nothing out of the ordinary: `max`, below [`LONG`].
+    usual: AtomicU64,
     /// The histogram's octaves, units of the arena; 0 where there is none yet.
     octaves: [AtomicU32; OCTAVES],
 }
@@ -263,17 +264,17 @@ impl Timer {
         // SAFETY: as above; the counters are those of the owner's block, with as many slots.
         unsafe {
             add(&*self.counters.get().byte_add(slot_offset), 1);
-            self.push::<C>(&*record, frame);
+            self.push::<C>(top, &*record, frame);
         }
         true
     }
 
     /// # Safety
-    /// As [`Timer::enter`]; there is room for a frame.
+    /// As [`Timer::enter`]; `top` is the innermost frame, and there is room for another.
     #[inline(always)]
-    unsafe fn push<C: Clock>(&self, record: &Record, frame: *mut usize) {
+    unsafe fn push<C: Clock>(&self, top: *mut Frame, record: &Record, frame: *mut usize) {
         add(&record.entered, 1);
-        let top = self.top.load(Ordering::Relaxed).wrapping_add(1);
+        let top = top.wrapping_add(1);
         self.top.store(top, Ordering::Release);
         // SAFETY: the caller's contract.
         unsafe {
@@ -284,12 +285,11 @@ impl Timer {
             let now = C::ticks();
             (*top).start = now;
             // After `top`: see `mark`.
-            self.latest.store(C::distinct(now, self.latest.load(Ordering::Relaxed)), Ordering::Release);
+            self.latest.store(C::distinct(now, &self.latest), Ordering::Release);
         }
     }
 
     /// Whether it is time to let the collector in, where it cannot stop a thread in a leaf.
-    #[inline(always)]
     pub fn lets_in(&self) -> bool {
         let now = self.latest.load(Ordering::Relaxed);
         let due = now.wrapping_sub(self.let_in.get()) >= LET_IN;
@@ -313,72 +313,108 @@ impl Timer {
                 return lacks::note(slot_offset, Lacks::Memory);
             };
             let record = record.as_ref();
-            if self.top.load(Ordering::Relaxed) != self.last.get() || self.deepen(slot_offset) {
-                self.push::<C>(record, frame);
+            let top = self.top.load(Ordering::Relaxed);
+            if top != self.last.get() || self.deepen(slot_offset) {
+                self.push::<C>(top, record, frame);
             }
         }
+    }
+
+    /// A call that returns ends at `now`, where nothing about it is out of the ordinary. False otherwise, and nothing was done.
+    ///
+    /// # Safety
+    /// As [`Timer::enter`].
+    #[inline(always)]
+    pub unsafe fn leave(&self, frame: *const usize, now: u64) -> bool {
+        let top = self.top.load(Ordering::Relaxed);
+        // SAFETY: `top` is always one of the frames, and one with that address is that of a call, so it has a record. No
+        // `usual` is as long as LONG, so there is an octave for what took no longer, whose unit is in the arena.
+        unsafe {
+            if (*top).address != frame.addr() {
+                return false;
+            }
+            let record = &*(*top).record;
+            // What seems to end before it began looks very long.
+            let took = now.wrapping_sub((*top).start);
+            if took > record.usual.load(Ordering::Relaxed) {
+                return false;
+            }
+            let (octave, bucket) = histogram::place_short(took);
+            let unit = record.octaves.get_unchecked(octave).load(Ordering::Relaxed);
+            if unit == 0 {
+                return false;
+            }
+            add(self.bucket(unit, bucket), 1);
+            self.close(top, record, took);
+        }
+        true
     }
 
     /// A call ends at `now`, by an exception if `thrown`. Calls that did not begin here are left alone.
     ///
     /// # Safety
     /// As [`Timer::enter`].
-    #[inline(always)]
-    pub unsafe fn leave(&self, slot_offset: usize, frame: *const usize, now: u64, thrown: bool) {
-        let mut top = self.top.load(Ordering::Relaxed);
-        // SAFETY: `top` is always one of the frames.
-        if unsafe { (*top).address } != frame.addr() {
-            // SAFETY: the caller's contract.
-            unsafe { self.give_up_below(frame.addr()) };
-            top = self.top.load(Ordering::Relaxed);
-            // SAFETY: as above.
-            if unsafe { (*top).address } != frame.addr() {
+    pub unsafe fn leave_slowly(&self, slot_offset: usize, frame: *const usize, now: u64, thrown: bool) {
+        // SAFETY: the caller's contract; `top` is always one of the frames, and one with that address is that of a call, so it
+        // has a record.
+        let (top, record, took) = unsafe {
+            self.give_up_below(frame.addr());
+            let top = self.top.load(Ordering::Relaxed);
+            if (*top).address != frame.addr() {
                 return;
             }
+            (top, &*(*top).record, clock::between((*top).start, now))
+        };
+        if took > record.max.load(Ordering::Relaxed) {
+            record.max.store(took, Ordering::Relaxed);
+            record.usual.store(took.min(LONG - 1), Ordering::Relaxed);
         }
-        // SAFETY: the top frame is that of a call, so it has a record, and a frame below it.
-        let (record, took, outer) = unsafe {
-            let took = clock::between((*top).start, now);
-            let record = &*(*top).record;
+        if thrown {
+            add(&record.exceptions, 1);
+        }
+        let (octave, bucket) = histogram::place(took);
+        if let Some(octave) = record.octaves.get(octave) {
+            let unit = match octave.load(Ordering::Relaxed) {
+                0 => fresh_octave(slot_offset, octave),
+                unit => unit,
+            };
+            if unit != 0 {
+                // SAFETY: the unit is in the arena.
+                add(unsafe { self.bucket(unit, bucket) }, 1);
+            }
+        }
+        // SAFETY: as above.
+        unsafe { self.close(top, record, took) };
+    }
+
+    /// # Safety
+    /// The unit is one of the arena's, and an octave's; the bucket is below [`BUCKETS`].
+    #[inline(always)]
+    unsafe fn bucket(&self, unit: u32, bucket: usize) -> &AtomicU64 {
+        // SAFETY: the caller's contract.
+        unsafe { &*self.arena.as_ptr().add(unit as usize * arena::UNIT).cast::<AtomicU64>().add(bucket) }
+    }
+
+    /// The innermost call is over.
+    ///
+    /// # Safety
+    /// On the thread that owns the timer; `top` is its frame, with that record.
+    #[inline(always)]
+    unsafe fn close(&self, top: *mut Frame, record: &Record, took: u64) {
+        // SAFETY: below the frame of a call there is another.
+        let outer = unsafe {
             add(&record.own, took.saturating_sub((*top).children));
             let outer = top.sub(1);
             (*outer).children = (*outer).children.wrapping_add(took);
-            (record, took, outer)
+            outer
         };
         let ended = record.ended.load(Ordering::Relaxed).wrapping_add(1);
         if ended >= record.entered.load(Ordering::Relaxed) {
             add(&record.total, took);
         }
-        if took > record.max.load(Ordering::Relaxed) {
-            record.max.store(took, Ordering::Relaxed);
-        }
-        if thrown {
-            add(&record.exceptions, 1);
-        }
-        self.enter_bucket(slot_offset, record, took);
         // Late: whoever reads it finds everything else at least as far.
         record.ended.store(ended, Ordering::Release);
         self.top.store(outer, Ordering::Release);
-    }
-
-    #[inline(always)]
-    fn enter_bucket(&self, slot_offset: usize, record: &Record, took: u64) {
-        let (octave, bucket) = histogram::place(took);
-        let Some(unit) = record.octaves.get(octave) else { return };
-        let mut number = unit.load(Ordering::Relaxed);
-        if number == 0 {
-            number = fresh_octave(slot_offset, unit);
-            if number == 0 {
-                return;
-            }
-        }
-        // SAFETY: the unit is in the arena, an array of BUCKETS counts.
-        add(
-            unsafe {
-                &*self.arena.as_ptr().add(number as usize * arena::UNIT).cast::<AtomicU64>().add(bucket)
-            },
-            1,
-        );
     }
 
     /// Takes frames with addresses below this from the stack, as if their calls had not been timed.

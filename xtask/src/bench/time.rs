@@ -17,8 +17,8 @@ const CHUNKS: u32 = 30;
 /// The most that timing may add to two bare readings, in nanoseconds.
 const MOST_BESIDES: f64 = 3.0;
 /// Pairs of bare readings in one measurement, and measurements of which the best is taken.
-const READINGS: u32 = 2_000_000;
-const MEASUREMENTS: u32 = 5;
+const READINGS: u32 = 20_000;
+const MEASUREMENTS: u32 = 500;
 
 /// Alternates original IL and time in one process, with one thread, then with two.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {

@@ -111,8 +111,8 @@ pub fn reset(slot: Slot) {
     lacks::forget(slot);
     let Some(base) = arena::made() else { return };
     for record in all().filter_map(|timer| timer.record(slot)) {
-        let Record { entered, ended, exceptions, total, own, max, given_up, _spare, octaves } = record;
-        let numbers = [entered, ended, exceptions, total, own, max, given_up];
+        let Record { entered, ended, exceptions, total, own, max, given_up, usual, octaves } = record;
+        let numbers = [entered, ended, exceptions, total, own, max, given_up, usual];
         numbers.iter().for_each(|number| number.store(0, Ordering::Relaxed));
         for unit in octaves.iter().map(|unit| unit.load(Ordering::Acquire) as usize).filter(|unit| *unit != 0)
         {
