@@ -88,9 +88,9 @@ pub const MAX_COUNTER_ROWS: usize = 256 << 10;
 /// Rows on one page of times, at most some 90 bytes each.
 pub const TIMES_PER_PAGE: usize = 16 << 10;
 
-/// Buckets of one histogram: 48 octaves of 32, from a tick of the agent's clock to weeks. At their longest (3 and 9 bytes
+/// Buckets of one histogram: 46 octaves of 32, from a tick of the agent's clock to days. At their longest (3 and 9 bytes
 /// each) some 18 KiB.
-pub const MAX_BUCKETS: usize = 48 * 32;
+pub const MAX_BUCKETS: usize = 46 * 32;
 
 /// Compiled instances listed of one row: one per instantiation over value types, and one per version.
 pub const MAX_INSTANCES: usize = 4096;

@@ -15,7 +15,7 @@ const TRIES: usize = 8;
 /// Comparisons in a row that may come to nothing before the rate is told as it is known.
 const ATTEMPTS: usize = 16;
 /// No call that takes fewer ticks is looked at again: a quarter of a minute at 4 GHz.
-pub(super) const LONG: u64 = 1 << 36;
+const LONG: u64 = 1 << 36;
 
 static BEGUN: OnceLock<Instant> = OnceLock::new();
 /// How long the machine had been asleep by then.

@@ -9,8 +9,8 @@ use redial_protocol::limits::MAX_BUCKETS;
 const BITS: u32 = 5;
 /// Buckets of an octave.
 pub const BUCKETS: usize = 1 << BITS;
-/// Octaves: the first holds the durations below 32 ticks exactly, the last all from 2^51 ticks on (weeks).
-pub const OCTAVES: usize = 48;
+/// Octaves: the first holds the durations below 32 ticks exactly, the last all from 2^49 ticks on (days).
+pub const OCTAVES: usize = 46;
 
 // As `redial_protocol::histogram` says it to whoever reads buckets.
 const _: () = assert!(BUCKETS == BUCKETS_PER_OCTAVE as usize && BUCKETS * OCTAVES == MAX_BUCKETS);
@@ -21,7 +21,7 @@ pub fn place(ticks: u64) -> (usize, usize) {
     place_short(ticks.min(MOST))
 }
 
-/// The same, of less than 2^52 ticks.
+/// The same, without a limit: longer ones may have an octave that there is not.
 #[inline(always)]
 pub fn place_short(ticks: u64) -> (usize, usize) {
     // The first two octaves have buckets of the same width.

@@ -8,7 +8,7 @@
 
 use super::arena::{self, For};
 use super::blocks::{MAX_SLOTS, Slot};
-use super::clock::{self, Clock, LONG};
+use super::clock::{self, Clock};
 use super::histogram::{self, BUCKETS, OCTAVES};
 use super::lacks::{self, Lacks};
 use super::steps::{STEP, Steps};
@@ -40,14 +40,20 @@ struct Record {
     max: AtomicU64,
     /// Calls that are over without having been timed.
     given_up: AtomicU64,
-    /// What takes no longer is nothing out of the ordinary: `max`, below [`LONG`].
+    /// What takes no longer is nothing out of the ordinary: as `max`.
     usual: AtomicU64,
+    /// How long the call took that ended last and is in no bucket yet, or [`NONE`]. Which place in memory is written to must
+    /// not depend on a reading of the counter that was only just asked for: that costs 3 ns.
+    pending: AtomicU64,
     /// The histogram's octaves, units of the arena; 0 where there is none yet.
     octaves: [AtomicU32; OCTAVES],
 }
 
 const _: () = assert!(size_of::<Record>() == arena::UNIT);
 const _: () = assert!(BUCKETS * size_of::<AtomicU64>() == arena::UNIT);
+
+/// No call: longer than any.
+const NONE: u64 = u64::MAX;
 
 /// A call under way.
 #[repr(C)]
@@ -228,6 +234,7 @@ impl Timer {
         // SAFETY: the unit is in the arena; the slot is below MAX_SLOTS.
         unsafe {
             let record = self.arena.add(unit as usize * arena::UNIT).cast::<Record>();
+            record.as_ref().pending.store(NONE, Ordering::Relaxed);
             self.records.byte_add(slot_offset).as_ref().store(record.as_ptr(), Ordering::Release);
             Some(record)
         }
@@ -327,8 +334,8 @@ impl Timer {
     #[inline(always)]
     pub unsafe fn leave(&self, frame: *const usize, now: u64) -> bool {
         let top = self.top.load(Ordering::Relaxed);
-        // SAFETY: `top` is always one of the frames, and one with that address is that of a call, so it has a record. No
-        // `usual` is as long as LONG, so there is an octave for what took no longer, whose unit is in the arena.
+        // SAFETY: `top` is always one of the frames, and one with that address is that of a call, so it has a record; an octave's
+        // unit is in the arena.
         unsafe {
             if (*top).address != frame.addr() {
                 return false;
@@ -339,12 +346,14 @@ impl Timer {
             if took > record.usual.load(Ordering::Relaxed) {
                 return false;
             }
-            let (octave, bucket) = histogram::place_short(took);
-            let unit = record.octaves.get_unchecked(octave).load(Ordering::Relaxed);
+            let (octave, bucket) = histogram::place_short(record.pending.load(Ordering::Relaxed));
+            let Some(octave) = record.octaves.get(octave) else { return false };
+            let unit = octave.load(Ordering::Relaxed);
             if unit == 0 {
                 return false;
             }
             add(self.bucket(unit, bucket), 1);
+            record.pending.store(took, Ordering::Release);
             self.close(top, record, took);
         }
         true
@@ -367,24 +376,34 @@ impl Timer {
         };
         if took > record.max.load(Ordering::Relaxed) {
             record.max.store(took, Ordering::Relaxed);
-            record.usual.store(took.min(LONG - 1), Ordering::Relaxed);
+            record.usual.store(took, Ordering::Relaxed);
         }
         if thrown {
             add(&record.exceptions, 1);
         }
-        let (octave, bucket) = histogram::place(took);
-        if let Some(octave) = record.octaves.get(octave) {
-            let unit = match octave.load(Ordering::Relaxed) {
-                0 => fresh_octave(slot_offset, octave),
-                unit => unit,
-            };
-            if unit != 0 {
-                // SAFETY: the unit is in the arena.
-                add(unsafe { self.bucket(unit, bucket) }, 1);
-            }
+        let before = record.pending.load(Ordering::Relaxed);
+        if before != NONE
+            && let Some(bucket) = self.bucket_of(slot_offset, record, before)
+        {
+            add(bucket, 1);
         }
+        // So that there is room for it once it has to go there.
+        let _ = self.bucket_of(slot_offset, record, took);
+        record.pending.store(took, Ordering::Release);
         // SAFETY: as above.
         unsafe { self.close(top, record, took) };
+    }
+
+    /// Where calls that took so long are counted; None where memory ran out.
+    fn bucket_of(&self, slot_offset: usize, record: &Record, took: u64) -> Option<&AtomicU64> {
+        let (octave, bucket) = histogram::place(took);
+        let octave = record.octaves.get(octave)?;
+        let unit = match octave.load(Ordering::Relaxed) {
+            0 => fresh_octave(slot_offset, octave)?,
+            unit => unit,
+        };
+        // SAFETY: the unit is in the arena.
+        Some(unsafe { self.bucket(unit, bucket) })
     }
 
     /// # Safety
@@ -451,18 +470,13 @@ impl Timer {
     }
 }
 
-#[cold]
-fn fresh_octave(slot_offset: usize, octave: &AtomicU32) -> u32 {
-    match arena::take(For::Octave) {
-        Some(unit) => {
-            octave.store(unit, Ordering::Release);
-            unit
-        }
-        None => {
-            lacks::note(slot_offset, Lacks::Buckets);
-            0
-        }
+fn fresh_octave(slot_offset: usize, octave: &AtomicU32) -> Option<u32> {
+    let unit = arena::take(For::Octave);
+    match unit {
+        Some(unit) => octave.store(unit, Ordering::Release),
+        None => lacks::note(slot_offset, Lacks::Buckets),
     }
+    unit
 }
 
 /// Has every thread's list of records take so many slots, before any of them is timed; false when memory for that is used

@@ -2,9 +2,9 @@
 
 use super::super::arena;
 use super::super::blocks::Slot;
-use super::super::histogram::{BUCKETS, Histogram};
+use super::super::histogram::{self, BUCKETS, Histogram};
 use super::super::lacks::{self, Lacks, lacks};
-use super::{Record, all};
+use super::{NONE, Record, all};
 use crate::sync::long_work;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,12 +64,18 @@ pub fn fill(slot: Slot, histogram: &mut Histogram) {
     histogram.clear();
     let Some(base) = arena::made() else { return };
     for record in all().filter_map(|timer| timer.record(slot)) {
+        // First: what goes into its bucket meanwhile then stands for the call that takes its place.
+        let pending = record.pending.load(Ordering::Acquire);
+        if pending != NONE {
+            let (octave, bucket) = histogram::place(pending);
+            histogram.add(octave, bucket, 1);
+        }
         for (octave, unit) in record.octaves.iter().enumerate() {
             let unit = unit.load(Ordering::Acquire) as usize;
             if unit == 0 {
                 continue;
             }
-            // SAFETY: as in `enter_bucket`.
+            // SAFETY: the unit is in the arena, an array of BUCKETS counts.
             let counts = unsafe {
                 std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
             };
@@ -111,12 +117,14 @@ pub fn reset(slot: Slot) {
     lacks::forget(slot);
     let Some(base) = arena::made() else { return };
     for record in all().filter_map(|timer| timer.record(slot)) {
-        let Record { entered, ended, exceptions, total, own, max, given_up, usual, octaves } = record;
+        let Record { entered, ended, exceptions, total, own, max, given_up, usual, pending, octaves } =
+            record;
         let numbers = [entered, ended, exceptions, total, own, max, given_up, usual];
         numbers.iter().for_each(|number| number.store(0, Ordering::Relaxed));
+        pending.store(NONE, Ordering::Relaxed);
         for unit in octaves.iter().map(|unit| unit.load(Ordering::Acquire) as usize).filter(|unit| *unit != 0)
         {
-            // SAFETY: as in `enter_bucket`.
+            // SAFETY: the unit is in the arena, an array of BUCKETS counts.
             let counts = unsafe {
                 std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
             };
