@@ -22,7 +22,7 @@ const MAX_ORDERS_FILE: u64 = 4 << 20;
 /// What to do in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Highest level anyone may ask for (`REDIAL_MAX_LEVEL`; levels on trial only where it names them).
+    /// Highest level anyone may ask for (`REDIAL_MAX_LEVEL`).
     pub max_level: Level,
     /// Dial set to read before anything loads (`REDIAL_ORDERS`).
     pub orders: Option<PathBuf>,
@@ -141,7 +141,7 @@ fn milliseconds(name: &'static str, value: Option<String>, default: u64) -> Resu
 }
 
 fn max_level(value: Option<String>) -> Result<Level, Inert> {
-    let Some(value) = value else { return Ok(Level::PROVEN) };
+    let Some(value) = value else { return Ok(Level::OFFERED) };
     Level::from_word(&value).ok_or(Inert::Malformed {
         name: "REDIAL_MAX_LEVEL",
         value,
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn nothing_set_means_active() {
         let settings = with(&[]).unwrap();
-        assert_eq!(settings.max_level, Level::PROVEN);
+        assert_eq!(settings.max_level, Level::OFFERED);
         assert!(settings.wanted_below([]));
     }
 

@@ -21,11 +21,8 @@ impl Level {
     /// Every level, lowest first.
     pub const ALL: [Level; 4] = [Level::Off, Level::Count, Level::Time, Level::Trace];
 
-    /// The highest level that agents of this version carry out, environment apart.
+    /// The highest level that agents of this version carry out, unless `REDIAL_MAX_LEVEL` says less.
     pub const OFFERED: Level = Level::Time;
-
-    /// The highest level that agents offer where `REDIAL_MAX_LEVEL` says nothing: those above it are on trial.
-    pub const PROVEN: Level = Level::Count;
 
     /// The word used on the command line, in dial sets and in JSON.
     pub fn word(self) -> &'static str {

@@ -218,7 +218,7 @@ impl Worker {
                 let mut sentence =
                     format!("level {} is not offered by this agent, which offers up to {most}", order.level);
                 if order.level <= Level::OFFERED {
-                    sentence.push_str("; in programs started with REDIAL_MAX_LEVEL set to it, it is");
+                    sentence.push_str(": its program was started with a lower REDIAL_MAX_LEVEL");
                 }
                 return Err(Refusal::Unsupported(sentence));
             }

@@ -72,7 +72,7 @@ impl App {
             Command::NotOffered(level) => {
                 self.refuse(
                     &Command::NotOffered(level),
-                    &format!("{level} is {}", crate::ui::knob::why_not(level, &views::face::NOT_OFFERED)),
+                    &format!("{level} is {}", crate::ui::knob::why_not(level, views::face::NOT_OFFERED)),
                 );
             }
             Command::Undo => self.undo(false),

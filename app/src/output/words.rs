@@ -73,16 +73,12 @@ pub fn version_means(version: u32) -> String {
     }
 }
 
-/// The levels there are: `off, count or time (on trial, with REDIAL_MAX_LEVEL=time); trace is to come`.
+/// The levels there are: `off, count or time; trace is to come`.
 pub fn levels() -> String {
     let (here, later): (Vec<Level>, Vec<Level>) =
         Level::ALL.into_iter().partition(|level| *level <= Level::OFFERED);
     let words = |levels: &[Level]| levels.iter().map(Level::to_string).collect::<Vec<_>>();
-    let trial = match Level::OFFERED > Level::PROVEN {
-        true => format!(" (on trial, with REDIAL_MAX_LEVEL={})", Level::OFFERED),
-        false => String::new(),
-    };
-    let here = either(&words(&here)) + &trial;
+    let here = either(&words(&here));
     match later.as_slice() {
         [] => here,
         [one] => format!("{here}; {one} is to come"),
@@ -96,7 +92,7 @@ pub fn max_level() -> String {
     format!(
         "the environment variable REDIAL_MAX_LEVEL of a program's start says how far its dials go: {}; without it {}",
         either(&words),
-        Level::PROVEN
+        Level::OFFERED
     )
 }
 
@@ -282,7 +278,7 @@ mod tests {
             assert!(part.contains(level.word()), "{here}; {later}");
         }
         assert!(later.ends_with("to come"), "{later}");
-        assert!(max_level().ends_with(": off, count, time or trace; without it count"), "{}", max_level());
+        assert!(max_level().ends_with(": off, count, time or trace; without it time"), "{}", max_level());
     }
 
     #[test]

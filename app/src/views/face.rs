@@ -34,13 +34,9 @@ pub struct Face {
 /// What stands in the state's column of what has no body.
 const NO_BODY: &str = "no body";
 
-/// Why levels are not offered, and how to have them.
-pub static NOT_OFFERED: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "not offered by this agent; start its program with REDIAL_MAX_LEVEL={} to have it",
-        Level::OFFERED
-    )
-});
+/// Why levels are not offered.
+pub const NOT_OFFERED: &str =
+    "not offered by this agent: its program was started with a lower REDIAL_MAX_LEVEL";
 
 impl Face {
     /// Of one method. Without a connection nobody knows what runs: what ran last is said to be past.

@@ -114,12 +114,6 @@ fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
                 Level::OFFERED
             )));
         }
-        if order.level > Level::PROVEN && std::env::var_os("REDIAL_MAX_LEVEL").is_none() {
-            let level = order.level;
-            return Err(bad(format!(
-                "level {level} is on trial: set REDIAL_MAX_LEVEL={level} for this command"
-            )));
-        }
         match order.copy {
             None => Ok(order),
             Some(_) => Err(bad(
