@@ -4,7 +4,7 @@
 use super::orders::{OrderSeq, Orders, SessionId, Standing};
 use redial_protocol::limits::{MAX_STANDING_ORDERS, MAX_UNDO};
 use redial_protocol::message::AuditEntry;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -69,9 +69,13 @@ impl History {
         let mut change = self.changes.remove(at)?;
         change.before.expire(now);
         let after = self.changes.get(at).map_or(present, |next| &next.before);
-        let came = after.not_in(&change.before);
+        let mut came = after.not_in(&change.before);
         let gone = |standing: &&Arc<Standing>| !after.stands(standing.seq);
         let went: Vec<_> = change.before.all().iter().filter(gone).cloned().collect();
+        // What the budget stepped down of it goes along, now and wherever it is listed.
+        let lists = self.changes.range(at..).map(|later| &later.before).chain([present]);
+        let stepped = lists.flat_map(|list| list.stepped_from(&came)).collect::<BTreeSet<OrderSeq>>();
+        came.extend(stepped);
         for later in self.changes.range_mut(at..) {
             later.before.take_back(&came, &went);
         }
@@ -170,7 +174,7 @@ mod tests {
             let parsed = Arc::new(Pattern::parse(pattern).unwrap());
             let order = Order::new(pattern, level);
             self.orders
-                .add(NewOrder { pattern: parsed, order, copy: None, owner, by: Arc::default() })
+                .add(NewOrder { pattern: parsed, order, copy: None, owner, by: Arc::default(), stepped: None })
                 .unwrap();
             let (user, program) = (String::new(), String::new());
             self.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: pattern.to_owned() })
@@ -229,7 +233,8 @@ mod tests {
                 let pattern = Arc::new(Pattern::parse("A.B").unwrap());
                 let order = Order::new(format!("A.M{round}x{number}"), Level::Count);
                 let by = Arc::default();
-                case.orders.add(NewOrder { pattern, order, copy: None, owner: Owner::Kept, by }).unwrap();
+                let (copy, owner, stepped) = (None, Owner::Kept, None);
+                case.orders.add(NewOrder { pattern, order, copy, owner, by, stepped }).unwrap();
             }
             case.change("A.B", Level::Count, Owner::Kept);
         }
