@@ -3,6 +3,7 @@
 
 #[cfg(windows)]
 mod console;
+pub mod budget;
 pub mod json;
 pub mod table;
 pub mod times;

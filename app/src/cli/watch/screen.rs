@@ -8,9 +8,9 @@ use super::super::times::{self, TimeColumns};
 use super::notes::Notes;
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
-use crate::output::json::{DialJson, WatchJson};
+use crate::output::json::{CostBudgetJson, DialJson, WatchJson};
 use crate::output::table::{Table, cut_middle, name, number, printable, text};
-use crate::output::{Out, json_line, terminal, words};
+use crate::output::{Out, budget, json_line, terminal, words};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
@@ -49,6 +49,9 @@ impl Screen {
     }
 }
 
+/// Lines of a terminal that is low.
+const LEAST: usize = 6;
+
 /// Lines on the terminal that are drawn over.
 pub struct Drawn(pub usize);
 
@@ -72,6 +75,8 @@ pub struct View {
     began: Instant,
     order: ByRate,
     plain: Plain,
+    /// The last step of the budget that was told, by its change.
+    stepped: Option<u64>,
 }
 
 impl View {
@@ -79,7 +84,8 @@ impl View {
     pub fn new(pid: u32, title: String, arguments: &arguments::Watch) -> View {
         let limited = arguments.pattern.is_some();
         let plain = Plain { limited, all: arguments.all, headed: true, ..Plain::default() };
-        View { pid, title, json: arguments.json, began: Instant::now(), order: ByRate::default(), plain }
+        let order = ByRate::default();
+        View { pid, title, json: arguments.json, began: Instant::now(), order, plain, stepped: None }
     }
 
     /// The lines for a fold: a table for a terminal of so many columns and lines; else what changed, or one of JSON.
@@ -88,7 +94,8 @@ impl View {
         if self.json {
             let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
             let (dropped, cost_percent) = (dials.dropped(), dials.cost_percent());
-            let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped, cost_percent };
+            let cost_budget = dials.budget().map(CostBudgetJson::from);
+            let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped, cost_percent, cost_budget };
             return Ok(vec![json_line(&line)?]);
         }
         let ordered = self.order.order(dials);
@@ -96,11 +103,29 @@ impl View {
         Ok(match size {
             Some((columns, rows)) => {
                 let (shown, over) = on_first(ordered, self.plain.all);
-                table(&self.head(dials, &shown, over, columns), &shown, places, columns, rows)
+                let mut head = vec![self.head(dials, &shown, over, columns)];
+                // Nothing that the table needs.
+                head.extend(stepped(dials).filter(|_| rows > 2 * LEAST));
+                table(head, &shown, places, columns, rows)
             }
-            None => self.plain.lines(t_ms, &ordered, places),
+            None => {
+                let mut lines = self.plain.lines(t_ms, &ordered, places);
+                let last = dials.budget().and_then(|budget| budget.last.as_ref()).map(|last| last.change);
+                if std::mem::replace(&mut self.stepped, last) != last {
+                    let time = time(t_ms);
+                    lines.extend(stepped(dials).map(|text| format!("{time:>11}  {text}")));
+                }
+                lines
+            }
         })
     }
+}
+
+/// What the budget did last.
+fn stepped(dials: &Dials) -> Option<String> {
+    let last = dials.budget()?.last.as_ref()?;
+    let name = dials.get(last.costliest.0).map(status::name);
+    Some(format!("{}; `redial undo` takes that back", budget::stepped(last, name.as_deref())))
 }
 
 impl View {
@@ -121,6 +146,9 @@ impl View {
         }
         if let Some(percent) = dials.cost_percent().filter(|percent| *percent > 0.0) {
             head.push_str(&format!(", cost about {} of a processor", words::percent(percent)));
+            if let Some(limit) = dials.budget().and_then(|budget| budget.limit) {
+                head.push_str(&format!(" of {limit}"));
+            }
         }
         if dials.late() {
             head.push_str(", numbers are late");
@@ -129,13 +157,13 @@ impl View {
     }
 }
 
-/// The table for a terminal under its first line, never larger than it.
-fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
+/// The table for a terminal under its first lines, never larger than it.
+fn table(head: Vec<String>, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
     let times = TimeColumns::of(ordered.iter().copied());
     let mut remarks = times::remarks(ordered.iter().copied());
     remarks.extend(marked(ordered));
     let notes = Notes::new(&remarks, times.are_there(), (columns, rows));
-    let most = rows.saturating_sub(4 + notes.lines()).max(1);
+    let most = rows.saturating_sub(3 + head.len() + notes.lines()).max(1);
     let mut headings = vec![number("CALLS"), number("PER SECOND").or("PER S"), text("STATE")];
     headings.extend(times.headings());
     headings.extend(places.headings());
@@ -148,7 +176,7 @@ fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: us
         cells.push(status::name(dial));
         table.row(cells);
     }
-    let mut lines = vec![head.to_owned()];
+    let mut lines = head;
     lines.extend(table.lines(Some(columns)));
     if ordered.len() > most {
         lines.push(format!("… and {} called less often", words::grouped((ordered.len() - most) as u64)));
@@ -328,7 +356,7 @@ mod tests {
             plain: Plain::default(),
         };
         let (shown, over) = on_first(ByRate::default().order(dials), false);
-        table(&view.head(dials, &shown, over, columns), &shown, Places::of(dials), columns, rows)
+        table(vec![view.head(dials, &shown, over, columns)], &shown, Places::of(dials), columns, rows)
     }
 
     #[test]
@@ -485,7 +513,10 @@ mod tests {
         let dials = dials(1);
         let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
         let line =
-            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0, cost_percent: None })
+            {
+            let (cost_percent, cost_budget) = (None, None);
+            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0, cost_percent, cost_budget })
+        }
                 .expect("JSON");
         assert_eq!((&line["pid"], &line["t_ms"], &line["dropped"]), (&42.into(), &5.into(), &0.into()));
         assert_eq!(line["dials"][0]["method"], "Shop.Cart.Method000");
