@@ -152,7 +152,8 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::{NewOrder, Owner};
+    use crate::planner::{NewOrder, Owner, Stepped};
+    use redial_protocol::cost::Share;
     use redial_protocol::level::Level;
     use redial_protocol::order::Order;
     use redial_protocol::pattern::Pattern;
@@ -255,6 +256,34 @@ mod tests {
         case.now = end;
         assert!(case.take(first).expect("known").went.is_empty());
         assert!(case.take(second).expect("known").went.is_empty());
+        assert_eq!(case.all().last().unwrap(), &["E.F count"]);
+    }
+
+    #[test]
+    fn what_the_budget_made_of_a_change_goes_with_it() {
+        let mut case = Case::new();
+        case.change("E.F", Level::Count, Owner::Kept);
+        let dialled = case.change("A.B", Level::Time, Owner::Kept);
+        let of = case.orders.all()[1].seq;
+        let step = |case: &mut Case, level| {
+            let before = case.orders.clone();
+            let pattern = Arc::new(Pattern::parse("A.B").unwrap());
+            let stepped = Some(Stepped { of, cost: Share(700), limit: Share(500) });
+            let (order, by) = (Order::new("A.B", level), Arc::default());
+            let new = NewOrder { pattern, order, copy: None, owner: Owner::Kept, by, stepped };
+            case.orders.add(new).unwrap();
+            let (user, program) = (String::new(), "the budget".to_owned());
+            case.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: "A.B".into() })
+        };
+        step(&mut case, Level::Count);
+        let last = step(&mut case, Level::Off);
+        let other = case.change("C.D", Level::Count, Owner::Kept);
+        case.take(dialled).expect("it is known");
+        assert_eq!(case.all().last().unwrap(), &["E.F count", "C.D count"]);
+        assert!(case.all().iter().all(|list| !list.iter().any(|order| order.starts_with("A.B"))), "{:?}", case.all());
+        // Nothing of it comes back with what was changed since.
+        case.take(other).expect("it is known");
+        case.take(last).expect("it is known");
         assert_eq!(case.all().last().unwrap(), &["E.F count"]);
     }
 
