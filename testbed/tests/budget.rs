@@ -19,6 +19,7 @@ on_each_runtime!(
     it_holds_from_the_start_with_nobody_connected,
     within_the_budget_or_without_one_nothing_changes,
     it_is_set_by_whoever_has_control,
+    a_turn_that_will_cost_much_says_so,
 );
 
 const HOT: &str = "paced!Paced.Hot(int)";
@@ -247,6 +248,19 @@ fn within_the_budget_or_without_one_nothing_changes(runtime: Runtime) -> Result<
     let said = live.redial("budget", &[])?.ok()?.stdout;
     ensure!(said.contains("budget: off"), "{said}");
     drop(controller);
+    end(live)
+}
+
+fn a_turn_that_will_cost_much_says_so(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let little = live.redial("dial", &[HOT, "time"])?.ok()?.said();
+    ensure!(!little.contains("that costs"), "nobody knows yet how often it is called: {little}");
+    live.redial("dial", &[HOT, "count"])?.ok()?;
+    live.host.ask(&format!("pace {} 0 0", 100 * MANY), "pacing")?;
+    live.host.ask("rounds 1", "rounds")?;
+    let much = live.redial("dial", &[HOT, "time"])?.ok()?.said();
+    let bound = format!("`redial budget {} 5` has dials turned down that cost more", live.pid);
+    ensure!(much.contains("that costs about ") && much.contains(&bound), "{much}");
     end(live)
 }
 

@@ -354,6 +354,7 @@ mod tests {
             began: Instant::now(),
             order: ByRate::default(),
             plain: Plain::default(),
+            stepped: None,
         };
         let (shown, over) = on_first(ByRate::default().order(dials), false);
         table(vec![view.head(dials, &shown, over, columns)], &shown, Places::of(dials), columns, rows)
