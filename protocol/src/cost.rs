@@ -136,7 +136,9 @@ mod tests {
             assert_eq!(Share::parse_budget(word), Ok(Some(Share(share))), "{word}");
         }
         assert_eq!(Share::parse_budget("off"), Ok(None));
-        for word in ["", "0", "0.00", "-1", "0.001", "5 percent", "1e3", "100001", "9999999", "Off", ".5", "NaN"] {
+        for word in
+            ["", "0", "0.00", "-1", "0.001", "5 percent", "1e3", "100001", "9999999", "Off", ".5", "NaN"]
+        {
             assert_eq!(Share::parse_budget(word), Err(NotABudget), "{word}");
         }
     }
@@ -153,6 +155,9 @@ mod tests {
     fn a_processor_is_a_second_a_second() {
         assert_eq!(Share::of_picoseconds(1_000_000_000_000), Share(10_000));
         assert_eq!(Share(10_000).picoseconds(), 1_000_000_000_000);
-        assert_eq!(Share::of_picoseconds(u64::MAX), Share(u32::try_from(u64::MAX / PICOSECONDS).unwrap_or(u32::MAX)));
+        assert_eq!(
+            Share::of_picoseconds(u64::MAX),
+            Share(u32::try_from(u64::MAX / PICOSECONDS).unwrap_or(u32::MAX))
+        );
     }
 }

@@ -92,11 +92,17 @@ fn the_costliest_is_stepped_down_and_a_person_wins(runtime: Runtime) -> Result<(
     let limit = room_for(2 * MANY * count + FEW * time);
     let set_to = limit.percent().to_string();
     let set_it = live.redial("budget", &[&set_to, "--json"])?.ok()?.json()?;
-    ensure!(set_it["budget_percent"].as_f64() == Some(limit.percent()) && set_it["last"].is_null(), "{set_it}");
+    ensure!(
+        set_it["budget_percent"].as_f64() == Some(limit.percent()) && set_it["last"].is_null(),
+        "{set_it}"
+    );
 
     let why = wait_for_level(&mut controller, HOT, Level::Count)?.context("it says why")?;
     let expected = format!("and all dials may cost {limit}");
-    ensure!(why.starts_with("stepped down to count by the budget: it cost ") && why.ends_with(&expected), "{why}");
+    ensure!(
+        why.starts_with("stepped down to count by the budget: it cost ") && why.ends_with(&expected),
+        "{why}"
+    );
     let step = wait_for_step(&mut controller, 0)?;
     let last = step.last.context("it did something")?;
     ensure!(last.copies == 1 && last.cost > limit && last.limit == limit, "{last:?}");
@@ -177,7 +183,9 @@ fn what_is_too_dear_goes_off_and_what_is_held_stays_held(runtime: Runtime) -> Re
     ensure!(level_of(&mut holder, WARM)? == Level::Count, "it costs nothing");
     drop(holder);
     wait_for_level(&mut observer, WARM, Level::Off)?;
-    let Reply::Orders { orders, .. } = observer.ask(Command::Orders)?.reply else { anyhow::bail!("no orders") };
+    let Reply::Orders { orders, .. } = observer.ask(Command::Orders)?.reply else {
+        anyhow::bail!("no orders")
+    };
     ensure!(orders.is_empty(), "{orders:?}");
     ensure!(observer.row(HOT)?.times_note.is_none(), "nothing of it is left");
     drop(observer);
@@ -216,7 +224,9 @@ fn it_holds_from_the_start_with_nobody_connected(runtime: Runtime) -> Result<()>
 
 /// A percentage as JSON has it.
 fn number(percent: &str) -> String {
-    percent.parse::<f64>().map_or_else(|_| percent.to_owned(), |percent| serde_json::json!(percent).to_string())
+    percent
+        .parse::<f64>()
+        .map_or_else(|_| percent.to_owned(), |percent| serde_json::json!(percent).to_string())
 }
 
 fn within_the_budget_or_without_one_nothing_changes(runtime: Runtime) -> Result<()> {
@@ -234,7 +244,9 @@ fn within_the_budget_or_without_one_nothing_changes(runtime: Runtime) -> Result<
         // Two more looks than are needed to step down.
         for _ in 0..2 {
             controller.wait_for("what dials cost", |event| match event {
-                Event::Budget(CostBudget { cost: Some(cost), last: None, .. }) if *cost > Share(0) => Some(()),
+                Event::Budget(CostBudget { cost: Some(cost), last: None, .. }) if *cost > Share(0) => {
+                    Some(())
+                }
                 _ => None,
             })?;
             // Another rate is told at the next look.
@@ -274,9 +286,14 @@ fn it_is_set_by_whoever_has_control(runtime: Runtime) -> Result<()> {
     let taken = live.redial("budget", &["5", "--take"])?.ok()?.stdout;
     ensure!(taken.contains("dials may cost 5 % of a processor together"), "{taken}");
     let noted = holder.agent_status()?.audit.pop().context("it is noted")?;
-    ensure!((noted.program.as_str(), noted.order.as_str()) == ("redial budget", "budget = 5 % of a processor"));
+    ensure!(
+        (noted.program.as_str(), noted.order.as_str()) == ("redial budget", "budget = 5 % of a processor")
+    );
     let reply = holder.ask(Command::SetBudget { limit: Some(Share(0)), take: false })?.reply;
-    ensure!(matches!(&reply, Reply::Refused(Refusal::OverLimit(why)) if why.contains("percent")), "{reply:?}");
+    ensure!(
+        matches!(&reply, Reply::Refused(Refusal::OverLimit(why)) if why.contains("percent")),
+        "{reply:?}"
+    );
     for wrong in ["0", "much", "-1"] {
         let outcome = live.redial("budget", &[wrong])?;
         ensure!(outcome.code()? == 2, "{}", outcome.said());

@@ -111,7 +111,9 @@ fn steps(room: u64, mut all: u64, calls: &[Cost], dials: &[Dialled]) -> Vec<Step
     let mut lowered: Vec<(usize, Level)> = Vec::new();
     while all > room {
         let Some((now, Reverse(at), level)) = dearest.pop() else { break };
-        let Some((to, then)) = dials.get(at).and_then(|dial| below(calls, level, dial.rate)) else { continue };
+        let Some((to, then)) = dials.get(at).and_then(|dial| below(calls, level, dial.rate)) else {
+            continue;
+        };
         let many = lowered.len() == AT_ONCE;
         match lowered.iter_mut().find(|(lowered, _)| *lowered == at) {
             Some((_, level)) => *level = to,

@@ -175,7 +175,14 @@ mod tests {
             let parsed = Arc::new(Pattern::parse(pattern).unwrap());
             let order = Order::new(pattern, level);
             self.orders
-                .add(NewOrder { pattern: parsed, order, copy: None, owner, by: Arc::default(), stepped: None })
+                .add(NewOrder {
+                    pattern: parsed,
+                    order,
+                    copy: None,
+                    owner,
+                    by: Arc::default(),
+                    stepped: None,
+                })
                 .unwrap();
             let (user, program) = (String::new(), String::new());
             self.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: pattern.to_owned() })
@@ -280,7 +287,11 @@ mod tests {
         let other = case.change("C.D", Level::Count, Owner::Kept);
         case.take(dialled).expect("it is known");
         assert_eq!(case.all().last().unwrap(), &["E.F count", "C.D count"]);
-        assert!(case.all().iter().all(|list| !list.iter().any(|order| order.starts_with("A.B"))), "{:?}", case.all());
+        assert!(
+            case.all().iter().all(|list| !list.iter().any(|order| order.starts_with("A.B"))),
+            "{:?}",
+            case.all()
+        );
         // Nothing of it comes back with what was changed since.
         case.take(other).expect("it is known");
         case.take(last).expect("it is known");

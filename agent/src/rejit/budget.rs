@@ -150,11 +150,15 @@ impl Worker {
 
     fn step_down(&mut self, steps: &[Step], limit: Share, costs: Costs) {
         let begun = Instant::now();
-        let by = SetBy { user: audit::own_user().to_owned(), program: PROGRAM.into(), pid: std::process::id() };
+        let by =
+            SetBy { user: audit::own_user().to_owned(), program: PROGRAM.into(), pid: std::process::id() };
         let by = Arc::new(by);
         let room = MAX_STANDING_ORDERS.saturating_sub(self.orders.len());
-        let stepped: Vec<(Step, NewOrder)> =
-            steps.iter().filter_map(|step| Some((*step, self.stepped(step, limit, &by)?))).take(room).collect();
+        let stepped: Vec<(Step, NewOrder)> = steps
+            .iter()
+            .filter_map(|step| Some((*step, self.stepped(step, limit, &by)?)))
+            .take(room)
+            .collect();
         let Some((first, _)) = stepped.first() else {
             let why = format!(
                 "{MAX_STANDING_ORDERS} orders stand already, and each dial that is stepped down needs one more; turn some \

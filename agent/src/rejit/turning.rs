@@ -1,8 +1,8 @@
 //! Turns on the ReJIT thread: taking in, carrying out, taking back.
 #![forbid(unsafe_code)]
 
-use super::foresee::{Foreseen, foresee};
 use super::budget::left_alone;
+use super::foresee::{Foreseen, foresee};
 use super::inbox::{Answer, Progress, Turn, Wish};
 use super::report::{may_be_expanded, report, unmatched_named};
 use super::request::Applied;
@@ -151,7 +151,9 @@ impl Worker {
         let Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held } = entered;
         let change = match undone {
             Some(change) => Recorded::Undone(change),
-            None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => Recorded::Nothing,
+            None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
+                Recorded::Nothing
+            }
             None => {
                 let what = audit::entry(&by.user, &by.program, summary(&lines));
                 Recorded::Made(self.history.push(before, what))

@@ -245,7 +245,8 @@ mod tests {
         assert_eq!(plain["REDIAL_MARK"], "/tmp/mark");
         assert_eq!(plain.len(), 8, "{plain:?}");
         let budget = Some(Some(Share(50)));
-        let wishes = Wishes { orders: vec![order()], children: true, no_inlining: true, report: true, budget };
+        let wishes =
+            Wishes { orders: vec![order()], children: true, no_inlining: true, report: true, budget };
         let full: HashMap<_, _> =
             environment(agent, &wishes, LAUNCHER, Some(Path::new("/tmp/orders")), mark).into_iter().collect();
         assert_eq!(full["REDIAL_ORDERS"], "/tmp/orders");

@@ -71,7 +71,10 @@ mod tests {
     #[test]
     fn what_dials_may_cost_and_do_is_told() {
         assert_eq!(standing(&CostBudget::default()), "budget: off; dials may cost what they do");
-        assert_eq!(standing(&budget()), "budget: dials may cost 5 % of a processor together; they cost 1.3 %");
+        assert_eq!(
+            standing(&budget()),
+            "budget: dials may cost 5 % of a processor together; they cost 1.3 %"
+        );
         assert!(standing(&CostBudget { cost: None, ..budget() }).contains("none is on"));
         assert!(effects(&budget()).is_empty());
         let all = CostBudget {

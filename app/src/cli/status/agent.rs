@@ -104,7 +104,7 @@ fn audit(status: &AgentStatus, readable: &mut impl FnMut(&str) -> String) -> Tab
 pub mod tests {
     use super::*;
     use crate::cli::save::tests::standing;
-    use redial_protocol::cost::{CostBudget, Share};
+    use redial_protocol::cost::CostBudget;
     use redial_protocol::level::Level;
     use redial_protocol::message::{Budget, Holder};
     use serde_json::json;
@@ -128,7 +128,7 @@ pub mod tests {
             }],
             remains: vec!["1 caller was inlined".into()],
             costs: vec![Cost { level: Level::Count, picoseconds: 640 }],
-            cost_budget: CostBudget { limit: Some(Share(500)), ..CostBudget::default() },
+            cost_budget: CostBudget::default(),
         }
     }
 

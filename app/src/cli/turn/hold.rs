@@ -191,7 +191,8 @@ mod tests {
             ..Order::new("*", Level::Count)
         };
         let concerns = |order: &Order| {
-            Held { only: Some(order), dials: Dials::default(), on: true, news: true, stepped: None }.concerns(&row)
+            Held { only: Some(order), dials: Dials::default(), on: true, news: true, stepped: None }
+                .concerns(&row)
         };
         assert!(concerns(&order));
         assert!(!concerns(&Order { domain: Some("other".into()), ..order.clone() }));

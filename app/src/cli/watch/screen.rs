@@ -513,12 +513,18 @@ mod tests {
     fn a_json_line_has_the_documented_fields() {
         let dials = dials(1);
         let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
-        let line =
-            {
+        let line = {
             let (cost_percent, cost_budget) = (None, None);
-            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0, cost_percent, cost_budget })
+            serde_json::to_value(WatchJson {
+                pid: 42,
+                t_ms: 5,
+                dials: rows,
+                dropped: 0,
+                cost_percent,
+                cost_budget,
+            })
         }
-                .expect("JSON");
+        .expect("JSON");
         assert_eq!((&line["pid"], &line["t_ms"], &line["dropped"]), (&42.into(), &5.into(), &0.into()));
         assert_eq!(line["dials"][0]["method"], "Shop.Cart.Method000");
     }

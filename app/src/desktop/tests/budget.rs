@@ -82,7 +82,10 @@ fn it_is_set_in_a_dialog_and_a_refusal_is_told() {
     harness.get_by_label("Set").click();
     harness.run_steps(3);
     assert!(!says(&harness, "dials may cost what they do"), "it is closed");
-    tell(&mut harness, vec![Told::BudgetRefused(Refused { why: "redial dial has control".into(), holder: None })]);
+    tell(
+        &mut harness,
+        vec![Told::BudgetRefused(Refused { why: "redial dial has control".into(), holder: None })],
+    );
     assert_eq!(
         logged(&harness, Kind::Refusal).pop().as_deref(),
         Some("the budget was not set: redial dial has control")
