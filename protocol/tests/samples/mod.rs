@@ -304,6 +304,7 @@ fn shared() -> SharedModule {
 }
 
 fn cost_budget() -> CostBudget {
+    let costliest = (RowId(7), Level::Count, Share(700));
     CostBudget {
         limit: Some(Share(500)),
         cost: Some(Share(130)),
@@ -311,13 +312,7 @@ fn cost_budget() -> CostBudget {
         spared: 3,
         stepped: 4,
         problem: Some("4096 orders stand already".into()),
-        last: Some(SteppedDown {
-            change: 5,
-            copies: 6,
-            cost: Share(720),
-            limit: Share(500),
-            costliest: (RowId(7), Level::Count, Share(700)),
-        }),
+        last: Some(SteppedDown { change: 5, copies: 6, cost: Share(720), limit: Share(500), costliest }),
     }
 }
 
