@@ -226,7 +226,7 @@ mod tests {
     fn so_many_go_at_once() {
         let many = dials(&vec![(Time, 100); 2 * AT_ONCE]);
         assert_eq!(stepped(1, &many).len(), AT_ONCE);
-        let numbers = dials(&vec![(Time, u64::MAX / 1_000_000); 3]);
+        let numbers = dials(&[(Time, u64::MAX / 1_000_000); 3]);
         assert!(!stepped(1, &numbers).is_empty(), "sums do not overflow");
     }
 }
