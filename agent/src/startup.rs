@@ -4,6 +4,7 @@
 
 use crate::planner::{NewOrder, OrderSeq, Orders, Owner, SetBy};
 use redial_protocol::attach::VARIABLES;
+use redial_protocol::cost::Share;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{FRAME_DEADLINE_MS, SESSION_SILENCE_MS};
@@ -32,6 +33,8 @@ pub struct Settings {
     pub children: bool,
     /// Keep the JIT from inlining anything (`REDIAL_NO_INLINING`).
     pub no_inlining: bool,
+    /// What dials may cost together (`REDIAL_BUDGET`).
+    pub budget: Option<Share>,
     /// Wait at shutdown for a controller to take the last numbers (`REDIAL_REPORT`).
     pub report: bool,
     /// Silence after which a session that holds dials is taken for dead (`REDIAL_SILENCE_MS`, for tests).
@@ -94,6 +97,7 @@ impl Settings {
             launcher: launcher(word("REDIAL_LAUNCHER"))?,
             children: flag("REDIAL_CHILDREN", word("REDIAL_CHILDREN"))?,
             no_inlining: flag("REDIAL_NO_INLINING", word("REDIAL_NO_INLINING"))?,
+            budget: budget(word("REDIAL_BUDGET"))?,
             report: flag("REDIAL_REPORT", word("REDIAL_REPORT"))?,
             silence: milliseconds("REDIAL_SILENCE_MS", word("REDIAL_SILENCE_MS"), SESSION_SILENCE_MS)?,
             frame_deadline: milliseconds("REDIAL_FRAME_MS", word("REDIAL_FRAME_MS"), FRAME_DEADLINE_MS)?,
@@ -149,6 +153,12 @@ fn max_level(value: Option<String>) -> Result<Level, Inert> {
     })
 }
 
+fn budget(value: Option<String>) -> Result<Option<Share>, Inert> {
+    let Some(value) = value else { return Ok(None) };
+    let wanted = "off, or so many percent of one processor";
+    Share::parse_budget(&value).map_err(|_| Inert::Malformed { name: "REDIAL_BUDGET", value, wanted })
+}
+
 fn launcher(value: Option<String>) -> Result<Option<ProcessKey>, Inert> {
     let Some(value) = value else { return Ok(None) };
     let parsed = value
@@ -190,6 +200,7 @@ pub fn read_orders(path: &Path, max_level: Level) -> Result<(Orders, Vec<OrderSe
             copy: None,
             owner: Owner::Kept,
             by: Arc::clone(&by),
+            stepped: None,
         });
     }
     let mut orders = Orders::default();
@@ -240,6 +251,8 @@ mod tests {
             ("REDIAL_LAUNCHER", "12"),
             ("REDIAL_LAUNCHER", "a:b"),
             ("REDIAL_CHILDREN", "on"),
+            ("REDIAL_BUDGET", "0"),
+            ("REDIAL_BUDGET", "five"),
         ] {
             let sentence = with(&[(name, value)]).unwrap_err().to_string();
             assert!(sentence.contains(name) && sentence.contains(value), "{sentence}");
@@ -263,6 +276,7 @@ mod tests {
         ];
         assert_eq!(attached(&of_a_launch), with(&[]));
         assert_eq!(attached(&[("REDIAL_DISABLE", "1")]), Err(Inert::Disabled));
+        assert_eq!(attached(&[("REDIAL_BUDGET", "2.5")]).unwrap().budget, Some(Share(250)));
         let counting = attached(&[("REDIAL_MAX_LEVEL", "count"), ("REDIAL_SILENCE_MS", "7")]).unwrap();
         assert_eq!((counting.max_level, counting.silence), (Level::Count, Duration::from_millis(7)));
         assert!(matches!(

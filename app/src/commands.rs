@@ -14,6 +14,7 @@ use crate::model::list::Sort;
 use crate::model::selection::Mode;
 use crate::model::several::Arrangement;
 use crate::persist::ThemeChoice;
+use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
 
@@ -49,6 +50,12 @@ pub enum Command {
     CancelTurn(Ticket),
     /// Takes the last change back, whoever made it.
     UndoOfAnyone,
+    /// Takes back what the budget did last in a process, or in the one looked at.
+    UndoOfBudget(Option<ConnectionId>),
+    /// Opens the dialog for what dials may cost.
+    Budget,
+    /// Sets it; None: they may cost what they do.
+    SetBudget(Option<Share>),
     /// Copies of a method as one row, or each as its own.
     MergeCopies,
     /// Who has control, which orders stand, who turned what.
@@ -198,6 +205,8 @@ pub struct Situation {
     pub redo: bool,
     /// Some change of somebody's can be taken back.
     pub undo_of_anyone: bool,
+    /// The budget did something that can be taken back.
+    pub undo_of_budget: bool,
     /// Processes chosen.
     pub several: usize,
     /// Of them, those that have ended.
@@ -273,6 +282,8 @@ pub const MENUS: &[(&str, &[Command])] = &[
             Command::Undo,
             Command::Redo,
             Command::UndoOfAnyone,
+            Command::Budget,
+            Command::UndoOfBudget(None),
             Command::TakeControl,
             Command::Agent,
         ],

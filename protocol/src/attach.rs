@@ -4,13 +4,14 @@
 use crate::limits::MAX_WORD;
 
 /// Variables of the process that an attached agent obeys. The others are about a process that `redial run` starts.
-pub const VARIABLES: [&str; 6] = [
+pub const VARIABLES: [&str; 7] = [
     "REDIAL_DISABLE",
     "REDIAL_MAX_LEVEL",
     "REDIAL_SILENCE_MS",
     "REDIAL_FRAME_MS",
     "REDIAL_FIRST_CALL_MS",
     "REDIAL_TEST_BAD_TOKEN",
+    "REDIAL_BUDGET",
 ];
 
 /// Who attaches an agent, by his own word: the runtime does not say.

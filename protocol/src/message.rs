@@ -3,7 +3,7 @@
 
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
-use crate::cost::Cost;
+use crate::cost::{Cost, CostBudget, Share};
 use crate::counters::CounterDelta;
 use crate::histogram::RowHistogram;
 use crate::ids::{CopyKey, InstanceId, RowId};
@@ -124,6 +124,13 @@ pub enum Command {
         /// The row: one that is or was timed, in a module that is loaded.
         row: RowId,
     },
+    /// Set what dials may cost; answered by `Reply::Budget`. Dials that were left alone are so no more.
+    SetBudget {
+        /// Together; absent: as much as they do.
+        limit: Option<Share>,
+        /// Take control from whoever holds it.
+        take: bool,
+    },
 }
 
 /// What an agent sends.
@@ -197,6 +204,8 @@ pub enum Event {
         #[serde(deserialize_with = "capped::<_, _, TIMES_PER_PAGE>")]
         times: Vec<Times>,
     },
+    /// The budget was set, stepped dials down, or dials cost another share; sent to subscribers.
+    Budget(CostBudget),
 }
 
 /// An answer.
@@ -262,6 +271,8 @@ pub enum Reply {
     Il(IlBody),
     /// To `Histogram`.
     Histogram(RowHistogram),
+    /// To `SetBudget`: as it stands now.
+    Budget(CostBudget),
 }
 
 /// Why a whole command was not carried out.
@@ -324,8 +335,8 @@ pub struct StatusRow {
     pub instances: Vec<Instance>,
     /// Why refused or failed, or why the number of calls leaves some out (already inlined somewhere), as a sentence.
     pub note: Option<String>,
-    /// Why it is only counted where times are wanted, or what is missing of its times, as a sentence. The number of calls is
-    /// right all the same.
+    /// Why it is only counted where times are wanted, what is missing of its times, or that it was stepped down by the budget,
+    /// as sentences. The number of calls is right all the same.
     pub times_note: Option<String>,
     /// Calls counted since the copy was first dialled.
     pub calls: u64,
@@ -391,6 +402,8 @@ pub struct AgentStatus {
     /// What a call costs at each level that is offered.
     #[serde(deserialize_with = "capped::<_, _, MAX_COSTS>")]
     pub costs: Vec<Cost>,
+    /// What dials may cost, and do.
+    pub cost_budget: CostBudget,
 }
 
 /// A budget.

@@ -4,7 +4,7 @@
 use super::orders::{OrderSeq, Orders, SessionId, Standing};
 use redial_protocol::limits::{MAX_STANDING_ORDERS, MAX_UNDO};
 use redial_protocol::message::AuditEntry;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -69,9 +69,13 @@ impl History {
         let mut change = self.changes.remove(at)?;
         change.before.expire(now);
         let after = self.changes.get(at).map_or(present, |next| &next.before);
-        let came = after.not_in(&change.before);
+        let mut came = after.not_in(&change.before);
         let gone = |standing: &&Arc<Standing>| !after.stands(standing.seq);
         let went: Vec<_> = change.before.all().iter().filter(gone).cloned().collect();
+        // What the budget stepped down of it goes along, now and wherever it is listed.
+        let lists = self.changes.range(at..).map(|later| &later.before).chain([present]);
+        let stepped = lists.flat_map(|list| list.stepped_from(&came)).collect::<BTreeSet<OrderSeq>>();
+        came.extend(stepped);
         for later in self.changes.range_mut(at..) {
             later.before.take_back(&came, &went);
         }
@@ -148,7 +152,8 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::{NewOrder, Owner};
+    use crate::planner::{NewOrder, Owner, Stepped};
+    use redial_protocol::cost::Share;
     use redial_protocol::level::Level;
     use redial_protocol::order::Order;
     use redial_protocol::pattern::Pattern;
@@ -170,7 +175,14 @@ mod tests {
             let parsed = Arc::new(Pattern::parse(pattern).unwrap());
             let order = Order::new(pattern, level);
             self.orders
-                .add(NewOrder { pattern: parsed, order, copy: None, owner, by: Arc::default() })
+                .add(NewOrder {
+                    pattern: parsed,
+                    order,
+                    copy: None,
+                    owner,
+                    by: Arc::default(),
+                    stepped: None,
+                })
                 .unwrap();
             let (user, program) = (String::new(), String::new());
             self.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: pattern.to_owned() })
@@ -229,7 +241,8 @@ mod tests {
                 let pattern = Arc::new(Pattern::parse("A.B").unwrap());
                 let order = Order::new(format!("A.M{round}x{number}"), Level::Count);
                 let by = Arc::default();
-                case.orders.add(NewOrder { pattern, order, copy: None, owner: Owner::Kept, by }).unwrap();
+                let (copy, owner, stepped) = (None, Owner::Kept, None);
+                case.orders.add(NewOrder { pattern, order, copy, owner, by, stepped }).unwrap();
             }
             case.change("A.B", Level::Count, Owner::Kept);
         }
@@ -250,6 +263,38 @@ mod tests {
         case.now = end;
         assert!(case.take(first).expect("known").went.is_empty());
         assert!(case.take(second).expect("known").went.is_empty());
+        assert_eq!(case.all().last().unwrap(), &["E.F count"]);
+    }
+
+    #[test]
+    fn what_the_budget_made_of_a_change_goes_with_it() {
+        let mut case = Case::new();
+        case.change("E.F", Level::Count, Owner::Kept);
+        let dialled = case.change("A.B", Level::Time, Owner::Kept);
+        let of = case.orders.all()[1].seq;
+        let step = |case: &mut Case, level| {
+            let before = case.orders.clone();
+            let pattern = Arc::new(Pattern::parse("A.B").unwrap());
+            let stepped = Some(Stepped { of, cost: Share(700), limit: Share(500) });
+            let (order, by) = (Order::new("A.B", level), Arc::default());
+            let new = NewOrder { pattern, order, copy: None, owner: Owner::Kept, by, stepped };
+            case.orders.add(new).unwrap();
+            let (user, program) = (String::new(), "the budget".to_owned());
+            case.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: "A.B".into() })
+        };
+        step(&mut case, Level::Count);
+        let last = step(&mut case, Level::Off);
+        let other = case.change("C.D", Level::Count, Owner::Kept);
+        case.take(dialled).expect("it is known");
+        assert_eq!(case.all().last().unwrap(), &["E.F count", "C.D count"]);
+        assert!(
+            case.all().iter().all(|list| !list.iter().any(|order| order.starts_with("A.B"))),
+            "{:?}",
+            case.all()
+        );
+        // Nothing of it comes back with what was changed since.
+        case.take(other).expect("it is known");
+        case.take(last).expect("it is known");
         assert_eq!(case.all().last().unwrap(), &["E.F count"]);
     }
 

@@ -2,6 +2,7 @@
 //! refusals, warnings).
 #![forbid(unsafe_code)]
 
+pub mod budget;
 pub mod history;
 pub mod matcher;
 pub mod orders;
@@ -10,4 +11,6 @@ pub mod scope;
 #[cfg(test)]
 mod tests;
 
-pub use orders::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, Published, SessionId, SetBy, Standing};
+pub use orders::{
+    AddedTogether, NewOrder, OrderSeq, Orders, Owner, Published, SessionId, SetBy, Standing, Stepped,
+};

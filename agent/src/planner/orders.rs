@@ -1,6 +1,7 @@
 //! The list of standing orders.
 #![forbid(unsafe_code)]
 
+use redial_protocol::cost::Share;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
@@ -76,6 +77,17 @@ pub struct SetBy {
     pub pid: u32,
 }
 
+/// Why the budget set an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stepped {
+    /// The order of a person that its copy was stepped down from; what is taken back takes this along.
+    pub of: OrderSeq,
+    /// What the dial cost.
+    pub cost: Share,
+    /// What all dials may cost together.
+    pub limit: Share,
+}
+
 /// An order to be added.
 #[derive(Clone, Debug)]
 pub struct NewOrder {
@@ -89,6 +101,8 @@ pub struct NewOrder {
     pub owner: Owner,
     /// Who sets it.
     pub by: Arc<SetBy>,
+    /// Why the budget sets it, if it does.
+    pub stepped: Option<Stepped>,
 }
 
 /// One order that stands.
@@ -106,6 +120,8 @@ pub struct Standing {
     pub owner: Owner,
     /// Who set it.
     pub by: Arc<SetBy>,
+    /// Why the budget set it, if it did.
+    pub stepped: Option<Stepped>,
 }
 
 impl Standing {
@@ -168,7 +184,7 @@ impl Orders {
     /// # Errors
     /// When [`MAX_STANDING_ORDERS`] stand.
     pub fn add(&mut self, new: NewOrder) -> Result<Added, TooManyOrders> {
-        let NewOrder { pattern, order, copy, owner, by } = new;
+        let NewOrder { pattern, order, copy, owner, by, stepped } = new;
         let is_void = |standing: &Standing| {
             standing.order.pattern == order.pattern
                 && standing.order.domain == order.domain
@@ -183,7 +199,7 @@ impl Orders {
         }
         self.last += 1;
         let seq = OrderSeq(self.last);
-        self.list.push(Arc::new(Standing { seq, pattern, order, copy, owner, by }));
+        self.list.push(Arc::new(Standing { seq, pattern, order, copy, owner, by, stepped }));
         Ok(Added { seq, replaced })
     }
 
@@ -249,6 +265,12 @@ impl Orders {
     /// Numbers of those that `other` lacks.
     pub fn not_in(&self, other: &Orders) -> Vec<OrderSeq> {
         self.list.iter().map(|standing| standing.seq).filter(|seq| !other.stands(*seq)).collect()
+    }
+
+    /// Those by which the budget stepped copies of these orders down.
+    pub fn stepped_from(&self, of: &[OrderSeq]) -> Vec<OrderSeq> {
+        let is_of = |one: &&Arc<Standing>| one.stepped.is_some_and(|stepped| of.contains(&stepped.of));
+        self.list.iter().filter(is_of).map(|one| one.seq).collect()
     }
 
     /// Takes out an order.
@@ -339,6 +361,7 @@ mod tests {
             copy: None,
             owner,
             by: Arc::default(),
+            stepped: None,
         }
     }
 

@@ -135,6 +135,7 @@ fn entered(lines: &[Line]) -> (Orders, Vec<OrderSeq>) {
             copy: line.copy.map(|module_id| ModuleKey { module_id, generation: 1 }),
             owner: line.owner,
             by: Arc::default(),
+            stepped: None,
         };
         orders.add(new).unwrap().seq
     });
@@ -241,8 +242,8 @@ proptest! {
         let was = told(&orders);
         let (other, _) = entered(&change);
         let new = other.all().iter().map(|standing| {
-            let Standing { pattern, order, copy, owner, by, .. } = Standing::clone(standing);
-            NewOrder { pattern, order, copy, owner, by }
+            let Standing { pattern, order, copy, owner, by, stepped, .. } = Standing::clone(standing);
+            NewOrder { pattern, order, copy, owner, by, stepped }
         });
         let added = orders.add_all(new).unwrap();
         orders.take_back(&added.seqs, &added.replaced);

@@ -6,6 +6,7 @@ use crate::planner::{Owner, SessionId};
 use crate::server::control::Claim;
 use crate::sync::lock;
 use crossbeam_channel::Sender;
+use redial_protocol::cost::Share;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::order::{Order, Stand};
@@ -44,6 +45,8 @@ pub enum Wish {
     Undo,
     /// Undo the change of that number alone.
     TakeBack(u64),
+    /// Set what dials may cost together; None: as much as they do.
+    Budget(Option<Share>),
 }
 
 /// Tells the one who turns how far it is (copies asked for, of how many); must not wait.

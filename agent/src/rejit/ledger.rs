@@ -10,9 +10,10 @@
 
 use super::passengers::Passengers;
 use super::reverting::Reverting;
-use super::row::{Identity, Moment, Open, Row, ThreadMark};
+use super::row::{Identity, Open, Row, ThreadMark};
 use super::slots::{Last, Slots};
 use super::table::Table;
+use super::why::Moment;
 use crate::inlining::Method;
 use crate::planner::Owner;
 use crate::probes::blocks::Slot;

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod apart;
+mod budget;
 mod domains;
 pub mod foresee;
 pub mod inbox;
@@ -22,6 +23,7 @@ pub mod table;
 pub mod thread;
 mod turning;
 mod waiting;
+mod why;
 
 pub use inbox::{AllOff, Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
 pub use ledger::Ledger;

@@ -53,6 +53,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             row.decides = row.decides.filter(|seq| orders.stands(*seq));
             let (wanted, owner) = orders.wanted(row.decides);
             row.owner = owner;
+            row.stepped = row.decides.and_then(|seq| orders.get(seq)).and_then(|standing| standing.stepped);
+            row.spared &= wanted > Level::Off && row.stepped.is_none();
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
             if matches!(row.state, State::Refused | State::Failed) && wanted == Level::Off && !quarantined {
                 // It answered a wish that no longer stands; a new one may fare better.

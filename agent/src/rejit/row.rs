@@ -2,18 +2,19 @@
 #![forbid(unsafe_code)]
 
 use super::silence::PassedOver;
+use super::why::{Moment, Why};
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
 use crate::inlining::{Inlined, Method};
-use crate::planner::{OrderSeq, Owner};
+use crate::planner::{OrderSeq, Owner, Stepped};
 use crate::probes::blocks::Slot;
 use crate::probes::body::Probe;
-use crate::probes::lacks::{Lacks, lacks};
+use crate::probes::lacks::lacks;
 use crate::probes::timers::Taken;
 use crate::probes::timing::{Timing, Untimed};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Instance, StatusRow, Transition};
+use redial_protocol::message::{Instance, StatusRow};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -145,6 +146,10 @@ pub struct Row {
     pub was_timed: bool,
     /// How long the order that decides stands.
     pub owner: Option<Owner>,
+    /// Why the budget set the order that decides, if it did.
+    pub stepped: Option<Stepped>,
+    /// A person turned it up after the budget stepped it down: it is left alone.
+    pub spared: bool,
     /// What the runtime does.
     pub state: State,
     /// Bodies handed to the CLR so far.
@@ -201,6 +206,8 @@ impl Row {
             untimed: None,
             was_timed: false,
             owner: None,
+            stepped: None,
+            spared: false,
             state: State::Off,
             bodies: 0,
             handed: false,
@@ -382,90 +389,11 @@ impl Row {
             inlined: if on { self.inlined } else { Inlined::No },
             expanded: on && self.what.expanded,
             untimed: self.untimed,
+            stepped: self.stepped.map(|stepped| (self.wanted, stepped.cost, stepped.limit)),
+            spared: self.spared,
             times,
             passed_over: on && self.passed_over.is_some_and(|seen| seen.told),
         }
-    }
-}
-
-/// A row's state at one time: what is kept of a transition. It owns nothing, so thousands cost little.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    /// The row.
-    pub row: RowId,
-    t_ms: u64,
-    wanted: Level,
-    state: State,
-    version: Option<u32>,
-    why: Why,
-}
-
-impl Moment {
-    /// As it travels, with the instances told along.
-    pub fn told(&self, instances: Vec<Instance>) -> Transition {
-        Transition {
-            row: self.row,
-            t_ms: self.t_ms,
-            wanted: self.wanted,
-            state: self.state,
-            version: self.version,
-            instances,
-            note: self.why.note(),
-            times_note: self.why.times_note(),
-        }
-    }
-}
-
-/// What a row's notes are made from.
-#[derive(Clone, Copy, Debug)]
-struct Why {
-    reason: Option<(Reason, u32)>,
-    inlined: Inlined,
-    expanded: bool,
-    passed_over: bool,
-    untimed: Option<Untimed>,
-    times: Lacks,
-}
-
-/// The runtime compiled original code after a request.
-const PASSED_OVER: &str = "the runtime accepted this, and compiled original code of it all the same: calls of that are not \
-                           counted. It does so where a generic method is used over a type that can be unloaded (a \
-                           collectible load context), or where a debugger may edit the code (Edit and Continue)";
-/// `[Intrinsic]`, `[NonVersionable]`.
-const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have its own code in the place of a call; such \
-                        calls are not counted";
-
-impl Why {
-    /// Why it is refused, failed, or what is missing from its count.
-    fn note(self) -> Option<String> {
-        match self.reason {
-            Some((Reason::Hresult, hresult)) => {
-                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
-                Some(format!("{}: {words}", Reason::Hresult.sentence()))
-            }
-            Some((reason, _)) => Some(reason.sentence().to_owned()),
-            None if self.passed_over => Some(PASSED_OVER.to_owned()),
-            None => match self.inlined {
-                Inlined::No => self.expanded.then(|| EXPANDED.to_owned()),
-                Inlined::Perhaps => Some(
-                    "perhaps already inlined into callers that are not known (compiled before the agent came, or too \
-                     many of them); calls from there are not counted"
-                        .to_owned(),
-                ),
-                Inlined::Yes => {
-                    Some(
-                        "already inlined into callers that cannot be recompiled; calls from there are not counted"
-                            .to_owned(),
-                    )
-                }
-            },
-        }
-    }
-
-    /// Why it is only counted, or what is missing of its times.
-    fn times_note(self) -> Option<String> {
-        let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
-        untimed.or_else(|| self.times.sentence())
     }
 }
 

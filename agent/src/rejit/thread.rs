@@ -1,6 +1,7 @@
 //! The ReJIT thread: takes jobs, brings what the CLR does in line with what the orders want, answers.
 #![forbid(unsafe_code)]
 
+use super::budget::Meter;
 use super::domains::Served;
 use super::inbox::{AllOff, Answer, Gates, Job, Progress};
 use super::request::{self, Applied};
@@ -75,6 +76,8 @@ pub struct Worker {
     pub(super) served: Served,
     /// Nanoseconds a copy takes from a turn's beginning to acceptance, as last seen.
     pub(super) pace_ns: u64,
+    /// What dials may cost, and do.
+    pub(super) meter: Meter,
     looked_after: Instant,
     asked_again: Instant,
     reverting: Pace,
@@ -93,6 +96,7 @@ impl Worker {
             withdrawn: BTreeSet::new(),
             served: Served::default(),
             pace_ns: usual_pace_ns(agent.runtime.does(Known::StopsForRequests)),
+            meter: Meter::new(agent.settings.budget),
             looked_after: Instant::now(),
             asked_again: Instant::now(),
             reverting: Pace::default(),
@@ -127,7 +131,8 @@ impl Worker {
             (!book.put_off.is_empty(), self.reverting.next(&book.reverting))
         };
         let again = put_off.then(|| self.asked_again + AGAIN);
-        deferred.chain(waiting).chain(self.orders.next_expiry()).chain(again).chain(reverting).min()
+        let others = deferred.chain(waiting).chain(self.orders.next_expiry());
+        others.chain(again).chain(reverting).chain(self.meter.next_due()).min()
     }
 
     fn work(&mut self, jobs: Vec<Job>) {
@@ -152,6 +157,7 @@ impl Worker {
                 self.asked_again = Instant::now();
             }
             reverting::look_after(self.agent, &mut self.reverting);
+            self.look_at_costs();
             if self.looked_after.elapsed() >= WATCH {
                 self.agent.inlining.lapse();
                 self.look_after_open_compilations();

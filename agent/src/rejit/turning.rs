@@ -1,6 +1,7 @@
 //! Turns on the ReJIT thread: taking in, carrying out, taking back.
 #![forbid(unsafe_code)]
 
+use super::budget::left_alone;
 use super::foresee::{Foreseen, foresee};
 use super::inbox::{Answer, Progress, Turn, Wish};
 use super::report::{may_be_expanded, report, unmatched_named};
@@ -14,7 +15,7 @@ use crate::planner::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, SetBy, St
 use crate::server::audit;
 use crate::server::control::Lease;
 use redial_protocol::dialset::print_order;
-use redial_protocol::ids::ModuleKey;
+use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::order::Order;
@@ -46,7 +47,8 @@ pub(super) struct Finish {
     warnings: Vec<String>,
     /// Indices of the orders that were not set.
     unmatched: Vec<u32>,
-    lease: Lease,
+    /// None of a turn of the budget's, which needs no control.
+    lease: Option<Lease>,
     /// Its session keeps control.
     held: bool,
     pub(super) progress: Progress,
@@ -56,9 +58,21 @@ pub(super) struct Finish {
     /// Orders it replaced, or that went.
     replaced: Vec<Arc<Standing>>,
     change: Recorded,
+    /// Rows it turned up that the budget had stepped down.
+    spared: Vec<RowId>,
     by: Arc<SetBy>,
     /// For the audit ring.
     lines: Vec<String>,
+}
+
+impl Finish {
+    /// The change's number, if it is one.
+    pub(super) fn made(&self) -> Option<u64> {
+        match self.change {
+            Recorded::Made(ChangeId(change)) => Some(change),
+            Recorded::Undone(_) | Recorded::Nothing => None,
+        }
+    }
 }
 
 /// What stands in the history for a turn.
@@ -72,7 +86,7 @@ enum Recorded {
 }
 
 /// Orders as a turn changed them.
-struct Entered {
+pub(super) struct Entered {
     found: Scan,
     warnings: Vec<String>,
     unmatched: Vec<u32>,
@@ -92,44 +106,27 @@ impl Worker {
         let by = Arc::new(SetBy { user, program: claim.who.program.clone(), pid: claim.who.pid });
         let entered = match change {
             Wish::Add { orders, stand, later } => {
-                self.add(orders, Owner::of(stand, claim.session, begun), later, &by)
+                let lines = orders.iter().map(print_order).collect();
+                let owner = Owner::of(stand, claim.session, begun);
+                self.parse(orders, owner, &by).and_then(|new| self.add(new, lines, later))
             }
             Wish::Undo => self.undo(begun),
             Wish::TakeBack(change) => self.undo_one(ChangeId(change), begun),
+            // It changes no orders.
+            Wish::Budget(_) => Err(Refusal::NothingToUndo),
         };
         let taken = entered.and_then(|entered| {
             let lease = lease.map_or_else(|| self.agent.server.control.acquire(&claim), Ok);
             lease.map(|lease| (entered, lease)).map_err(|taken| Refusal::ControlHeld(taken.by))
         });
         let taken = match taken {
-            Ok((entered, lease)) => {
-                let Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held } = entered;
+            Ok((mut entered, lease)) => {
                 // What comes back by an undo may be its own.
-                let held = held || self.orders.holds(claim.session);
-                let change = match undone {
-                    Some(change) => Recorded::Undone(change),
-                    None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
-                        Recorded::Nothing
-                    }
-                    None => {
-                        let what = audit::entry(&by.user, &by.program, summary(&lines));
-                        Recorded::Made(self.history.push(before, what))
-                    }
-                };
-                Ok(Finish {
-                    found,
-                    warnings,
-                    unmatched,
-                    lease,
-                    held,
-                    progress,
-                    begun,
-                    seqs,
-                    replaced,
-                    change,
-                    by,
-                    lines,
-                })
+                entered.held |= self.orders.holds(claim.session);
+                let spared = self.spare(entered.found.rows.iter().copied());
+                entered.warnings.extend((!spared.is_empty()).then(|| left_alone(spared.len())));
+                let finish = self.recorded(entered, before, Some(lease), by, progress, begun);
+                Ok(Finish { spared, ..finish })
             }
             Err(refusal) => {
                 self.orders.replace_by(before);
@@ -141,17 +138,55 @@ impl Worker {
         (taken, answer)
     }
 
-    /// Adds orders and finds what they match; what it says of those that match nothing. After an error some may have
-    /// been added.
-    fn add(
+    /// Notes what a turn did to the orders that stood before it, to be carried out.
+    pub(super) fn recorded(
         &mut self,
-        orders: Vec<Order>,
-        owner: Owner,
+        entered: Entered,
+        before: Orders,
+        lease: Option<Lease>,
+        by: Arc<SetBy>,
+        progress: Progress,
+        begun: Instant,
+    ) -> Finish {
+        let Entered { found, warnings, unmatched, seqs, replaced, undone, lines, held } = entered;
+        let change = match undone {
+            Some(change) => Recorded::Undone(change),
+            None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
+                Recorded::Nothing
+            }
+            None => {
+                let what = audit::entry(&by.user, &by.program, summary(&lines));
+                Recorded::Made(self.history.push(before, what))
+            }
+        };
+        let spared = Vec::new();
+        Finish {
+            found,
+            warnings,
+            unmatched,
+            lease,
+            held,
+            progress,
+            begun,
+            seqs,
+            replaced,
+            change,
+            spared,
+            by,
+            lines,
+        }
+    }
+
+    /// Adds orders and finds what they match; what it says of those that match nothing. After an error some may have
+    /// been added. `lines` are for the audit ring.
+    pub(super) fn add(
+        &mut self,
+        new: Vec<NewOrder>,
+        lines: Vec<String>,
         later: bool,
-        by: &Arc<SetBy>,
     ) -> Result<Entered, Refusal> {
-        let lines = orders.iter().map(print_order).collect();
-        let new = self.parse(orders.clone(), owner, by)?;
+        let orders: Vec<Order> = new.iter().map(|new| new.order.clone()).collect();
+        let held = new.iter().any(|new| matches!(new.owner, Owner::Held(_)));
         let added = self.orders.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
         let AddedTogether { seqs, replacing, replaced } = added;
         self.agent.anticipate(&self.orders);
@@ -170,7 +205,6 @@ impl Worker {
         }
         let not_set = |order: &&Order| format!("{}; it was not set", matches_nothing(order));
         let warnings = unmatched_named(chosen(&orders, &unmatched).iter().map(not_set));
-        let held = matches!(owner, Owner::Held(_));
         Ok(Entered { found, warnings, unmatched, seqs, replaced, undone: None, lines, held })
     }
 
@@ -224,7 +258,8 @@ impl Worker {
             }
             let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
             let copy = order.copy.map(|id| self.module_key(id));
-            Ok(NewOrder { pattern: Arc::new(pattern), order, copy, owner, by: Arc::clone(by) })
+            let (pattern, by) = (Arc::new(pattern), Arc::clone(by));
+            Ok(NewOrder { pattern, order, copy, owner, by, stepped: None })
         };
         orders.into_iter().map(parse).collect()
     }
@@ -297,7 +332,9 @@ impl Worker {
             let more = format!("and {} more {lines} of the same set", rest.len());
             self.agent.server.audit.note_text(&by.user, &by.program, more);
         }
-        lease.keeps = held;
+        if let Some(lease) = &mut lease {
+            lease.keeps = held;
+        }
         drop(lease);
         self.tell_orders();
         self.agent.ledger.wake();
@@ -310,7 +347,8 @@ impl Worker {
 
     /// Undoes what was done of a turn that nobody wants any more.
     fn take_back(&mut self, finish: Finish, answer: Answer) {
-        let Finish { mut found, lease, progress, seqs, mut replaced, change, by, lines, .. } = finish;
+        let Finish { mut found, lease, progress, seqs, mut replaced, change, spared, by, lines, .. } = finish;
+        self.spare_no_more(&spared);
         let gone = |owner: Owner| matches!(owner, Owner::Held(session) if self.ended.contains(&session));
         if let Recorded::Undone(_) = change {
             // Withdrawn by the undo that is withdrawn itself.

@@ -2,12 +2,14 @@
 //! other. Who holds dials is waited for by nobody.
 #![forbid(unsafe_code)]
 
-use super::inbox::{Answer, Turn};
+use super::inbox::{Answer, Turn, Wish};
 use super::thread::Worker;
 use super::turning::{Finish, outdated};
 use crate::guard;
-use crate::planner::SessionId;
-use redial_protocol::message::Refusal;
+use crate::planner::{SessionId, SetBy};
+use crate::server::control::Lease;
+use redial_protocol::cost::Share;
+use redial_protocol::message::{Refusal, Reply};
 use std::time::{Duration, Instant};
 
 /// Longest wait. Turns of the same copies are 50 ms apart, so this is a hundred commands that pull at one dial.
@@ -44,10 +46,28 @@ impl Worker {
                 }
             },
         };
+        if let Wish::Budget(limit) = turn.change {
+            return self.begin_budget(limit, turn, lease);
+        }
         let (result, answer) = self.take_in(turn, lease);
         match result {
             Ok(finish) => begun.push((finish, answer)),
             Err(refusal) => answer.give(Err(refusal)),
+        }
+    }
+
+    /// Sets the budget at once: nothing has to be asked of the CLR for that.
+    fn begin_budget(&mut self, limit: Option<Share>, turn: Turn, lease: Option<Lease>) {
+        let Turn { claim, user, answer, .. } = turn;
+        match lease.map_or_else(|| self.agent.server.control.acquire(&claim), Ok) {
+            Ok(lease) => {
+                let by = SetBy { user, program: claim.who.program, pid: claim.who.pid };
+                let told = self.set_budget(limit, &by);
+                drop(lease);
+                self.agent.ledger.wake();
+                answer.give(Ok(Reply::Budget(told)));
+            }
+            Err(taken) => answer.give(Err(Refusal::ControlHeld(taken.by))),
         }
     }
 

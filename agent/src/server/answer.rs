@@ -75,6 +75,11 @@ impl Session {
             Command::LetGo => return self.let_go(id),
             Command::Il { copy, instrumented } => self.il(id, copy, instrumented),
             Command::Histogram { row } => self.histogram(row),
+            Command::SetBudget { limit, take } => {
+                // Measured here at the latest, and not by the ReJIT thread, for which others wait.
+                drop(cost::of_a_call(self.agent.max_level()));
+                return self.turn(id, Wish::Budget(limit), take);
+            }
         };
         self.outbox.put(reply_frame(id, reply))
     }
@@ -92,6 +97,7 @@ impl Session {
                 | Command::RequestRevert { .. }
                 | Command::Undo { .. }
                 | Command::TakeBack { .. }
+                | Command::SetBudget { .. }
         );
         (turns && crate::guard::killed()).then(|| {
             Refusal::AgentOff(
@@ -197,6 +203,7 @@ impl Session {
             audit: agent.server.audit.entries(),
             remains,
             costs: cost::of_a_call(agent.max_level()),
+            cost_budget: agent.server.budget.get(),
         }
     }
 

@@ -17,7 +17,7 @@ pub fn entry(user: &str, program: &str, order: String) -> AuditEntry {
 }
 
 /// The user this process runs as, as peers are told apart.
-fn own_user() -> &'static str {
+pub fn own_user() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
     OWN.get_or_init(|| {
         process::owner_of(std::process::id()).map_or_else(|_| "unknown".to_owned(), |owner| owner.word())

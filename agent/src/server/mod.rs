@@ -4,6 +4,7 @@
 
 mod answer;
 pub mod audit;
+pub mod budget;
 pub mod control;
 pub mod endpoint;
 mod histogram;
@@ -45,6 +46,8 @@ pub struct Server {
     pub control: Control,
     /// Who turned what.
     pub audit: Audit,
+    /// What dials may cost.
+    pub budget: budget::Told,
     listener: OnceLock<Arc<Listener>>,
     sessions: AtomicUsize,
     next_session: AtomicU64,

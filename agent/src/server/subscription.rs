@@ -76,6 +76,7 @@ pub struct Subscription {
     ring_seen: u64,
     control_seen: u64,
     catalogue_seen: u64,
+    budget_seen: u64,
     dropped: u64,
     served: bool,
 }
@@ -120,6 +121,7 @@ impl Subscription {
             ring_seen,
             control_seen: agent.server.control.changes(),
             catalogue_seen: agent.modules.revision(),
+            budget_seen: 0,
             dropped: 0,
             served: false,
         }
@@ -142,8 +144,11 @@ impl Subscription {
             }
             let waiting = Instant::now();
             let left = next_fold.saturating_duration_since(waiting);
-            let control = &self.agent.server.control;
-            let other = || stop.is_asked() || control.changes() != self.control_seen;
+            let server = &self.agent.server;
+            let other = || {
+                let told = (server.control.changes(), server.budget.changes());
+                stop.is_asked() || told != (self.control_seen, self.budget_seen)
+            };
             self.agent.ledger.wait(self.ring_seen, left, other);
             in_a_row = if waiting.elapsed() < PACE { in_a_row + 1 } else { 0 };
             let _pass = lock(&stop.pass);
@@ -163,6 +168,7 @@ impl Subscription {
             let alive = self.new_rows()
                 && self.transitions()
                 && self.control()
+                && self.budget()
                 && (!fold || self.catalogue() && self.counters(stopping));
             if stopping {
                 self.served = alive && self.goodbye() && self.outbox.drain(LAST_WORDS);
@@ -235,6 +241,12 @@ impl Subscription {
         let (changes, seen) = self.agent.server.control.since(self.control_seen);
         self.control_seen = seen;
         changes.into_iter().all(|holder| self.send(Event::Control(holder)))
+    }
+
+    fn budget(&mut self) -> bool {
+        let changes = self.agent.server.budget.changes();
+        std::mem::replace(&mut self.budget_seen, changes) == changes
+            || self.send(Event::Budget(self.agent.server.budget.get()))
     }
 
     fn catalogue(&mut self) -> bool {

@@ -7,6 +7,7 @@ use super::session::Session;
 use crate::planner::Owner;
 use crate::rejit::{Answer, Job, Progress, Turn, TurnResult, Wish};
 use crate::sync::lock;
+use redial_protocol::cost::{NotABudget, Share};
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_KEPT_FOR_MS, MAX_ORDERS, MAX_PATTERN, MAX_TURNS};
 use redial_protocol::message::{Event, Refusal, Reply};
@@ -98,11 +99,12 @@ impl Session {
     pub(super) fn turn(&mut self, id: u32, change: Wish, take: bool) -> bool {
         let (orders, held) = match &change {
             Wish::Add { orders, stand, .. } => (orders.as_slice(), *stand == Stand::Held),
-            Wish::Undo | Wish::TakeBack(_) => (&[][..], false),
+            Wish::Undo | Wish::TakeBack(_) | Wish::Budget(_) => (&[][..], false),
         };
         let checked = match &change {
             Wish::Add { orders, stand, .. } => check(orders).and_then(|()| check_time(*stand)),
             Wish::Undo | Wish::TakeBack(_) => Ok(()),
+            Wish::Budget(limit) => check_budget(*limit),
         };
         let begun = checked.and_then(|()| self.begin(id, orders, 0));
         let (number, cancelled) = match begun {
@@ -221,6 +223,15 @@ fn check(orders: &[Order]) -> Result<(), Refusal> {
         Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
     }
     Ok(())
+}
+
+fn check_budget(limit: Option<Share>) -> Result<(), Refusal> {
+    match limit {
+        Some(limit) if limit == Share(0) || limit > Share::MOST => {
+            Err(Refusal::OverLimit(NotABudget.to_string()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_time(stand: Stand) -> Result<(), Refusal> {

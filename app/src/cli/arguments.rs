@@ -6,6 +6,7 @@ use super::target::Target;
 use super::times;
 use crate::output::words;
 use clap::{Args, Parser, Subcommand};
+use redial_protocol::cost::Share;
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
 use redial_protocol::order::{Order, Stand};
@@ -93,6 +94,8 @@ pub enum Command {
     Save(Save),
     /// Take back the last change, whoever made it
     Undo(Undo),
+    /// Show or set what dials may cost; the agent steps the costliest down where they cost more
+    Budget(Budget),
     /// Show every dialled method: wanted, actual, calls
     #[command(after_help = columns())]
     Status(Status),
@@ -131,6 +134,9 @@ pub struct Run {
     /// Load the agent into programs the command starts, too
     #[arg(long)]
     pub children: bool,
+    /// Step dials down by itself where they cost more than so many percent of one processor
+    #[arg(long, value_name = "PERCENT", value_parser = budget)]
+    pub budget: Option<Wanted>,
     /// Keep the JIT from inlining anything, so that every call is seen
     #[arg(long)]
     pub no_inlining: bool,
@@ -343,6 +349,27 @@ pub struct Undo {
     pub json: bool,
 }
 
+/// A budget as it is wanted; None: off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted(pub Option<Share>);
+
+/// `budget`
+#[derive(Debug, Args)]
+pub struct Budget {
+    /// Process id; or 12,34, name:NAME, pool:NAME
+    #[arg(value_name = "PID", value_parser = Target::parse)]
+    pub target: Target,
+    /// Percent of one processor that all dials may cost together; or off
+    #[arg(value_name = "PERCENT", value_parser = budget)]
+    pub percent: Option<Wanted>,
+    /// Take control from whoever has it
+    #[arg(long, requires = "percent")]
+    pub take: bool,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `status`
 #[derive(Debug, Args)]
 pub struct Status {
@@ -438,6 +465,10 @@ fn number(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone
 
 fn pattern(word: &str) -> Result<String, String> {
     if word.starts_with('-') { Err("no name begins with '-'".to_owned()) } else { Ok(word.to_owned()) }
+}
+
+fn budget(word: &str) -> Result<Wanted, String> {
+    Share::parse_budget(word).map(Wanted).map_err(|error| error.to_string())
 }
 
 fn level(word: &str) -> Result<Level, String> {

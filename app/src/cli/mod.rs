@@ -5,6 +5,7 @@
 mod apply;
 mod arguments;
 mod attach;
+mod budget;
 mod by_token;
 mod dial;
 mod doctor;
@@ -58,6 +59,7 @@ pub fn main() -> i32 {
         Command::Apply(arguments) => apply::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),
         Command::Undo(arguments) => undo::run(&arguments),
+        Command::Budget(arguments) => budget::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
         Command::Off(arguments) => off::run(&arguments),

@@ -118,9 +118,11 @@ impl Wanted<'_> {
     fn turn(&self, pid: u32, interrupts: &Interrupts, later: bool, out: &mut Out) -> Result<Turned, Failure> {
         let mut session = self.open(pid, out)?;
         interrupts.deliver_to(session.interrupter());
+        let costly = self.costly(&mut session)?;
         let waited =
             wait(&mut session, self.command(later)).map_err(|error| self.explain(&mut session, error))?;
         let Reply::Dialled(mut report) = waited.reply else { return Err(session.wrong_reply().into()) };
+        report.warnings.extend(costly);
         self.say_what_was_meant(&mut session, &report.unmatched, &mut report.warnings);
         let exit = outcome(&Sums::of(&report), later);
         if self.options.json {

@@ -50,6 +50,16 @@ impl Command {
                 need(now.connected, "no agent is connected")?;
                 need(now.undo_of_anyone, "there is no change to take back")
             }
+            Command::Budget | Command::SetBudget(_) => {
+                need(!now.merged, "that is set for one process: pick it")?;
+                need(now.connected, "no agent is connected")
+            }
+            Command::UndoOfBudget(Some(_)) => Ok(()),
+            Command::UndoOfBudget(None) => {
+                need(!now.merged, "that is done in one process: pick it")?;
+                need(now.connected, "no agent is connected")?;
+                need(now.undo_of_budget, "the budget has turned nothing down")
+            }
             Command::TakeControl => {
                 need(now.connected, "no agent is connected")?;
                 need(now.control_elsewhere, "no turn was refused for want of control")

@@ -32,6 +32,8 @@ impl Command {
             Command::LeaveShared => "Leave the shared methods out",
             Command::CancelTurn(_) => "Stop the turn",
             Command::UndoOfAnyone => "Undo the last change of anyone",
+            Command::UndoOfBudget(_) => "Undo what the budget did",
+            Command::Budget | Command::SetBudget(_) => "What dials may cost…",
             Command::MergeCopies => "Merge copies",
             Command::Agent => "Control, orders and who turned what…",
             Command::Undo => "Undo the last turn",
@@ -104,6 +106,13 @@ impl Command {
             Command::UndoOfAnyone => Some(
                 "takes back the last change of anybody: of this window, of `redial dial`, of another user; the agent's \
                  list of who turned what names it",
+            ),
+            Command::UndoOfBudget(_) => Some(
+                "takes back what the budget turned down last; it leaves those methods alone then, until it is set anew",
+            ),
+            Command::Budget | Command::SetBudget(_) => Some(
+                "a budget for the process: where its dials cost more, the agent turns the costliest down by itself, says so, \
+                 and it can be undone",
             ),
             Command::Attach => Some(
                 "through the diagnostics port of its runtime, .NET Core 3.0 or later; the agent stays until the process \

@@ -51,6 +51,16 @@ impl App {
                 }
             }
             Command::UndoOfAnyone => self.undo_of_anyone(),
+            Command::UndoOfBudget(of) => self.undo_of_budget(of),
+            Command::Budget => {
+                let stands = self.model.current().and_then(|connection| connection.agent.as_ref());
+                self.budget = stands.map(|agent| views::budget::State::of(&agent.cost_budget));
+            }
+            Command::SetBudget(limit) => {
+                if let Some(id) = self.model.current {
+                    self.workers.set_budget(id, limit);
+                }
+            }
             Command::MergeCopies => self.split_or_merge(),
             Command::Choose(..)
             | Command::ChooseNamed(_)
@@ -369,7 +379,8 @@ impl App {
 
     fn escape(&mut self) {
         let asked = self.confirm.take().is_some() || self.sharing.take().is_some();
-        if asked || self.palette.take().is_some() || self.set_up.take().is_some() {
+        let sheet = self.set_up.take().is_some() || self.budget.take().is_some();
+        if asked || self.palette.take().is_some() || sheet {
         } else if self.keys || self.launch || self.agent || self.last_numbers.is_some() {
             (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
         } else {

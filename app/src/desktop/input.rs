@@ -15,6 +15,7 @@ impl App {
         let asked = self.confirm.is_some() || self.sharing.is_some();
         let overlay = asked
             || self.set_up.is_some()
+            || self.budget.is_some()
             || self.agent
             || self.palette.is_some()
             || self.keys

@@ -182,6 +182,12 @@ impl App {
         {
             self.last_numbers = None;
         }
+        if let Some(state) = &mut self.budget {
+            let stands = self.model.current().and_then(|connection| connection.agent.as_ref());
+            if stands.is_none_or(|agent| views::budget::show(&context, state, &agent.cost_budget, commands)) {
+                self.budget = None;
+            }
+        }
         if let Some(state) = &mut self.set_up
             && views::setup::show(&context, state, commands)
         {

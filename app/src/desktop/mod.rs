@@ -79,6 +79,8 @@ pub struct App {
     sharing: Option<views::sharing::Question>,
     /// Whether control, orders and audit are shown.
     agent: bool,
+    /// What dials may cost, to be set.
+    budget: Option<views::budget::State>,
     /// Whether the last numbers of processes that have ended are shown.
     last_numbers: Option<views::last_numbers::State>,
     keys: bool,
@@ -156,6 +158,7 @@ impl App {
             keys: false,
             launch: false,
             set_up: None,
+            budget: None,
             asked: None,
             launch_trouble: None,
             // A window that looks for no process starts none either.
@@ -216,6 +219,7 @@ impl App {
             undo_of_anyone: connection
                 .and_then(|connection| connection.orders.as_ref())
                 .is_some_and(|orders| orders.undoable > 0),
+            undo_of_budget: connection.is_some_and(Connection::was_stepped),
             demo: self.demo.is_some(),
             stoppable: !self.model.launched_to_stop().is_empty(),
             switches: Switches {

@@ -15,7 +15,7 @@ const NAMED: usize = 3;
 
 /// What is told now; one of them at least.
 pub(super) struct Telling {
-    news: Option<(String, Color32)>,
+    news: Option<(String, Color32, Option<Command>)>,
     unmatched: Option<String>,
 }
 
@@ -24,7 +24,10 @@ impl App {
     /// is closed. The log says it all, too.
     pub(super) fn telling(&mut self, ui: &Ui) -> Option<Telling> {
         let palette = Palette::of(ui);
-        let news = self.news(ui.ctx()).map(|entry| (self.wording(&entry), log::colour(entry.kind, palette)));
+        let news = self.news(ui.ctx()).map(|entry| {
+            let undo = (entry.kind == Kind::Budget).then_some(Command::UndoOfBudget(entry.connection));
+            (self.wording(&entry), log::colour(entry.kind, palette), undo)
+        });
         let unmatched = self.unmatched();
         (news.is_some() || unmatched.is_some()).then_some(Telling { news, unmatched })
     }
@@ -38,10 +41,15 @@ impl App {
             {
                 self.model.forget_unmatched();
             }
-            let Some((text, colour)) = &told.news else { return };
+            let Some((text, colour, undo)) = &told.news else { return };
             let closed = note(ui, text, *colour, |ui| {
                 if now.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
                     commands.push(Command::TakeControl);
+                }
+                if let Some(undo) = undo
+                    && ui.button("Undo").on_hover_text(undo.explained().unwrap_or_default()).clicked()
+                {
+                    commands.push(undo.clone());
                 }
             });
             if closed {
@@ -57,7 +65,7 @@ impl App {
 
     /// What is told for a while; a refusal also goes with the next request to its process.
     fn news(&mut self, context: &Context) -> Option<Entry> {
-        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
+        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff, Kind::Budget];
         let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
         let entry = newest.max_by_key(|entry| entry.serial)?;
         if entry.serial != self.toast.0 {
@@ -68,7 +76,7 @@ impl App {
         // Who asked the same process for something since has read it, or does not wait for it any more.
         let since = self.model.log.entries().iter().rev().take_while(|one| one.serial > entry.serial);
         let mut asked = since.filter(|one| one.kind == Kind::Request);
-        let asked_since = entry.kind == Kind::Refusal
+        let asked_since = matches!(entry.kind, Kind::Refusal | Kind::Budget)
             && asked.any(|one| entry.connection.is_none() || one.connection == entry.connection);
         let is_on_again =
             entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);

@@ -4,7 +4,7 @@ use super::App;
 use crate::commands::Command;
 use crate::link::worker::fit_one_request;
 use crate::model::connection::{Connection, Shape, Targets};
-use crate::model::ids::Node;
+use crate::model::ids::{ConnectionId, Node};
 use crate::model::selection::Mode;
 use crate::views::confirm::{Bulk, Plan};
 use crate::views::sharing::Question;
@@ -138,6 +138,16 @@ impl App {
         let Some(connection) = self.model.connections.get_mut(&id) else { return };
         if let Ok(ticket) = connection.undo_of_anyone(&mut self.model.log, now) {
             self.workers.undo_of_anyone(id, ticket);
+        }
+    }
+
+    /// Takes back what the budget did last in a process, or in the one looked at.
+    pub(super) fn undo_of_budget(&mut self, of: Option<ConnectionId>) {
+        let now = self.now();
+        let Some(id) = of.or(self.model.current) else { return };
+        let Some(connection) = self.model.connections.get_mut(&id) else { return };
+        if let Ok((ticket, change)) = connection.undo_of_budget(&mut self.model.log, now) {
+            self.workers.undo_of(id, ticket, change);
         }
     }
 

@@ -6,6 +6,7 @@ use crate::model::turns::Turn;
 use crate::model::update::Update;
 use crate::views::launch::Plan;
 use eframe::egui;
+use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 use std::sync::Arc;
@@ -120,7 +121,17 @@ impl Workers {
 
     /// Takes the last change back, whoever made it.
     pub fn undo_of_anyone(&mut self, connection: ConnectionId, ticket: Ticket) {
-        self.send(Command::UndoOfAnyone(connection, ticket));
+        self.send(Command::UndoOfAnyone(connection, ticket, None));
+    }
+
+    /// Takes the change of that number back, whoever made it.
+    pub fn undo_of(&mut self, connection: ConnectionId, ticket: Ticket, change: u64) {
+        self.send(Command::UndoOfAnyone(connection, ticket, Some(change)));
+    }
+
+    /// Sets what dials of a process may cost.
+    pub fn set_budget(&mut self, connection: ConnectionId, limit: Option<Share>) {
+        self.send(Command::SetBudget(connection, limit));
     }
 
     /// Asks for the histogram of a row.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use redial_protocol::AGENT_CLSID;
+use redial_protocol::cost::Share;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::order::Order;
 use redial_protocol::{dialset, process};
@@ -21,6 +22,8 @@ pub struct Wishes {
     pub children: bool,
     /// Whether inlining is switched off.
     pub no_inlining: bool,
+    /// What dials may cost together, where that is said.
+    pub budget: Option<Option<Share>>,
     /// Whether someone waits for the last numbers.
     pub report: bool,
 }
@@ -99,6 +102,7 @@ fn environment(
         ("REDIAL_MARK", mark.into()),
     ];
     variables.extend(orders.map(|orders| ("REDIAL_ORDERS", orders.into())));
+    variables.extend(wishes.budget.map(|limit| ("REDIAL_BUDGET", budget(limit))));
     let switches = [
         ("REDIAL_CHILDREN", wishes.children),
         ("REDIAL_NO_INLINING", wishes.no_inlining),
@@ -106,6 +110,10 @@ fn environment(
     ];
     variables.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name, OsString::from("1"))));
     variables
+}
+
+fn budget(limit: Option<Share>) -> OsString {
+    limit.map_or_else(|| "off".to_owned(), |limit| limit.percent().to_string()).into()
 }
 
 /// Another profiler that the environment names, which the agent would displace: its variable and value.
@@ -236,7 +244,9 @@ mod tests {
         assert_eq!(plain["REDIAL_LAUNCHER"], "42:777");
         assert_eq!(plain["REDIAL_MARK"], "/tmp/mark");
         assert_eq!(plain.len(), 8, "{plain:?}");
-        let wishes = Wishes { orders: vec![order()], children: true, no_inlining: true, report: true };
+        let budget = Some(Some(Share(50)));
+        let wishes =
+            Wishes { orders: vec![order()], children: true, no_inlining: true, report: true, budget };
         let full: HashMap<_, _> =
             environment(agent, &wishes, LAUNCHER, Some(Path::new("/tmp/orders")), mark).into_iter().collect();
         assert_eq!(full["REDIAL_ORDERS"], "/tmp/orders");

@@ -125,6 +125,8 @@ pub struct Connection {
     pub facts: Option<Box<AgentFacts>>,
     /// The agent's last account of itself: memory, budgets, audit.
     pub agent: Option<Box<AgentStatus>>,
+    /// The last change that the budget made, of which was told; None before anything is known.
+    pub(super) stepped: Option<Option<u64>>,
     /// Who has control.
     pub holder: Option<Holder>,
     /// Whether the agent told of this session's changes of control: its account of itself, which may be older, is not
@@ -189,6 +191,7 @@ impl Connection {
             told_not_attached: None,
             facts: None,
             agent: None,
+            stepped: None,
             holder: None,
             control_told: false,
             latency: None,

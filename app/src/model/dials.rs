@@ -1,7 +1,7 @@
 //! The dialled copies of one process: rows, transitions and counters folded into one table.
 
 use super::cost::{self, Foreseen, Load};
-use redial_protocol::cost::Cost;
+use redial_protocol::cost::{Cost, CostBudget};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -42,6 +42,7 @@ pub struct Dials {
     ended: bool,
     missed_deadlines: u64,
     costs: Vec<Cost>,
+    budget: Option<CostBudget>,
 }
 
 /// What an event changed.
@@ -81,6 +82,10 @@ impl Dials {
                 self.ended = true;
                 self.missed_deadlines = missed_deadlines;
                 Change::Ended
+            }
+            Event::Budget(budget) => {
+                self.budget = Some(budget);
+                Change::None
             }
             Event::Reply { .. }
             | Event::Methods { .. }
@@ -161,6 +166,16 @@ impl Dials {
     /// Says what calls cost in this process.
     pub fn calls_cost(&mut self, costs: Vec<Cost>) {
         self.costs = costs;
+    }
+
+    /// What the dials may cost; None until the agent said.
+    pub fn budget(&self) -> Option<&CostBudget> {
+        self.budget.as_ref()
+    }
+
+    /// A row.
+    pub fn get(&self, row: RowId) -> Option<&Dial> {
+        self.rows.get(&row)
     }
 
     /// Percent of one processor that the dials cost; None while that is not known.

@@ -27,6 +27,8 @@ pub enum Kind {
     Transition,
     /// A connection came, went or is tried again.
     Connection,
+    /// The budget turned dials down.
+    Budget,
     /// Something the user should know.
     Notice,
 }

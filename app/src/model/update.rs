@@ -132,6 +132,8 @@ pub enum Told {
     Orders(Vec<StandingOrder>, u32),
     /// The last change, whoever made it, was taken back, or not.
     Undone(Ticket, Result<Box<Undone>, Refused>),
+    /// The budget was not set.
+    BudgetRefused(Refused),
     /// "All off" was answered: copies reverted, copies that could not be; or why not.
     AllOff(Ticket, Result<(u64, u64), String>),
     /// The last round trip of a ping.

@@ -11,11 +11,13 @@ use redial_protocol::state::State;
 use serde::{Serialize, Serializer};
 
 mod agent;
+mod budget;
 mod il;
 mod modules;
 mod turns;
 
 pub use agent::{AgentJson, AuditJson};
+pub use budget::{BudgetJson, CostBudgetJson};
 pub use il::IlJson;
 pub use modules::ModulesJson;
 pub use turns::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};
@@ -189,6 +191,8 @@ pub struct WatchJson<'a> {
     pub dropped: u64,
     /// What the dials cost, in percent of one processor; null until rates are known.
     pub cost_percent: Option<f64>,
+    /// What they may cost; null until the agent said.
+    pub cost_budget: Option<CostBudgetJson<'a>>,
 }
 
 /// A row of `status --sum` and `watch --sum`: a method, and what all processes say of it.

@@ -9,6 +9,18 @@ use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 
+/// That dials will cost much.
+pub fn costly(foreseen: &Foreseen, pid: u32) -> String {
+    format!(
+        "that costs {} of a processor, by how often these methods were called just now: {} × {} a call; `redial budget {pid} \
+         {}` has dials turned down that cost more",
+        words::about_percent(foreseen.then),
+        words::rate(foreseen.rate),
+        words::picoseconds(foreseen.of_a_call()),
+        Foreseen::MUCH,
+    )
+}
+
 /// Refused methods named per reason; `--json` names all the agent sent.
 const NAMED_PER_REASON: usize = 10;
 

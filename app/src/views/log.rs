@@ -210,6 +210,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Failure => "failed",
         Kind::Transition => "state",
         Kind::Connection => "link",
+        Kind::Budget => "budget",
         Kind::Notice => "note",
     }
 }
@@ -220,7 +221,7 @@ pub fn colour(kind: Kind, palette: &Palette) -> Color32 {
         Kind::Request => palette.accent,
         Kind::Answer | Kind::AllOff | Kind::Transition => palette.live,
         Kind::Connection => palette.weak,
-        Kind::Notice | Kind::NoAnswer => palette.asked,
+        Kind::Budget | Kind::Notice | Kind::NoAnswer => palette.asked,
         Kind::Refusal | Kind::Failure => palette.bad,
     }
 }

@@ -188,6 +188,20 @@ fn items(connection: &Connection) -> Vec<Item> {
              with it. “All dials off” turns all of them off; Ctrl+I shows who set them, and until when",
         );
     }
+    if let Some((budget, limit)) = connection.agent.as_ref().and_then(|agent| {
+        let budget = &agent.cost_budget;
+        Some((budget, budget.limit?))
+    }) {
+        let text = match budget.cost {
+            Some(cost) => format!("dials cost {cost} of {limit}"),
+            None => format!("dials may cost {limit}"),
+        };
+        item(
+            text,
+            "of one processor: where they cost more, the agent turns the costliest down by itself (Dials, What dials may \
+             cost…)",
+        );
+    }
     if connection.live.late() {
         item(
             "numbers are late".to_owned(),

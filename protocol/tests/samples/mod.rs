@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test program uses a part of it
 
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
-use redial_protocol::cost::Cost;
+use redial_protocol::cost::{Cost, CostBudget, Share, SteppedDown};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::histogram::RowHistogram;
@@ -56,12 +56,26 @@ variants!(
         TakeBack,
         Il,
         Histogram,
+        SetBudget,
     }
 );
 variants!(
     EVENTS,
     event_name,
-    Event { Reply, Methods, Rows, Transition, Counters, Control, Progress, Catalogue, Goodbye, Il, Times }
+    Event {
+        Reply,
+        Methods,
+        Rows,
+        Transition,
+        Counters,
+        Control,
+        Progress,
+        Catalogue,
+        Goodbye,
+        Il,
+        Times,
+        Budget
+    }
 );
 variants!(
     REPLIES,
@@ -79,7 +93,8 @@ variants!(
         Refused,
         LetGo,
         Il,
-        Histogram
+        Histogram,
+        Budget
     }
 );
 variants!(
@@ -288,6 +303,19 @@ fn shared() -> SharedModule {
     }
 }
 
+fn cost_budget() -> CostBudget {
+    let costliest = (RowId(7), Level::Count, Share(700));
+    CostBudget {
+        limit: Some(Share(500)),
+        cost: Some(Share(130)),
+        spared_cost: Share(20),
+        spared: 3,
+        stepped: 4,
+        problem: Some("4096 orders stand already".into()),
+        last: Some(SteppedDown { change: 5, copies: 6, cost: Share(720), limit: Share(500), costliest }),
+    }
+}
+
 fn audit_entry() -> AuditEntry {
     AuditEntry {
         t_unix_ms: 1_763_600_000_000,
@@ -324,6 +352,7 @@ pub fn commands() -> Vec<Command> {
         Command::TakeBack { change: 0x0c0d, take: true },
         Command::Il { copy: copy_key(), instrumented: true },
         Command::Histogram { row: RowId(0x0e0f) },
+        Command::SetBudget { limit: Some(Share(0x0201)), take: true },
     ]
 }
 
@@ -391,6 +420,7 @@ pub fn replies() -> Vec<Reply> {
         Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
         Reply::Il(il_body()),
         Reply::Histogram(histogram()),
+        Reply::Budget(CostBudget { last: None, problem: None, ..cost_budget() }),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
@@ -404,6 +434,7 @@ pub fn replies() -> Vec<Reply> {
             audit: vec![audit_entry()],
             remains: vec!["Shop.Till.Ring keeps its call of Shop.Cart.Add".into()],
             costs: vec![Cost { level: Level::Count, picoseconds: 9 }],
+            cost_budget: CostBudget::default(),
         }),
     ]
 }
@@ -424,6 +455,7 @@ pub fn events() -> Vec<Event> {
         Event::Goodbye { missed_deadlines: 2 },
         Event::Il { id: 14, page: il_page() },
         Event::Times { id: Some(15), times: times() },
+        Event::Budget(cost_budget()),
     ]
 }
 

@@ -48,6 +48,7 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
         children: arguments.children,
         no_inlining: arguments.no_inlining,
         report: arguments.report.is_some(),
+        budget: arguments.budget.map(|arguments::Wanted(limit)| limit),
     };
     let agent = library::find_here().map_err(|error| Failed::own(error.to_string()))?;
     library::check(&agent).map_err(Failed::own)?;

@@ -8,7 +8,7 @@ use crate::link::discover::user_title;
 use crate::link::session::Session;
 use crate::output::json::AgentJson;
 use crate::output::table::{Table, text, wide};
-use crate::output::{Out, terminal_columns, words};
+use crate::output::{Out, budget, terminal_columns, words};
 use redial_protocol::cost::Cost;
 use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry};
@@ -63,6 +63,8 @@ fn lines(
     let faults = words::grouped(status.guard_trips);
     lines.push(format!("faults of the agent itself, caught before they could reach the program: {faults}"));
     lines.extend(costs(&status.costs));
+    lines.push(budget::standing(&status.cost_budget));
+    lines.extend(budget::effects(&status.cost_budget));
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
     if !orders.is_empty() {
         lines.push(String::new());
@@ -102,6 +104,7 @@ fn audit(status: &AgentStatus, readable: &mut impl FnMut(&str) -> String) -> Tab
 pub mod tests {
     use super::*;
     use crate::cli::save::tests::standing;
+    use redial_protocol::cost::CostBudget;
     use redial_protocol::level::Level;
     use redial_protocol::message::{Budget, Holder};
     use serde_json::json;
@@ -125,6 +128,7 @@ pub mod tests {
             }],
             remains: vec!["1 caller was inlined".into()],
             costs: vec![Cost { level: Level::Count, picoseconds: 640 }],
+            cost_budget: CostBudget::default(),
         }
     }
 
@@ -143,6 +147,7 @@ pub mod tests {
             "pid",
             "undoable",
             "costs",
+            "cost_budget",
         ] {
             assert!(value.get(field).is_some(), "{field} is missing in {value}");
         }

@@ -12,7 +12,7 @@ use crate::link::session::{Page, Session};
 use crate::model::dials::{Dial, Dials};
 use crate::output::json::DialJson;
 use crate::output::table::{self, Table, number, text, wide};
-use crate::output::{Out, terminal_columns, words};
+use crate::output::{Out, budget, terminal_columns, words};
 use redial_protocol::cost::Cost;
 use redial_protocol::message::{AgentStatus, Command, Reply};
 use std::borrow::Cow;
@@ -35,7 +35,7 @@ pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
     })
 }
 
-fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
+pub fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
     match session.ask(Command::AgentStatus, &mut |_| {})? {
         Reply::AgentStatus(status) => Ok(status),
         _ => Err(session.wrong_reply().into()),
@@ -150,6 +150,10 @@ fn copies_lines(
     lines.extend(over.line());
     lines.push(control_line(status));
     lines.push(kept_line(status));
+    if status.cost_budget.limit.is_some() || status.cost_budget.stepped > 0 {
+        lines.push(budget::standing(&status.cost_budget));
+        lines.extend(budget::effects(&status.cost_budget));
+    }
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
     lines
 }

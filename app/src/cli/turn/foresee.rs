@@ -6,8 +6,10 @@ use crate::exit::Failure;
 use crate::link::session::Session;
 use crate::model::cost::Foreseen;
 use crate::model::dials::{Change, Dials};
+use crate::output::turns;
 use redial_protocol::level::Level;
 use redial_protocol::message::Command;
+use redial_protocol::order::Order;
 use redial_protocol::state::State;
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,18 @@ const INTERVAL: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 impl Wanted<'_> {
+    /// What is said of a turn to a level above count that will cost much, by how often its methods are called now.
+    pub(super) fn costly(&self, session: &mut Session) -> Result<Option<String>, Failure> {
+        let raises = |order: &Order| order.level > Level::Count;
+        if !self.orders.first().is_some_and(raises) {
+            return Ok(None);
+        }
+        let foreseen = self.foresee(session)?;
+        session.tell(Command::Unsubscribe)?;
+        let much = foreseen.filter(|foreseen| foreseen.then >= Foreseen::MUCH);
+        Ok(much.map(|much| turns::costly(&much, session.pid())))
+    }
+
     /// What the one order that is planned would cost; None where that cannot be told. Takes some hundred milliseconds
     /// where methods of it are counted, else none.
     pub(super) fn foresee(&self, session: &mut Session) -> Result<Option<Foreseen>, Failure> {

@@ -1,12 +1,14 @@
 //! Holding what was turned: staying until Ctrl-C, and saying what others do meanwhile.
 
 use super::Wanted;
+use crate::cli::status;
 use crate::exit::{Exit, Failure};
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
 use crate::model::dials::{Change, Dials};
 use crate::output::json::LetGoJson;
-use crate::output::{Out, turns};
+use crate::output::{Out, budget, turns};
+use redial_protocol::cost::CostBudget;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Command, Event, Reply, StatusRow};
 use redial_protocol::order::Order;
@@ -30,7 +32,7 @@ pub fn hold(session: &mut Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) ->
         Err(LinkError::Interrupted) => return Ok(()),
         told => told?,
     }
-    let mut held = Held { only, dials: Dials::default(), on: true, news: true };
+    let mut held = Held { only, dials: Dials::default(), on: true, news: true, stepped: None };
     loop {
         // Judged when all is heard for now: turning many dials off takes many events.
         match session.next(held.news.then(Instant::now)) {
@@ -44,6 +46,7 @@ pub fn hold(session: &mut Session, wanted: &Wanted<'_>, say: &dyn Fn(String)) ->
                 held.judge(&wanted.name, say);
                 return Err(LinkError::Ended(session.pid()));
             }
+            Ok(Some(Event::Budget(budget))) => held.note_budget(budget, say),
             Ok(Some(event)) => held.apply(event),
             Ok(None) => held.judge(&wanted.name, say),
             Err(LinkError::Interrupted) => return Ok(()),
@@ -82,11 +85,23 @@ struct Held<'a> {
     /// Whether any was on when it was judged last.
     on: bool,
     news: bool,
+    /// The last step of the budget that was told, by its change; None before anything is known.
+    stepped: Option<Option<u64>>,
 }
 
 impl Held<'_> {
     fn apply(&mut self, event: Event) {
         self.news |= self.dials.apply(event) == Change::Rows;
+    }
+
+    /// Says what the budget did, but for what it did before this began.
+    fn note_budget(&mut self, budget: CostBudget, say: &dyn Fn(String)) {
+        let change = budget.last.as_ref().map(|last| last.change);
+        let before = self.stepped.replace(change);
+        if let Some(last) = budget.last.filter(|_| before.is_some_and(|before| before != change)) {
+            let name = self.dials.get(last.costliest.0).map(status::name);
+            say(format!("{}; `redial undo` takes that back", budget::stepped(&last, name.as_deref())));
+        }
     }
 
     /// Whether all of it was turned off since this was asked last.
@@ -147,7 +162,7 @@ mod tests {
             id: None,
             rows: [0, 1].map(|index| crate::model::dials::tests::row(index, "Shop.Cart.Add", 0)).to_vec(),
         };
-        let held = || Held { only: None, dials: Dials::default(), on: true, news: true };
+        let held = || Held { only: None, dials: Dials::default(), on: true, news: true, stepped: None };
         let gone = |held: &mut Held<'_>, events: Vec<Event>| {
             events.into_iter().for_each(|event| held.apply(event));
             held.went_off()
@@ -176,7 +191,8 @@ mod tests {
             ..Order::new("*", Level::Count)
         };
         let concerns = |order: &Order| {
-            Held { only: Some(order), dials: Dials::default(), on: true, news: true }.concerns(&row)
+            Held { only: Some(order), dials: Dials::default(), on: true, news: true, stepped: None }
+                .concerns(&row)
         };
         assert!(concerns(&order));
         assert!(!concerns(&Order { domain: Some("other".into()), ..order.clone() }));

@@ -8,9 +8,9 @@ use super::super::times::{self, TimeColumns};
 use super::notes::Notes;
 use crate::exit::Failure;
 use crate::model::dials::{Dial, Dials};
-use crate::output::json::{DialJson, WatchJson};
+use crate::output::json::{CostBudgetJson, DialJson, WatchJson};
 use crate::output::table::{Table, cut_middle, name, number, printable, text};
-use crate::output::{Out, json_line, terminal, words};
+use crate::output::{Out, budget, json_line, terminal, words};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
@@ -49,6 +49,9 @@ impl Screen {
     }
 }
 
+/// Lines of a terminal that is low.
+const LEAST: usize = 6;
+
 /// Lines on the terminal that are drawn over.
 pub struct Drawn(pub usize);
 
@@ -72,6 +75,8 @@ pub struct View {
     began: Instant,
     order: ByRate,
     plain: Plain,
+    /// The last step of the budget that was told, by its change.
+    stepped: Option<u64>,
 }
 
 impl View {
@@ -79,7 +84,8 @@ impl View {
     pub fn new(pid: u32, title: String, arguments: &arguments::Watch) -> View {
         let limited = arguments.pattern.is_some();
         let plain = Plain { limited, all: arguments.all, headed: true, ..Plain::default() };
-        View { pid, title, json: arguments.json, began: Instant::now(), order: ByRate::default(), plain }
+        let order = ByRate::default();
+        View { pid, title, json: arguments.json, began: Instant::now(), order, plain, stepped: None }
     }
 
     /// The lines for a fold: a table for a terminal of so many columns and lines; else what changed, or one of JSON.
@@ -88,7 +94,8 @@ impl View {
         if self.json {
             let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
             let (dropped, cost_percent) = (dials.dropped(), dials.cost_percent());
-            let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped, cost_percent };
+            let cost_budget = dials.budget().map(CostBudgetJson::from);
+            let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped, cost_percent, cost_budget };
             return Ok(vec![json_line(&line)?]);
         }
         let ordered = self.order.order(dials);
@@ -96,11 +103,29 @@ impl View {
         Ok(match size {
             Some((columns, rows)) => {
                 let (shown, over) = on_first(ordered, self.plain.all);
-                table(&self.head(dials, &shown, over, columns), &shown, places, columns, rows)
+                let mut head = vec![self.head(dials, &shown, over, columns)];
+                // Nothing that the table needs.
+                head.extend(stepped(dials).filter(|_| rows > 2 * LEAST));
+                table(head, &shown, places, columns, rows)
             }
-            None => self.plain.lines(t_ms, &ordered, places),
+            None => {
+                let mut lines = self.plain.lines(t_ms, &ordered, places);
+                let last = dials.budget().and_then(|budget| budget.last.as_ref()).map(|last| last.change);
+                if std::mem::replace(&mut self.stepped, last) != last {
+                    let time = time(t_ms);
+                    lines.extend(stepped(dials).map(|text| format!("{time:>11}  {text}")));
+                }
+                lines
+            }
         })
     }
+}
+
+/// What the budget did last.
+fn stepped(dials: &Dials) -> Option<String> {
+    let last = dials.budget()?.last.as_ref()?;
+    let name = dials.get(last.costliest.0).map(status::name);
+    Some(format!("{}; `redial undo` takes that back", budget::stepped(last, name.as_deref())))
 }
 
 impl View {
@@ -121,6 +146,9 @@ impl View {
         }
         if let Some(percent) = dials.cost_percent().filter(|percent| *percent > 0.0) {
             head.push_str(&format!(", cost about {} of a processor", words::percent(percent)));
+            if let Some(limit) = dials.budget().and_then(|budget| budget.limit) {
+                head.push_str(&format!(" of {limit}"));
+            }
         }
         if dials.late() {
             head.push_str(", numbers are late");
@@ -129,13 +157,13 @@ impl View {
     }
 }
 
-/// The table for a terminal under its first line, never larger than it.
-fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
+/// The table for a terminal under its first lines, never larger than it.
+fn table(head: Vec<String>, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
     let times = TimeColumns::of(ordered.iter().copied());
     let mut remarks = times::remarks(ordered.iter().copied());
     remarks.extend(marked(ordered));
     let notes = Notes::new(&remarks, times.are_there(), (columns, rows));
-    let most = rows.saturating_sub(4 + notes.lines()).max(1);
+    let most = rows.saturating_sub(3 + head.len() + notes.lines()).max(1);
     let mut headings = vec![number("CALLS"), number("PER SECOND").or("PER S"), text("STATE")];
     headings.extend(times.headings());
     headings.extend(places.headings());
@@ -148,7 +176,7 @@ fn table(head: &str, ordered: &[&Dial], places: Places, columns: usize, rows: us
         cells.push(status::name(dial));
         table.row(cells);
     }
-    let mut lines = vec![head.to_owned()];
+    let mut lines = head;
     lines.extend(table.lines(Some(columns)));
     if ordered.len() > most {
         lines.push(format!("… and {} called less often", words::grouped((ordered.len() - most) as u64)));
@@ -280,214 +308,5 @@ pub fn rate(rate: Option<f64>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::dials::tests::{counters, row, times};
-    use redial_protocol::cost::Cost;
-    use redial_protocol::level::Level;
-    use redial_protocol::message::StatusRow;
-
-    fn dials(count: u32) -> Dials {
-        let mut dials = Dials::default();
-        dials.rows(
-            (0..count)
-                .map(|index| row(index, &format!("Shop.Cart.Method{index:03}"), u64::from(index)))
-                .collect(),
-        );
-        dials
-    }
-
-    fn inlined(index: u32, state: State) -> StatusRow {
-        let note = Some("already inlined into compiled callers".to_owned());
-        StatusRow { note, state, ..row(index, "Shop.Cart.Inlined", 1_500) }
-    }
-
-    /// The first `number` of so many are timed, the others were.
-    fn timed(count: u32, number: u32) -> Dials {
-        let mut dials = dials(count);
-        dials.rows(
-            (0..number)
-                .map(|index| StatusRow {
-                    wanted: Level::Time,
-                    state: State::Live,
-                    ..row(index, &format!("Shop.Cart.Method{index:03}"), 1_234_567)
-                })
-                .collect(),
-        );
-        dials.times((0..count).map(times).collect());
-        dials
-    }
-
-    fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
-        let view = View {
-            pid: 42,
-            title: "process 42".to_owned(),
-            json: false,
-            began: Instant::now(),
-            order: ByRate::default(),
-            plain: Plain::default(),
-        };
-        let (shown, over) = on_first(ByRate::default().order(dials), false);
-        table(&view.head(dials, &shown, over, columns), &shown, Places::of(dials), columns, rows)
-    }
-
-    #[test]
-    fn the_table_never_leaves_the_terminal() {
-        let mut marked = dials(100);
-        marked.rows(vec![inlined(100, State::Live)]);
-        for (columns, rows) in [(80, 24), (40, 8), (20, 5), (80, 5), (80, 6), (200, 60)] {
-            for dials in [&dials(100), &marked, &timed(100, 100), &timed(100, 50)] {
-                let lines = drawn(dials, columns, rows);
-                assert!(lines.len() < rows, "{} lines on {rows}", lines.len());
-                assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
-            }
-        }
-        let lines = drawn(&dials(100), 80, 24);
-        assert!(lines[0].contains("100 dials"));
-        assert!(lines[2].ends_with("Method099()"), "the most called is first: {lines:#?}");
-        assert!(lines[lines.len() - 1].contains("and 80 called less often"), "{lines:#?}");
-    }
-
-    #[test]
-    fn names_are_read_beside_times_on_terminals_of_any_width() {
-        let dials = timed(9, 9);
-        for (columns, left_out) in [
-            (80, Some("no room for P90, MAX, SELF, EXCEPTIONS, IN FLIGHT; --json has them")),
-            (100, Some("no room for P90, EXCEPTIONS, IN FLIGHT; --json has them")),
-            (120, Some("no room for P90; --json has it")),
-            (160, Some(times::TIMED)),
-        ] {
-            let lines = drawn(&dials, columns, 24);
-            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
-            assert!(lines[2].ends_with("Shop!Shop.Cart.Method000()"), "{columns}: {lines:#?}");
-            assert_eq!(lines.get(11).map(String::as_str), left_out, "{columns}: {lines:#?}");
-        }
-    }
-
-    #[test]
-    fn times_that_are_the_last_ones_say_so() {
-        let mut dials = timed(3, 1);
-        let lines = drawn(&dials, 200, 24);
-        assert!(lines[2].contains("  1.20 µs  ") && lines[3].contains("  (1.20 µs)  "), "{lines:#?}");
-        assert_eq!(lines[lines.len() - 1], times::LAST);
-        let (mut plain, mut order) = (Plain::default(), ByRate::default());
-        let lines = plain.lines(0, &order.order(&dials), Places::of(&dials));
-        assert_eq!(lines[1], times::TIMED, "once");
-        assert!(lines[2].contains("Method000()  p50 1.20 µs"), "{lines:#?}");
-        assert!(lines[3].contains("()  last times: p50 1.20 µs"), "{lines:#?}");
-        // That the times go on no more is news, though the state is the same.
-        let mut down = row(0, "Shop.Cart.Method000", 1_234_567);
-        down.state = State::Live;
-        dials.rows(vec![down]);
-        let lines = plain.lines(1_000, &order.order(&dials), Places::of(&dials));
-        assert!(lines.len() == 1 && lines[0].contains("last times: "), "{lines:#?}");
-    }
-
-    #[test]
-    fn of_what_is_off_no_rate_is_known() {
-        let mut dials = dials(1);
-        dials.rows(vec![StatusRow {
-            wanted: Level::Off,
-            state: State::Off,
-            ..row(0, "Shop.Cart.Method000", 7)
-        }]);
-        dials.apply(counters(1_000, &[]));
-        dials.apply(counters(2_000, &[]));
-        let mut all = Plain { all: true, ..Plain::default() };
-        let lines = all.lines(0, &ByRate::default().order(&dials), Places::of(&dials));
-        assert!(lines[1].contains(" -  off "), "{lines:#?}");
-    }
-
-    #[test]
-    fn the_first_line_says_what_the_dials_cost() {
-        let mut dials = dials(1);
-        dials.calls_cost(vec![Cost { level: Level::Count, picoseconds: 500 }]);
-        assert_eq!(drawn(&dials, 80, 24)[0], "process 42: 1 dial");
-        dials.apply(counters(1_000, &[]));
-        dials.apply(counters(2_000, &[(0, 8_000_000)]));
-        assert_eq!(drawn(&dials, 80, 24)[0], "process 42: 1 dial, cost about 0.4 % of a processor");
-    }
-
-    #[test]
-    fn a_number_that_leaves_calls_out_says_so() {
-        let mut dials = dials(1);
-        dials.rows(vec![inlined(1, State::Live), inlined(2, State::Refused)]);
-        let lines = drawn(&dials, 80, 24);
-        assert!(lines[2].starts_with("≥1,500 ") || lines[3].starts_with("≥1,500 "), "{lines:#?}");
-        assert_eq!(lines.iter().filter(|line| line.contains("≥1,500")).count(), 1, "{lines:#?}");
-        assert_eq!(lines[lines.len() - 1], EXPLAINED);
-        let mut plain = Plain::default();
-        let lines = plain.lines(0, &ByRate::default().order(&dials), Places::of(&dials));
-        assert_eq!(lines.iter().filter(|line| **line == EXPLAINED).count(), 1, "{lines:#?}");
-        assert_eq!(
-            plain.lines(0, &ByRate::default().order(&dials), Places::of(&dials)),
-            Vec::<String>::new()
-        );
-    }
-
-    #[test]
-    fn a_file_gets_headings_once_and_then_what_changed() {
-        let mut plain = Plain::default();
-        let lines = plain.lines(1500, &[], Places::default());
-        assert_eq!(lines.len(), 2);
-        assert!(
-            lines[0].ends_with("METHOD") && lines[1] == "    1.500 s  no method is dialled",
-            "{lines:#?}"
-        );
-        assert!(plain.lines(2500, &[], Places::default()).is_empty());
-
-        let mut dials = dials(100);
-        let (mut plain, mut order) = (Plain::default(), ByRate::default());
-        assert_eq!(plain.lines(0, &order.order(&dials), Places::of(&dials)).len(), 101);
-        assert!(plain.lines(1_000, &order.order(&dials), Places::of(&dials)).is_empty(), "nothing changed");
-        dials.first_fold_covers(1_000);
-        dials.apply(counters(1_000, &[(7, 2)]));
-        let lines = plain.lines(61_000, &order.order(&dials), Places::of(&dials));
-        assert_eq!(
-            lines,
-            ["   61.000 s                9           2.0  asked          Shop!Shop.Cart.Method007()"]
-        );
-        dials.apply(counters(2_000, &[]));
-        let lines = plain.lines(62_000, &order.order(&dials), Places::of(&dials));
-        assert_eq!(lines.len(), 1, "that it came to rest is told, once: {lines:#?}");
-        assert!(lines[0].contains(" 0.0 "), "{lines:#?}");
-        dials.apply(counters(3_000, &[]));
-        assert!(plain.lines(63_000, &order.order(&dials), Places::of(&dials)).is_empty());
-    }
-
-    #[test]
-    fn what_is_off_again_is_a_number_and_what_goes_off_is_told() {
-        let mut dials = dials(3);
-        let off = |index: u32| {
-            let mut row = row(index, &format!("Shop.Cart.Method{index:03}"), u64::from(index));
-            (row.wanted, row.state) = (Level::Off, State::Off);
-            row
-        };
-        dials.rows(vec![off(2)]);
-        let lines = drawn(&dials, 80, 24);
-        assert_eq!(
-            (lines[0].as_str(), lines.len()),
-            ("process 42: 2 dials, 1 off again (--all lists it)", 4)
-        );
-        assert_eq!(drawn(&dials, 40, 24)[0], "process 42: 2 dials, 1 off again");
-        let (mut plain, mut order) = (Plain::default(), ByRate::default());
-        let lines = plain.lines(0, &order.order(&dials), Places::of(&dials));
-        assert!(lines.len() == 4 && lines[1].ends_with("(2 calls); --all lists it"), "{lines:#?}");
-        dials.rows(vec![off(1)]);
-        let lines = plain.lines(1_000, &order.order(&dials), Places::of(&dials));
-        assert!(lines.len() == 1 && lines[0].contains(" off "), "{lines:#?}");
-        let mut all = Plain { all: true, ..Plain::default() };
-        assert_eq!(all.lines(0, &order.order(&dials), Places::of(&dials)).len(), 4);
-    }
-
-    #[test]
-    fn a_json_line_has_the_documented_fields() {
-        let dials = dials(1);
-        let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
-        let line =
-            serde_json::to_value(WatchJson { pid: 42, t_ms: 5, dials: rows, dropped: 0, cost_percent: None })
-                .expect("JSON");
-        assert_eq!((&line["pid"], &line["t_ms"], &line["dropped"]), (&42.into(), &5.into(), &0.into()));
-        assert_eq!(line["dials"][0]["method"], "Shop.Cart.Method000");
-    }
-}
+#[path = "screen_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@ pub mod stage;
 
 mod beside;
 mod bodyless;
+mod budget;
 mod contrast;
 mod costs;
 mod domains;

@@ -271,6 +271,7 @@ pub fn status() -> AgentStatus {
         audit: Vec::new(),
         remains: Vec::new(),
         costs: Vec::new(),
+        cost_budget: Default::default(),
     }
 }
 

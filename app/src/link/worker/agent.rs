@@ -14,6 +14,7 @@ use crate::model::connection::PROGRAM;
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::turns::Turn;
 use crate::model::update::{Refused, Retry, Told};
+use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::message::Event;
 use redial_protocol::process;
@@ -40,8 +41,10 @@ pub enum Order {
     Cancel(Ticket),
     /// Take a turn of this connection back.
     TakeBack(Ticket, Ticket),
-    /// Take the last change back, whoever made it.
-    UndoOfAnyone(Ticket),
+    /// Take the last change back, whoever made it, or the one of that number.
+    UndoOfAnyone(Ticket, Option<u64>),
+    /// Set what dials may cost.
+    SetBudget(Option<Share>),
     /// Ask how the durations of a row's calls are spread.
     Histogram(RowId),
     /// Look for new modules.
@@ -250,14 +253,20 @@ impl Link {
                 },
                 Order::Reload | Order::Cancel(_) | Order::Histogram(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
+                Order::SetBudget(_) => {
+                    let refused = Refused { why: why.to_owned(), holder: None };
+                    if self.tell(vec![Told::BudgetRefused(refused)]).is_err() {
+                        return false;
+                    }
+                }
                 Order::Turn(Turn { ticket, .. })
                 | Order::TakeBack(ticket, _)
                 | Order::Plan(ticket, _)
-                | Order::UndoOfAnyone(ticket) => {
+                | Order::UndoOfAnyone(ticket, _) => {
                     let why = why.to_owned();
                     let told = match order {
                         Order::Plan(..) => Told::Plan(ticket, Err(why)),
-                        Order::UndoOfAnyone(_) => Told::Undone(ticket, Err(Refused { why, holder: None })),
+                        Order::UndoOfAnyone(..) => Told::Undone(ticket, Err(Refused { why, holder: None })),
                         _ => Told::Unanswered(ticket, why),
                     };
                     if self.tell(vec![told]).is_err() {
@@ -401,7 +410,8 @@ impl Link {
             Order::TakeBack(ticket, of) => told.extend(talk.take_back(ticket, of, session)?),
             Order::Plan(ticket, orders) => talk.plan(ticket, orders, session)?,
             Order::Cancel(ticket) => talk.turns.cancel(ticket, session)?,
-            Order::UndoOfAnyone(ticket) => talk.undo(ticket, session)?,
+            Order::UndoOfAnyone(ticket, change) => talk.undo(ticket, change, session)?,
+            Order::SetBudget(limit) => talk.set_budget(limit, session)?,
             Order::Histogram(row) => talk.histogram(row, session)?,
         }
         Ok(())

@@ -33,6 +33,7 @@ pub use chunks::fit_one as fit_one_request;
 pub use launching::{LaunchSpec, Stop};
 use outlet::Outlet;
 pub use parts::of as in_parts;
+use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 use std::collections::BTreeMap;
@@ -68,8 +69,10 @@ pub enum Command {
     Cancel(ConnectionId, Ticket),
     /// Take a turn of this program's back, whatever was turned since: the new ticket, and that of the turn.
     TakeBack(ConnectionId, Ticket, Ticket),
-    /// Take the last change back, whoever made it.
-    UndoOfAnyone(ConnectionId, Ticket),
+    /// Take the last change back, whoever made it, or the one of that number.
+    UndoOfAnyone(ConnectionId, Ticket, Option<u64>),
+    /// Set what dials may cost.
+    SetBudget(ConnectionId, Option<Share>),
     /// Ask how the durations of a row's calls are spread.
     Histogram(ConnectionId, RowId),
     /// Look for new modules now.
@@ -121,9 +124,10 @@ impl Worker {
             Command::TakeBack(connection, ticket, of) => {
                 self.tell(connection, agent::Order::TakeBack(ticket, of))
             }
-            Command::UndoOfAnyone(connection, ticket) => {
-                self.tell(connection, agent::Order::UndoOfAnyone(ticket))
+            Command::UndoOfAnyone(connection, ticket, change) => {
+                self.tell(connection, agent::Order::UndoOfAnyone(ticket, change))
             }
+            Command::SetBudget(connection, limit) => self.tell(connection, agent::Order::SetBudget(limit)),
             Command::Histogram(connection, row) => self.tell(connection, agent::Order::Histogram(row)),
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
             Command::Scan => self.scanner.scan(),

@@ -9,6 +9,7 @@ use crate::link::session::Session;
 use crate::model::ids::Ticket;
 use crate::model::turns::Turn;
 use crate::model::update::{Told, Undone};
+use redial_protocol::cost::Share;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{AgentStatus, AuditEntry, Command, Event, Reply};
 use redial_protocol::order::{Order, Stand};
@@ -91,6 +92,8 @@ enum Asked {
     Undo(Ticket),
     /// The orders that stand.
     Orders,
+    /// The budget, to be set.
+    Budget,
 }
 
 impl Talk {
@@ -168,10 +171,23 @@ impl Talk {
         Ok(())
     }
 
-    /// Takes the last change back, whoever made it.
-    pub fn undo(&mut self, ticket: Ticket, session: &mut Session) -> Result<(), LinkError> {
-        self.asked.push((session.send(Command::Undo { take: false })?, Asked::Undo(ticket)));
+    /// Takes the last change back, whoever made it, or the one of that number.
+    pub fn undo(
+        &mut self,
+        ticket: Ticket,
+        change: Option<u64>,
+        session: &mut Session,
+    ) -> Result<(), LinkError> {
+        let undo = Command::Undo { take: false };
+        let command = change.map_or(undo, |change| Command::TakeBack { change, take: false });
+        self.asked.push((session.send(command)?, Asked::Undo(ticket)));
         self.turned = true;
+        Ok(())
+    }
+
+    /// Sets what dials may cost. How it stands then is told to all who subscribed.
+    pub fn set_budget(&mut self, limit: Option<Share>, session: &mut Session) -> Result<(), LinkError> {
+        self.asked.push((session.send(Command::SetBudget { limit, take: false })?, Asked::Budget));
         Ok(())
     }
 
@@ -191,6 +207,7 @@ impl Talk {
                 let what = AuditEntry { user: user_name(&what.user), ..what };
                 Told::Undone(ticket, Ok(Box::new(Undone { what, report })))
             }
+            (Asked::Budget, Reply::Budget(budget)) => Told::Event(Event::Budget(budget)),
             (Asked::Orders, Reply::Orders { orders, undoable }) => {
                 Told::Orders(describe::orders(orders), undoable)
             }
@@ -199,6 +216,7 @@ impl Talk {
                 match asked {
                     Asked::Plan(ticket) => Told::Plan(ticket, Err(refused.why)),
                     Asked::Undo(ticket) => Told::Undone(ticket, Err(refused)),
+                    Asked::Budget => Told::BudgetRefused(refused),
                     Asked::Orders => {
                         Told::Notice(format!("the orders that stand are not known: {}", refused.why))
                     }
@@ -356,6 +374,7 @@ mod tests {
             audit: Vec::new(),
             remains: Vec::new(),
             costs: Vec::new(),
+            cost_budget: Default::default(),
         };
         assert!(account.status(status.clone()).is_some());
         assert!(account.status(status.clone()).is_none());

@@ -8,7 +8,8 @@ use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::log::{Kind, Log, Named};
 use crate::model::turns::Pending;
 use crate::model::update::{CataloguePart, Now, Refused, Retry, Told, Undone};
-use crate::output::words;
+use crate::output::{budget, words};
+use redial_protocol::cost::CostBudget;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::message::{Event, Holder};
@@ -122,6 +123,10 @@ impl Connection {
                 let why = format!("undo of the last change refused: {}", refused.why);
                 self.say(log, now, Kind::Refusal, why);
                 self.refused = Some((ticket, refused));
+            }
+            Told::BudgetRefused(refused) => {
+                let text = format!("the budget was not set: {}", refused.why);
+                self.say(log, now, Kind::Refusal, text);
             }
             Told::AllOff(ticket, result) => self.all_off_done(ticket, result, log, now),
             Told::Latency(latency) => self.latency = Some(latency),
@@ -260,6 +265,7 @@ impl Connection {
             }
             Event::Times { times, .. } => self.live.take_times(times),
             Event::Control(holder) => self.control(holder, log, now),
+            Event::Budget(budget) => self.take_budget(budget, log, now),
             Event::Goodbye { .. } => {
                 self.live.end();
                 let text = "the process is ending; these are its last numbers";
@@ -270,6 +276,23 @@ impl Connection {
             | Event::Progress { .. }
             | Event::Catalogue { .. }
             | Event::Il { .. } => {}
+        }
+    }
+
+    /// The budget was set, or did something; what it did before this was connected is told in the list of who turned what.
+    fn take_budget(&mut self, told: CostBudget, log: &mut Log, now: Now) {
+        let change = told.last.as_ref().map(|last| last.change);
+        let before = self.stepped.replace(change);
+        if let Some(last) = told.last.as_ref().filter(|_| before.is_some_and(|before| before != change)) {
+            let name = self.live.row(last.costliest.0).map(|row| &*row.name);
+            self.say(log, now, Kind::Budget, budget::stepped(last, name));
+        }
+        let limit = self.agent.as_ref().map(|agent| agent.cost_budget.limit);
+        if limit.is_some_and(|limit| limit != told.limit) {
+            self.say(log, now, Kind::Notice, budget::standing(&told));
+        }
+        if let Some(agent) = &mut self.agent {
+            agent.cost_budget = told;
         }
     }
 

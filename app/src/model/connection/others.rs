@@ -12,6 +12,9 @@ pub const PROGRAM: &str = "redial app";
 /// What the agent calls the runtime in its account: what that did is no turn.
 const RUNTIME: &str = "runtime";
 
+/// What the agent calls the budget there: of that is told as it happens.
+const BUDGET: &str = "the budget";
+
 /// A sentence for each entry of others that stands in `now` and did not in `before`, oldest first; one for those that are more
 /// than `singly`.
 pub(super) fn turned(
@@ -23,7 +26,7 @@ pub(super) fn turned(
     let seen = before.last().and_then(|last| now.iter().rposition(|entry| entry == last));
     let new = now.get(seen.map_or(0, |seen| seen + 1)..).unwrap_or_default();
     let others: Vec<&AuditEntry> =
-        new.iter().filter(|entry| ![PROGRAM, RUNTIME].contains(&entry.program.as_str())).collect();
+        new.iter().filter(|entry| ![PROGRAM, RUNTIME, BUDGET].contains(&entry.program.as_str())).collect();
     let (told, rest) = others.split_at(others.len().min(singly));
     let sentence = |entry: &&AuditEntry| {
         let (program, user) = (words::one_line(&entry.program), words::one_line(&entry.user));

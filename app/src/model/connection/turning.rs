@@ -229,6 +229,24 @@ impl Connection {
         Ok(self.ticket())
     }
 
+    /// Has the agent take back what the budget did last: the ticket to send, and the change's number.
+    ///
+    /// # Errors
+    /// Why not, as a sentence; it is in the log already.
+    pub fn undo_of_budget(&mut self, log: &mut Log, now: Now) -> Result<(Ticket, u64), String> {
+        let nothing = || "the budget has turned nothing down since it was set".to_owned();
+        let obstacle = self.obstacle().map_or(Ok(()), |why| Err(why.to_owned()));
+        let change = obstacle.and_then(|()| self.stepped.flatten().ok_or_else(nothing));
+        self.refuse("undo of what the budget did", change.clone().map(drop), log, now)?;
+        self.say(log, now, Kind::Request, "undo of what the budget did last");
+        Ok((self.ticket(), change?))
+    }
+
+    /// Whether the budget did something that can be taken back.
+    pub fn was_stepped(&self) -> bool {
+        self.stepped.flatten().is_some()
+    }
+
     /// Who else would see a turn: where one copy of a module serves several AppDomains, and copies are not merged, so
     /// that a dial is expected to be one domain's. None where that concerns nothing that is turned on.
     pub fn sharing(&self, targets: &Targets, level: Level) -> Option<Sharing> {

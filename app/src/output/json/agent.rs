@@ -1,6 +1,6 @@
 //! `status --agent`.
 
-use super::{ControlJson, hex};
+use super::{ControlJson, CostBudgetJson, hex};
 use crate::link::discover::user_name;
 use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
@@ -28,6 +28,8 @@ pub struct AgentJson<'a> {
     remains: &'a [String],
     /// What a call costs at each level.
     costs: Vec<CostJson>,
+    /// What dials may cost, and do.
+    cost_budget: CostBudgetJson<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -121,6 +123,7 @@ impl<'a> AgentJson<'a> {
             audit: status.audit.iter().map(AuditJson::from).collect(),
             remains: &status.remains,
             costs: status.costs.iter().map(cost).collect(),
+            cost_budget: CostBudgetJson::from(&status.cost_budget),
         }
     }
 }

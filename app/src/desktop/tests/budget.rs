@@ -1,0 +1,97 @@
+//! What the window tells of the budget, and how it is set.
+
+use super::several::logged;
+use super::stage::{act, rows, status, tell, with_shop};
+use crate::commands::Command;
+use crate::desktop::App;
+use crate::model::log::Kind;
+use crate::model::update::{Refused, Told};
+use eframe::egui::{Event as Typed, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use redial_protocol::cost::{CostBudget, Share, SteppedDown};
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::message::Event;
+
+fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+    harness.query_all_by_label_contains(part).next().is_some()
+}
+
+fn stands() -> CostBudget {
+    CostBudget { limit: Some(Share(500)), cost: Some(Share(130)), ..CostBudget::default() }
+}
+
+fn stepped(change: u64) -> CostBudget {
+    let costliest = (RowId(0), Level::Count, Share(700));
+    let last = SteppedDown { change, copies: 1, cost: Share(720), limit: Share(500), costliest };
+    CostBudget { last: Some(last), stepped: 1, ..stands() }
+}
+
+fn with_budget(before: CostBudget) -> Harness<'static, App> {
+    let mut harness = with_shop(Theme::Dark);
+    tell(&mut harness, vec![Told::AgentStatus(Box::new(status())), rows()]);
+    tell(&mut harness, vec![Told::Event(Event::Budget(before))]);
+    harness
+}
+
+#[test]
+fn a_step_is_told_with_its_reason_and_an_undo() {
+    let mut harness = with_budget(stands());
+    assert!(says(&harness, "dials cost 1.3 % of 5 %"));
+    assert!(logged(&harness, Kind::Budget).is_empty());
+    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
+    let text = "the budget turned Shop!Shop.Cart.Add(int) down to count: it cost 7 % of a processor; all dials cost 7.2 %, \
+                and may cost 5 %";
+    assert_eq!(logged(&harness, Kind::Budget), [text]);
+    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
+    assert_eq!(logged(&harness, Kind::Budget).len(), 1, "the same is told once");
+    harness.get_by_label("Undo").click();
+    harness.run_steps(3);
+    assert_eq!(logged(&harness, Kind::Request).pop().as_deref(), Some("undo of what the budget did last"));
+    assert!(harness.query_by_label("Undo").is_none(), "who undid it has read it");
+}
+
+#[test]
+fn what_it_did_before_anybody_looked_is_no_news_and_can_be_undone() {
+    let mut harness = with_budget(stepped(7));
+    assert!(logged(&harness, Kind::Budget).is_empty());
+    act(&mut harness, Command::UndoOfBudget(None));
+    assert_eq!(logged(&harness, Kind::Request).len(), 1);
+    let mut harness = with_budget(stands());
+    let enabled = Command::UndoOfBudget(None).enabled(&harness.state().situation());
+    assert_eq!(enabled, Err("the budget has turned nothing down"));
+    act(&mut harness, Command::UndoOfBudget(None));
+    let refused = logged(&harness, Kind::Refusal).pop().expect("it is refused");
+    assert!(refused.contains("has turned nothing down"), "{refused}");
+}
+
+#[test]
+fn it_is_set_in_a_dialog_and_a_refusal_is_told() {
+    let mut harness = with_budget(CostBudget::default());
+    act(&mut harness, Command::Budget);
+    assert!(says(&harness, "budget: off; dials may cost what they do"));
+    harness.event(Typed::Text("much".into()));
+    harness.run_steps(3);
+    assert!(says(&harness, "a budget is off, or so many percent of one processor"));
+    act(&mut harness, Command::Escape);
+    assert!(!says(&harness, "dials may cost what they do"));
+    act(&mut harness, Command::Budget);
+    harness.event(Typed::Text("2.5".into()));
+    harness.run_steps(3);
+    harness.get_by_label("Set").click();
+    harness.run_steps(3);
+    assert!(!says(&harness, "dials may cost what they do"), "it is closed");
+    tell(
+        &mut harness,
+        vec![Told::BudgetRefused(Refused { why: "redial dial has control".into(), holder: None })],
+    );
+    assert_eq!(
+        logged(&harness, Kind::Refusal).pop().as_deref(),
+        Some("the budget was not set: redial dial has control")
+    );
+    let set = CostBudget { limit: Some(Share(250)), ..CostBudget::default() };
+    tell(&mut harness, vec![Told::Event(Event::Budget(set))]);
+    let told = logged(&harness, Kind::Notice).pop().expect("it is told");
+    assert!(told.starts_with("budget: dials may cost 2.5 % of a processor together"), "{told}");
+}

@@ -1,0 +1,90 @@
+//! The budget for what dials may cost.
+
+use redial_protocol::cost::{CostBudget, Share, SteppedDown};
+use redial_protocol::level::Level;
+use serde::Serialize;
+
+/// What dials may cost, and do; shares are percent of one processor.
+#[derive(Debug, Serialize)]
+pub struct CostBudgetJson<'a> {
+    /// Null: as much as they do.
+    budget_percent: Option<f64>,
+    /// Null: nobody looks, or no dial is on.
+    cost_percent: Option<f64>,
+    /// Methods that it stepped down, and nobody turned since.
+    stepped_down: u64,
+    /// Methods that it leaves alone, because they were turned up again.
+    left_alone: u64,
+    left_alone_cost_percent: f64,
+    /// Why it cannot be kept.
+    problem: Option<&'a str>,
+    /// What it did last.
+    last: Option<SteppedJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct SteppedJson {
+    change: u64,
+    methods: u64,
+    /// What all dials cost before.
+    cost_percent: f64,
+    budget_percent: f64,
+    /// Of the costliest of them.
+    costliest_to: Level,
+    costliest_cost_percent: f64,
+}
+
+impl<'a> From<&'a CostBudget> for CostBudgetJson<'a> {
+    fn from(budget: &'a CostBudget) -> Self {
+        let last = |last: &SteppedDown| SteppedJson {
+            change: last.change,
+            methods: last.copies,
+            cost_percent: last.cost.percent(),
+            budget_percent: last.limit.percent(),
+            costliest_to: last.costliest.1,
+            costliest_cost_percent: last.costliest.2.percent(),
+        };
+        CostBudgetJson {
+            budget_percent: budget.limit.map(Share::percent),
+            cost_percent: budget.cost.map(Share::percent),
+            stepped_down: budget.stepped,
+            left_alone: budget.spared,
+            left_alone_cost_percent: budget.spared_cost.percent(),
+            problem: budget.problem.as_deref(),
+            last: budget.last.as_ref().map(last),
+        }
+    }
+}
+
+/// `budget`.
+#[derive(Debug, Serialize)]
+pub struct BudgetJson<'a> {
+    pid: u32,
+    #[serde(flatten)]
+    budget: CostBudgetJson<'a>,
+}
+
+impl<'a> BudgetJson<'a> {
+    /// The object for process `pid`.
+    pub fn new(pid: u32, budget: &'a CostBudget) -> Self {
+        BudgetJson { pid, budget: budget.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_json_has_the_documented_fields() {
+        let budget = CostBudget { limit: Some(Share(250)), spared: 1, ..CostBudget::default() };
+        assert_eq!(
+            serde_json::to_value(BudgetJson::new(9, &budget)).expect("JSON"),
+            json!({
+                "pid": 9, "budget_percent": 2.5, "cost_percent": null, "stepped_down": 0, "left_alone": 1,
+                "left_alone_cost_percent": 0.0, "problem": null, "last": null,
+            })
+        );
+    }
+}

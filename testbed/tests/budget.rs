@@ -1,0 +1,302 @@
+//! The budget: where dials cost more than they may, the agent steps the costliest down by itself, says so, and it can be
+//! undone. How often what is called is bounded by the program (`programs/paced.cs`), and what a call costs is measured by the
+//! agent, so that each budget here is one that is passed or kept whatever else runs on the machine.
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::cost::{CostBudget, Share};
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command, Event, Refusal, Reply, StatusRow};
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Dials, Stay};
+use redial_testbed::host;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::{on_each_runtime, programs};
+
+on_each_runtime!(
+    the_costliest_is_stepped_down_and_a_person_wins,
+    what_is_too_dear_goes_off_and_what_is_held_stays_held,
+    it_holds_from_the_start_with_nobody_connected,
+    within_the_budget_or_without_one_nothing_changes,
+    it_is_set_by_whoever_has_control,
+    a_turn_that_will_cost_much_says_so,
+);
+
+const HOT: &str = "paced!Paced.Hot(int)";
+const WARM: &str = "paced!Paced.Warm(int)";
+const COOL: &str = "paced!Paced.Cool(int)";
+
+/// Calls a round, and rounds a second at most.
+const MANY: u64 = 3_000;
+const FEW: u64 = 4;
+const ROUNDS: u64 = 1_000;
+
+fn start(runtime: Runtime) -> Result<Live> {
+    let mut command = programs::named("paced")?.command(runtime)?;
+    command.env("REDIAL_MAX_LEVEL", "time");
+    under_agent::start(command)
+}
+
+/// What calls cost here, picoseconds: counted, and timed.
+fn costs(controller: &mut Controller) -> Result<(u64, u64)> {
+    let costs = controller.agent_status()?.costs;
+    let of = |level| costs.iter().find(|cost| cost.level == level).map(|cost| cost.picoseconds);
+    of(Level::Count).zip(of(Level::Time)).context("both levels were measured")
+}
+
+/// Twice what these picoseconds a round are at most: a budget that they always keep, with room to spare.
+fn room_for(picoseconds_a_round: u64) -> Share {
+    Share((2 * Share::of_picoseconds(picoseconds_a_round * ROUNDS).0).max(1))
+}
+
+fn set(controller: &mut Controller, limit: Option<Share>) -> Result<CostBudget> {
+    match controller.ask(Command::SetBudget { limit, take: false })?.reply {
+        Reply::Budget(budget) => Ok(budget),
+        other => anyhow::bail!("it was not set: {other:?}"),
+    }
+}
+
+fn named<'a>(dials: &'a Dials, pattern: &str) -> Option<&'a StatusRow> {
+    dials.values().find(|row| pattern.contains(&format!("!{}(", row.method)))
+}
+
+/// Takes events until a method is to be at a level; what the agent says why.
+fn wait_for_level(controller: &mut Controller, pattern: &str, level: Level) -> Result<Option<String>> {
+    let is = |row: &StatusRow| row.wanted == level && (level > Level::Off) == (row.state != State::Off);
+    controller.wait_until(&format!("{pattern} at {level}"), |dials| named(dials, pattern).is_some_and(is))?;
+    Ok(named(controller.dials(), pattern).and_then(|row| row.times_note.clone()))
+}
+
+fn level_of(controller: &mut Controller, pattern: &str) -> Result<Level> {
+    Ok(controller.row(pattern)?.wanted)
+}
+
+/// Waits until the budget has done something after the change of that number.
+fn wait_for_step(controller: &mut Controller, after: u64) -> Result<CostBudget> {
+    controller.wait_for("a step of the budget", |event| match event {
+        Event::Budget(budget) if budget.last.as_ref().is_some_and(|last| last.change > after) => {
+            Some(budget.clone())
+        }
+        _ => None,
+    })
+}
+
+fn the_costliest_is_stepped_down_and_a_person_wins(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let mut controller = live.controller()?;
+    controller.subscribe(None)?;
+    let (count, time) = costs(&mut controller)?;
+    controller.dial_all(&[HOT, COOL], Level::Time, Stay::Kept)?;
+    live.host.ask(&format!("pace {MANY} {MANY} {FEW}"), "pacing")?;
+    // Both counted and the cheap one timed: kept, however fast it goes.
+    let limit = room_for(2 * MANY * count + FEW * time);
+    let set_to = limit.percent().to_string();
+    let set_it = live.redial("budget", &[&set_to, "--json"])?.ok()?.json()?;
+    ensure!(
+        set_it["budget_percent"].as_f64() == Some(limit.percent()) && set_it["last"].is_null(),
+        "{set_it}"
+    );
+
+    let why = wait_for_level(&mut controller, HOT, Level::Count)?.context("it says why")?;
+    let expected = format!("and all dials may cost {limit}");
+    ensure!(
+        why.starts_with("stepped down to count by the budget: it cost ") && why.ends_with(&expected),
+        "{why}"
+    );
+    let step = wait_for_step(&mut controller, 0)?;
+    let last = step.last.context("it did something")?;
+    ensure!(last.copies == 1 && last.cost > limit && last.limit == limit, "{last:?}");
+    ensure!(last.costliest.1 == Level::Count && step.stepped == 1, "{last:?}");
+    ensure!(level_of(&mut controller, COOL)? == Level::Time, "the cheap one stays as it was");
+    let status = controller.agent_status()?;
+    let noted = status.audit.last().context("it is noted")?;
+    ensure!(noted.program == "the budget" && !noted.user.is_empty(), "{noted:?}");
+    ensure!(noted.order.starts_with(&format!("{HOT} = count (it cost ")), "{noted:?}");
+    ensure!(status.control.is_none(), "it takes nobody's control");
+    let rows = live.rows(HOT)?;
+    ensure!(rows[0]["wanted"] == "count" && rows[0]["times_reason"] == why.as_str(), "{rows:?}");
+    let said = live.redial("status", &[])?.ok()?.stdout;
+    ensure!(said.contains("1 method is stepped down by the budget"), "{said}");
+
+    // A person takes it back: it is left alone from now on, and others do not pay for it.
+    let undone = live.redial("undo", &[])?.ok()?.stdout;
+    ensure!(undone.contains("by the budget") && undone.contains("leaves it alone from now on"), "{undone}");
+    let why = wait_for_level(&mut controller, HOT, Level::Time)?.context("it says why it stays")?;
+    ensure!(why.starts_with("the budget leaves it alone"), "{why}");
+    controller.dial(WARM, Level::Time, Stay::Kept)?;
+    wait_for_level(&mut controller, WARM, Level::Count)?;
+    let step = wait_for_step(&mut controller, last.change)?;
+    ensure!(step.spared == 1 && step.spared_cost > Share(0), "{step:?}");
+    ensure!(level_of(&mut controller, HOT)? == Level::Time, "a person's wish stands");
+    ensure!(level_of(&mut controller, COOL)? == Level::Time);
+
+    // Set anew, it looks after all of them; taken back alone, by number, that is undone, too.
+    let before = set(&mut controller, Some(limit))?;
+    ensure!(before.spared == 0 && before.last.is_none(), "{before:?}");
+    wait_for_level(&mut controller, HOT, Level::Count)?;
+    let change = wait_for_step(&mut controller, 0)?.last.context("it did something")?.change;
+    let reply = controller.ask(Command::TakeBack { change, take: false })?.reply;
+    ensure!(matches!(&reply, Reply::Undone { what, .. } if what.program == "the budget"), "{reply:?}");
+    wait_for_level(&mut controller, HOT, Level::Time)?;
+    // What is turned down by a person is as he left it.
+    controller.dial(HOT, Level::Count, Stay::Kept)?;
+    let row = controller.row(HOT)?;
+    ensure!(row.wanted == Level::Count && !row.times_note.unwrap_or_default().contains("stepped down"));
+    drop(controller);
+    end(live)
+}
+
+fn what_is_too_dear_goes_off_and_what_is_held_stays_held(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let mut observer = live.controller()?;
+    observer.subscribe(None)?;
+    let mut holder = live.controller()?;
+    let (count, _) = costs(&mut holder)?;
+    let dialled = holder.dial_all(&[HOT, COOL], Level::Count, Stay::Held)?;
+    live.host.ask(&format!("pace {MANY} 0 {FEW}"), "pacing")?;
+    // Enough for the cheap one counted, far from enough for the other.
+    set(&mut holder, Some(room_for(FEW * count)))?;
+    let why = wait_for_level(&mut observer, HOT, Level::Off)?.context("it says why")?;
+    ensure!(why.starts_with("stepped down to off by the budget: "), "{why}");
+    let step = wait_for_step(&mut observer, 0)?;
+    ensure!(step.last.as_ref().is_some_and(|last| last.costliest.1 == Level::Off), "{step:?}");
+    ensure!(level_of(&mut holder, COOL)? == Level::Count, "the cheap one stays on");
+    let facts = holder.agent_status()?;
+    ensure!((facts.held, facts.kept) == (1, 0), "{facts:?}");
+    let held = |reply: Reply| match reply {
+        Reply::Orders { orders, .. } => {
+            Ok(orders.iter().filter(|one| one.stand == redial_protocol::order::Stand::Held).count())
+        }
+        other => anyhow::bail!("{other:?}"),
+    };
+    ensure!(held(holder.ask(Command::Orders)?.reply)? == 2, "the step is held by the same session");
+
+    // Taken back, the turn goes with what the budget made of it.
+    let reply = holder.ask(Command::TakeBack { change: dialled.change, take: false })?.reply;
+    ensure!(matches!(reply, Reply::Undone { .. }), "{reply:?}");
+    ensure!(held(holder.ask(Command::Orders)?.reply)? == 0);
+    wait_for_level(&mut observer, COOL, Level::Off)?;
+
+    // And with the end of the session that holds it, as what it holds besides shows.
+    holder.dial_all(&[HOT, WARM], Level::Count, Stay::Held)?;
+    wait_for_step(&mut observer, step.last.map_or(0, |last| last.change))?;
+    ensure!(level_of(&mut holder, WARM)? == Level::Count, "it costs nothing");
+    drop(holder);
+    wait_for_level(&mut observer, WARM, Level::Off)?;
+    let Reply::Orders { orders, .. } = observer.ask(Command::Orders)?.reply else {
+        anyhow::bail!("no orders")
+    };
+    ensure!(orders.is_empty(), "{orders:?}");
+    ensure!(observer.row(HOT)?.times_note.is_none(), "nothing of it is left");
+    drop(observer);
+    end(live)
+}
+
+fn it_holds_from_the_start_with_nobody_connected(runtime: Runtime) -> Result<()> {
+    // What counting costs here is about what it costs in another process of this runtime.
+    let mut first = start(runtime)?;
+    let (count, _) = costs(&mut first.controller()?)?;
+    first.host.say("exit")?;
+    first.host.finish()?.ok()?;
+    let limit = room_for(4 * MANY * count).percent().to_string();
+    let mut program = programs::named("paced")?.command(runtime)?;
+    program.env("REDIAL_MAX_LEVEL", "time");
+    let dial = format!("{HOT}=time");
+    let run = host::redial_run(&["--budget", &limit, "--dial", &dial], &program)?;
+    let mut live = under_agent::start_as_it_is(run)?;
+    live.host.ask(&format!("pace {MANY} 0 0"), "pacing")?;
+    // Whoever looks is gone again at once.
+    let mut looks = 0;
+    let row = loop {
+        live.host.ask("rounds 200", "rounds")?;
+        let row = live.rows(HOT)?.remove(0);
+        if row["wanted"] == "count" {
+            break row;
+        }
+        looks += 1;
+        ensure!(row["wanted"] == "time" && looks < 500, "{row}");
+    };
+    ensure!(row["times_reason"].as_str().is_some_and(|why| why.contains("by the budget")), "{row}");
+    let told = live.redial("budget", &["--json"])?.ok()?.json()?;
+    ensure!(told["stepped_down"] == 1 && told["budget_percent"].as_f64() == limit.parse().ok(), "{told}");
+    end(live)
+}
+
+fn within_the_budget_or_without_one_nothing_changes(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let mut controller = live.controller()?;
+    controller.subscribe(None)?;
+    let changes = |controller: &mut Controller| -> Result<(Level, usize)> {
+        Ok((level_of(controller, HOT)?, controller.agent_status()?.audit.len()))
+    };
+    controller.dial(HOT, Level::Time, Stay::Kept)?;
+    live.host.ask(&format!("pace {MANY} 0 0"), "pacing")?;
+    set(&mut controller, Some(Share::MOST))?;
+    let before = changes(&mut controller)?;
+    for _ in 0..2 {
+        // Two more looks than are needed to step down.
+        for _ in 0..2 {
+            controller.wait_for("what dials cost", |event| match event {
+                Event::Budget(CostBudget { cost: Some(cost), last: None, .. }) if *cost > Share(0) => {
+                    Some(())
+                }
+                _ => None,
+            })?;
+            // Another rate is told at the next look.
+            live.host.ask("pace 6000 0 0", "pacing")?;
+        }
+        live.host.ask(&format!("pace {MANY} 0 0"), "pacing")?;
+    }
+    ensure!(changes(&mut controller)? == before && before.0 == Level::Time);
+    let off = set(&mut controller, None)?;
+    ensure!(off.limit.is_none() && off.cost.is_none(), "{off:?}");
+    let said = live.redial("budget", &[])?.ok()?.stdout;
+    ensure!(said.contains("budget: off"), "{said}");
+    drop(controller);
+    end(live)
+}
+
+fn a_turn_that_will_cost_much_says_so(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let little = live.redial("dial", &[HOT, "time"])?.ok()?.said();
+    ensure!(!little.contains("that costs"), "nobody knows yet how often it is called: {little}");
+    live.redial("dial", &[HOT, "count"])?.ok()?;
+    live.host.ask(&format!("pace {} 0 0", 100 * MANY), "pacing")?;
+    live.host.ask("rounds 1", "rounds")?;
+    let much = live.redial("dial", &[HOT, "time"])?.ok()?.said();
+    let bound = format!("`redial budget {} 5` has dials turned down that cost more", live.pid);
+    ensure!(much.contains("that costs about ") && much.contains(&bound), "{much}");
+    end(live)
+}
+
+fn it_is_set_by_whoever_has_control(runtime: Runtime) -> Result<()> {
+    let live = start(runtime)?;
+    let mut holder = live.controller()?;
+    holder.dial(HOT, Level::Count, Stay::Held)?;
+    let refused = live.redial("budget", &["5"])?;
+    ensure_said(&refused, 5, &["redial testbed"])?;
+    ensure!(live.redial("budget", &["--json"])?.ok()?.json()?["budget_percent"].is_null());
+    let taken = live.redial("budget", &["5", "--take"])?.ok()?.stdout;
+    ensure!(taken.contains("dials may cost 5 % of a processor together"), "{taken}");
+    let noted = holder.agent_status()?.audit.pop().context("it is noted")?;
+    ensure!(
+        (noted.program.as_str(), noted.order.as_str()) == ("redial budget", "budget = 5 % of a processor")
+    );
+    let reply = holder.ask(Command::SetBudget { limit: Some(Share(0)), take: false })?.reply;
+    ensure!(
+        matches!(&reply, Reply::Refused(Refusal::OverLimit(why)) if why.contains("percent")),
+        "{reply:?}"
+    );
+    for wrong in ["0", "much", "-1"] {
+        let outcome = live.redial("budget", &[wrong])?;
+        ensure!(outcome.code()? == 2, "{}", outcome.said());
+    }
+    ensure!(live.redial("budget", &["off", "--json"])?.ok()?.json()?["budget_percent"].is_null());
+    drop(holder);
+    end(live)
+}
+
+fn end(mut live: Live) -> Result<()> {
+    live.host.say("exit")?;
+    live.host.finish()?.ok().map(drop)
+}
