@@ -19,6 +19,7 @@
 mod around;
 mod body;
 mod bytes;
+mod completion;
 mod decode;
 mod edit;
 mod eh;
@@ -35,6 +36,7 @@ mod prologue;
 pub mod verify;
 
 pub use around::{Around, gives_frame_away, with_code_around};
+pub use completion::{BEGINS, Machine, machine};
 pub use body::{Body, Clause, ClauseKind, Instruction, Label, Operand};
 pub use decode::decode;
 pub use edit::{Edit, Landing};

@@ -1,6 +1,7 @@
 //! One row of the ledger: a copy, what is wanted of it and what the runtime does.
 #![forbid(unsafe_code)]
 
+use super::asynchronous::{Asynchronous, Missing};
 use super::silence::PassedOver;
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
@@ -8,6 +9,7 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
 use crate::probes::body::Probe;
+use crate::probes::completions::Account;
 use crate::probes::lacks::{Lacks, lacks};
 use crate::probes::timers::Taken;
 use crate::probes::timing::{Timing, Untimed};
@@ -141,6 +143,10 @@ pub struct Row {
     pub timing: Option<Timing>,
     /// Why it is only counted though *time* is wanted, if so.
     pub untimed: Option<Untimed>,
+    /// What it was found to be when it was to be timed last, if it waits.
+    pub asynchronous: Option<Asynchronous>,
+    /// The slots in which calls are noted that begin and complete in it, where it is a state machine's `MoveNext`.
+    pub noted_in: Option<Slot>,
     /// Whether a timed body was ever asked for: then there are times to tell.
     pub was_timed: bool,
     /// How long the order that decides stands.
@@ -199,6 +205,8 @@ impl Row {
             asked: Level::Off,
             timing: None,
             untimed: None,
+            asynchronous: None,
+            noted_in: None,
             was_timed: false,
             owner: None,
             state: State::Off,
@@ -263,6 +271,14 @@ impl Row {
     pub fn probe(&self) -> Probe {
         let count = Probe::Count { ends_in_itself: self.what.ends_in_itself };
         self.timing.map_or(count, Probe::Time)
+    }
+
+    /// The account of the async method whose calls complete in it.
+    pub fn completes(&self) -> Option<&Arc<Account>> {
+        match &self.asynchronous {
+            Some(Asynchronous::Completes(account)) => Some(account),
+            _ => None,
+        }
     }
 
     /// Calls, given the slot's present sum.
@@ -383,13 +399,14 @@ impl Row {
             expanded: on && self.what.expanded,
             untimed: self.untimed,
             times,
+            missing: self.asynchronous.as_ref().filter(|_| self.wanted >= Level::Time).and_then(Asynchronous::missing),
             passed_over: on && self.passed_over.is_some_and(|seen| seen.told),
         }
     }
 }
 
-/// A row's state at one time: what is kept of a transition. It owns nothing, so thousands cost little.
-#[derive(Clone, Copy, Debug)]
+/// A row's state at one time: what is kept of a transition. It owns nothing of its own, so thousands cost little.
+#[derive(Clone, Debug)]
 pub struct Moment {
     /// The row.
     pub row: RowId,
@@ -417,7 +434,7 @@ impl Moment {
 }
 
 /// What a row's notes are made from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Why {
     reason: Option<(Reason, u32)>,
     inlined: Inlined,
@@ -425,6 +442,7 @@ struct Why {
     passed_over: bool,
     untimed: Option<Untimed>,
     times: Lacks,
+    missing: Option<Missing>,
 }
 
 /// The runtime compiled original code after a request.
@@ -437,7 +455,7 @@ const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have 
 
 impl Why {
     /// Why it is refused, failed, or what is missing from its count.
-    fn note(self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         match self.reason {
             Some((Reason::Hresult, hresult)) => {
                 let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
@@ -463,9 +481,10 @@ impl Why {
     }
 
     /// Why it is only counted, or what is missing of its times.
-    fn times_note(self) -> Option<String> {
+    fn times_note(&self) -> Option<String> {
         let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
-        untimed.or_else(|| self.times.sentence())
+        let missing = || self.missing.as_ref().map(|missing| missing.sentence().into_owned());
+        untimed.or_else(|| self.times.sentence()).or_else(missing)
     }
 }
 
