@@ -1,6 +1,6 @@
 //! How long calls of a copy take.
 
-use crate::ids::RowId;
+use crate::ids::{MethodToken, RowId};
 use serde::{Deserialize, Serialize};
 
 /// A row's times, all that were taken since its module loaded.
@@ -25,6 +25,8 @@ pub struct Times {
     /// Of an async method and of the `MoveNext` that does its work: how its calls complete. Absent for others, and where that
     /// `MoveNext` was never timed.
     pub completions: Option<Completions>,
+    /// Of an async method: the `MoveNext` that does its work, in the same module. Its own times end where it first waits.
+    pub move_next: Option<MethodToken>,
 }
 
 /// How calls of an async method complete, as far as its `MoveNext` was timed meanwhile. What they take lies between
@@ -41,6 +43,15 @@ pub struct Completions {
     pub before: u64,
     /// Nanoseconds that all these calls have been in flight, added up.
     pub waited_ns: u64,
+}
+
+impl Times {
+    /// The same once nothing is under way any more, or nobody can tell.
+    #[must_use]
+    pub fn at_rest(self) -> Times {
+        let completions = self.completions.map(|of| Completions { in_flight: 0, ..of });
+        Times { in_flight: 0, completions, ..self }
+    }
 }
 
 impl Completions {

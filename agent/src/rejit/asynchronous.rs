@@ -14,7 +14,7 @@ use crate::eligibility;
 use crate::il;
 use crate::probes::blocks::Slot;
 use crate::probes::completions::Account;
-use redial_protocol::ids::RowId;
+use redial_protocol::ids::{MethodToken, RowId};
 use redial_protocol::level::Level;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -99,6 +99,14 @@ impl Asynchronous {
             Asynchronous::Starts(account) => (!account.is_open()).then(|| Missing::Dial(Arc::clone(account))),
             Asynchronous::Completes(_) => None,
             Asynchronous::Unseen(unseen) => Some(Missing::Unseen(*unseen)),
+        }
+    }
+
+    /// MethodDef token of the `MoveNext` in which its calls complete; None of that itself, and where that is not seen.
+    pub fn move_next(&self) -> Option<MethodToken> {
+        match self {
+            Asynchronous::Starts(account) => Some(MethodToken(account.move_next)),
+            Asynchronous::Completes(_) | Asynchronous::Unseen(_) => None,
         }
     }
 

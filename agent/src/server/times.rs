@@ -5,15 +5,14 @@
 use crate::agent::Agent;
 use crate::probes::blocks::Slot;
 use crate::probes::clock;
-use crate::probes::completions::{Account, Completions};
 use crate::probes::histogram::Histogram;
 use crate::probes::timers::{self, Taken};
 use crate::rejit::Ledger;
+use crate::rejit::asynchronous::Asynchronous;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::TIMES_PER_PAGE;
 use redial_protocol::times::{self as told, Percentiles, Times};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 /// Reads times; keeps the memory for it.
 #[derive(Default)]
@@ -32,17 +31,18 @@ impl TimesReader {
     pub fn of_slots(&mut self, ledger: &Ledger, rows: &[(RowId, Slot)]) -> Vec<Times> {
         let slots: Vec<Slot> = rows.iter().map(|(_, slot)| *slot).collect();
         let taken = timers::taken(&slots, &mut self.histogram);
-        let accounts = accounts(ledger, rows.iter().map(|(id, _)| *id));
-        let completions: Vec<Option<Completions>> =
-            accounts.iter().map(|account| account.as_ref()?.read()).collect();
+        let waits = waits(ledger, rows.iter().map(|(id, _)| *id));
         let book = ledger.book();
         let still = |(id, slot): &(RowId, Slot)| book.row(*id).is_some_and(|row| row.slot == Some(*slot));
-        let read = rows.iter().zip(taken).zip(completions).filter(|((row, _), _)| still(row));
-        read.map(|(((id, _), taken), completions)| self.in_ns(*id, &taken, completions)).collect()
+        let read = rows.iter().zip(taken).zip(waits).filter(|((row, _), _)| still(row));
+        // Let go of before accounts are read: they add up.
+        let read: Vec<_> = read.collect();
+        drop(book);
+        read.into_iter().map(|(((id, _), taken), waits)| self.in_ns(*id, &taken, waits.as_ref())).collect()
     }
 
     /// The same of what was taken before.
-    pub fn in_ns(&self, row: RowId, taken: &Taken, completions: Option<Completions>) -> Times {
+    pub fn in_ns(&self, row: RowId, taken: &Taken, waits: Option<&Asynchronous>) -> Times {
         let ns = |ticks: u64| (ticks as f64 * self.ns_per_tick) as u64;
         let Taken { sums, percentiles, .. } = taken;
         Times {
@@ -58,21 +58,22 @@ impl TimesReader {
                 p90_ns: ns(p90),
                 p99_ns: ns(p99),
             }),
-            completions: completions.map(|told| told::Completions {
+            completions: waits.and_then(|waits| waits.account()?.read()).map(|told| told::Completions {
                 starts: told.starts,
                 completions: told.completions,
                 in_flight: told.in_flight,
                 before: told.before,
                 waited_ns: ns(told.waited),
             }),
+            move_next: waits.and_then(Asynchronous::move_next),
         }
     }
 }
 
-/// The accounts of these rows' async methods, where they have one.
-pub fn accounts(ledger: &Ledger, rows: impl Iterator<Item = RowId>) -> Vec<Option<Arc<Account>>> {
+/// What these rows are, those of them that wait.
+pub fn waits(ledger: &Ledger, rows: impl Iterator<Item = RowId>) -> Vec<Option<Asynchronous>> {
     let book = ledger.book();
-    rows.map(|id| book.row(id)?.asynchronous.as_ref()?.account().map(Arc::clone)).collect()
+    rows.map(|id| book.row(id)?.asynchronous.clone()).collect()
 }
 
 /// Sends the times of those of these rows that have some, in pages. `send` answers whether to go on.
@@ -86,11 +87,9 @@ pub fn send_times(agent: &Agent, rows: &[RowId], mut send: impl FnMut(Vec<Times>
         for _ in 0..2 {
             let mut last = Vec::new();
             let slots = look_up(&agent.ledger, &left, |id, taken| last.push((id, *taken)));
-            let accounts = accounts(&agent.ledger, last.iter().map(|(id, _)| *id));
-            let read = last.iter().zip(accounts);
-            page.extend(
-                read.map(|((id, taken), account)| reader.in_ns(*id, taken, account.and_then(|one| one.read()))),
-            );
+            let waits = waits(&agent.ledger, last.iter().map(|(id, _)| *id));
+            let read = last.iter().zip(&waits);
+            page.extend(read.map(|((id, taken), waits)| reader.in_ns(*id, taken, waits.as_ref())));
             page.extend(reader.of_slots(&agent.ledger, &slots));
             let told: HashSet<RowId> = page.iter().map(|times| times.row).collect();
             left = slots.into_iter().map(|(id, _)| id).filter(|id| !told.contains(id)).collect();

@@ -2,7 +2,7 @@
 //! there is time for; the others come with the next ones.
 #![forbid(unsafe_code)]
 
-use super::times::{TimesReader, accounts};
+use super::times::{TimesReader, waits};
 use crate::probes::blocks::Slot;
 use crate::probes::changes::Changes;
 use crate::probes::timers;
@@ -105,10 +105,10 @@ impl WatchedTimes {
             self.next = place + 1;
         }
         let slots: Vec<Slot> = rows.iter().map(|(_, slot)| *slot).collect();
-        let accounts = accounts(ledger, rows.iter().map(|(id, _)| *id));
-        let sums = rows.into_iter().zip(timers::sums(&slots)).zip(accounts);
-        let news = sums.filter(|(((id, _), sums), account)| {
-            let of_calls = account.as_ref().and_then(|account| account.read()).unwrap_or_default();
+        let waits = waits(ledger, rows.iter().map(|(id, _)| *id));
+        let sums = rows.into_iter().zip(timers::sums(&slots)).zip(waits);
+        let news = sums.filter(|(((id, _), sums), waits)| {
+            let of_calls = waits.as_ref().and_then(|waits| waits.account()?.read()).unwrap_or_default();
             let now = [sums.in_flight, sums.exits, of_calls.starts, of_calls.completions];
             self.sent.get(id).copied().unwrap_or_default() != now
         });

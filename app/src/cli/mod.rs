@@ -6,6 +6,7 @@ mod apply;
 mod arguments;
 mod attach;
 mod by_token;
+mod completions;
 mod dial;
 mod doctor;
 mod duration;

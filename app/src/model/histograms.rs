@@ -122,6 +122,7 @@ pub mod tests {
                 max_ns: 0,
                 percentiles: None,
                 completions: None,
+                move_next: None,
             },
             tick_fs: 1_000_000,
             buckets,

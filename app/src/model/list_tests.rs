@@ -86,6 +86,7 @@ fn every_order_is_the_plain_one_and_places_are_found_again() {
         max_ns: u64::from(row.0 * 11 % 17),
         percentiles: None,
         completions: None,
+        move_next: None,
         ..times(row.0)
     });
     live.take_times(timed.collect());

@@ -7,6 +7,7 @@ pub mod bar;
 pub mod blank;
 pub mod cells;
 pub mod columns;
+mod completions;
 pub mod confirm;
 pub mod copies;
 pub mod cost;

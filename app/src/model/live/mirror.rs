@@ -7,7 +7,6 @@ use crate::model::series::{LENGTH, Series};
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
-use redial_protocol::times::Times;
 
 /// What a row taken over is here.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +86,7 @@ impl Live {
         let theirs = from
             .times
             .as_deref()
-            .map(|theirs| Times { in_flight: if answers { theirs.in_flight } else { 0 }, ..*theirs });
+            .map(|theirs| if answers { *theirs } else { theirs.at_rest() });
         let other_times = times::mirror(&mut mine.times, theirs);
         let counted = |rate: &f32| mine.counts() || *rate > 0.0;
         match rate.filter(|rate| other_numbers && counted(rate)) {

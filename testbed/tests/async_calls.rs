@@ -1,0 +1,302 @@
+//! Async calls: a timed method counts its starts, and with its `MoveNext` dialled along its completions, calls in flight and
+//! mean latency are told. Whatever is told of latency lies between what the calls take by their own clock and what whoever
+//! called them sees (`programs/awaits.cs`); and they wait for a gate that the test opens, never for time.
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::level::Level;
+use redial_protocol::message::{Command, Event, StatusRow};
+use redial_protocol::state::State;
+use redial_protocol::times::{Completions, Times};
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::host::Host;
+use redial_testbed::programs::{self, Program};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live};
+use redial_testbed::on_each_runtime;
+use std::collections::BTreeMap;
+
+/// How far the clocks of the agent and of the program may differ in speed.
+const CLOCKS: f64 = 0.002;
+/// What a reading of the program's clock is off, nanoseconds, and the agent's, which is kept to 64 ticks.
+const READING: f64 = 300.0;
+
+/// What the program calls its methods, and what their state machines are called.
+const KINDS: [(&str, &str); 9] = [
+    ("Awaits.AtOnce(int)", "<AtOnce>d__"),
+    ("Awaits.Throws(int)", "<Throws>d__"),
+    ("Awaits.Plain(int)", "<Plain>d__"),
+    ("Awaits.Value(int)", "<Value>d__"),
+    ("Awaits.Void(int)", "<Void>d__"),
+    ("Awaits.Outer(int)", "<Outer>d__"),
+    ("Awaits.Inner(int)", "<Inner>d__"),
+    ("Holder", "<Hold>d__"),
+    ("Lambda", "b__"),
+];
+
+/// What the program knows of a method since its start; nanoseconds from the first to the last statement, and around the calls.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    starts: u64,
+    completions: u64,
+    inner: u64,
+    outer: u64,
+}
+
+fn start(runtime: Runtime, program: &Program) -> Result<(Live, Controller)> {
+    let mut command = program.command(runtime)?;
+    command.env("REDIAL_MAX_LEVEL", "time");
+    let live = under_agent::start(command)?;
+    let controller = live.controller()?;
+    Ok((live, controller))
+}
+
+/// As the compiler writes state machines when it optimises, and as it does for debugging.
+fn both() -> Result<[Program; 2]> {
+    Ok([programs::named("awaits")?, programs::unoptimised("awaits")?])
+}
+
+fn dial(controller: &mut Controller, pattern: &str, level: Level) -> Result<()> {
+    let report = controller.dial(pattern, level, Stay::Kept)?;
+    ensure!(report.accepted == report.matched && report.accepted > 0, "{pattern}: {report:?}");
+    ensure!(report.warnings.is_empty(), "{report:?}");
+    Ok(())
+}
+
+fn ask(host: &mut Host, command: &str) -> Result<BTreeMap<String, Known>> {
+    host.say(command)?;
+    let mut all = BTreeMap::new();
+    loop {
+        let line = host.next_line()?;
+        if line == "end" {
+            return Ok(all);
+        }
+        let words: Vec<&str> =
+            line.strip_prefix("known ").with_context(|| line.clone())?.split(' ').collect();
+        let numbers = words.iter().skip(1).map(|word| word.parse()).collect::<Result<Vec<u64>, _>>()?;
+        let [starts, completions, inner, outer] = numbers[..] else { anyhow::bail!("{line}") };
+        all.insert(words[0].to_owned(), Known { starts, completions, inner, outer });
+    }
+}
+
+/// Rows that match with their times.
+fn rows(controller: &mut Controller, pattern: &str) -> Result<Vec<(StatusRow, Option<Times>)>> {
+    let answer = controller.ask(Command::Status { pattern: Some(pattern.to_owned()) })?;
+    let times_of = |row: &StatusRow| answer.times.iter().find(|times| times.row == row.row).copied();
+    Ok(answer.rows.iter().map(|row| (row.clone(), times_of(row))).collect())
+}
+
+/// The row of a state machine's `MoveNext`, and its completions.
+fn machine(controller: &mut Controller, name: &str) -> Result<(StatusRow, Completions)> {
+    let mut all = rows(controller, "awaits!*.MoveNext")?;
+    all.retain(|(row, _)| row.method.contains(name));
+    let [(row, times)] = &all[..] else { anyhow::bail!("{name}: {all:?}") };
+    let completions = times.with_context(|| format!("{row:?}"))?.completions;
+    Ok((row.clone(), completions.with_context(|| format!("{row:?} {times:?}"))?))
+}
+
+#[track_caller]
+fn ensure_between(what: &str, told: u64, (low, high): (u64, u64), calls: u64) -> Result<()> {
+    let slack = READING * calls as f64;
+    let fits = told as f64 >= low as f64 * (1.0 - CLOCKS) - slack
+        && told as f64 <= high as f64 * (1.0 + CLOCKS) + slack;
+    ensure!(fits, "{what}: {told} is not between {low} and {high}");
+    Ok(())
+}
+
+/// Everything that the program knows is told, and nothing else.
+fn ensure_known(controller: &mut Controller, known: &BTreeMap<String, Known>) -> Result<()> {
+    for (method, known) in known {
+        let (_, name) = KINDS.iter().find(|(kind, _)| kind == method).context("a kind")?;
+        let (row, told) = machine(controller, name)?;
+        let what = format!("{method}: {row:?} {told:?} {known:?}");
+        ensure!(row.state == State::Live && row.note.is_none() && row.times_note.is_none(), "{what}");
+        ensure!((told.starts, told.completions) == (known.starts, known.completions), "{what}");
+        ensure!((told.in_flight, told.before) == (0, 0), "{what}");
+        ensure_between(&what, told.waited_ns, (known.inner, known.outer), known.completions)?;
+        ensure!(told.mean_ns() == Some(told.waited_ns / known.completions), "{what}");
+    }
+    Ok(())
+}
+
+/// Whatever is awaited, and however it ends.
+fn starts_and_completions_are_exact(runtime: Runtime) -> Result<()> {
+    for program in both()? {
+        let (mut live, mut controller) = start(runtime, &program)?;
+        dial(&mut controller, "awaits!*.MoveNext", Level::Time)?;
+        let known = ask(&mut live.host, "at-once 500")?;
+        ensure_known(&mut controller, &known)?;
+        let known = ask(&mut live.host, "throws 60")?;
+        ensure_known(&mut controller, &known)?;
+        for way in ["open", "fail", "cancel"] {
+            let mut waiting = 0;
+            for (kind, name) in [
+                ("Plain", "<Plain>d__"),
+                ("Value", "<Value>d__"),
+                ("Void", "<Void>d__"),
+                ("Outer", "<Outer>d__"),
+                ("Generic", "<Hold>d__"),
+                ("Lambda", "b__"),
+            ] {
+                live.host.ask(&format!("wait {kind} 30 4"), "waiting 120")?;
+                waiting += 120;
+                let (_, told) = machine(&mut controller, name)?;
+                ensure!(told.in_flight == 120, "{kind}: {told:?}");
+            }
+            let (_, inner) = machine(&mut controller, "<Inner>d__")?;
+            ensure!(inner.in_flight == 120, "{inner:?}");
+            let known = ask(&mut live.host, way)?;
+            ensure!(known.values().map(|one| one.completions).sum::<u64>() > waiting, "{known:?}");
+            ensure_known(&mut controller, &known)?;
+        }
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+/// One that waits several times begins once and completes once.
+fn a_call_of_several_steps_is_one(runtime: Runtime) -> Result<()> {
+    for program in both()? {
+        let (mut live, mut controller) = start(runtime, &program)?;
+        dial(&mut controller, "awaits!*.MoveNext", Level::Time)?;
+        live.host.ask("wait Long 20 2", "waiting 40")?;
+        let known = ask(&mut live.host, "open")?["Awaits.Long(int)"];
+        let (row, told) = machine(&mut controller, "<Long>d__")?;
+        ensure!((told.starts, told.completions, told.in_flight) == (40, 40, 0), "{told:?}");
+        ensure!(row.calls >= 3 * 40, "each waits at two gates: {row:?}");
+        ensure_between("Long", told.waited_ns, (known.inner, known.outer), 40)?;
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+/// The async method says what to dial along; then its own row has it all.
+fn a_start_says_what_else_to_dial(runtime: Runtime) -> Result<()> {
+    const PLAIN: &str = "awaits!Awaits.Plain(int)";
+    let (mut live, mut controller) = start(runtime, &programs::named("awaits")?)?;
+    dial(&mut controller, PLAIN, Level::Count)?;
+    ensure!(controller.row(PLAIN)?.times_note.is_none());
+    dial(&mut controller, PLAIN, Level::Time)?;
+    live.host.ask("wait Plain 3 1", "waiting 3")?;
+    let (row, times) = controller.timed(PLAIN)?;
+    let note = row.times_note.clone().with_context(|| format!("{row:?}"))?;
+    ensure!((row.calls, times.exits, times.in_flight, times.completions) == (3, 3, 0, None), "{times:?}");
+    let other = note.split(' ').find(|word| word.starts_with("awaits!")).context("a pattern")?.to_owned();
+    ensure!(other.contains("+<Plain>d__") && other.ends_with(".MoveNext()"), "{note}");
+    // A watcher of the one row hears of what completes in the other.
+    controller.subscribe(Some(PLAIN))?;
+    dial(&mut controller, &other, Level::Time)?;
+    live.host.ask("wait Plain 4 2", "waiting 8")?;
+    let (row, times) = controller.timed(PLAIN)?;
+    let told = times.completions.context("they are told")?;
+    ensure!(row.times_note.is_none(), "{row:?}");
+    ensure!((told.starts, told.completions, told.in_flight) == (8, 0, 8), "{told:?}");
+    ask(&mut live.host, "open")?;
+    let last = controller.wait_for("all to complete", |event| match event {
+        Event::Times { id: None, times } => {
+            times.iter().filter_map(|one| one.completions).find(|told| told.completions == 11)
+        }
+        _ => None,
+    })?;
+    let (_, of_machine) = machine(&mut controller, "<Plain>d__")?;
+    ensure!((last.starts, last.before, last.in_flight) == (8, 3, 0) && of_machine == last, "{last:?}");
+    let (_, times) = controller.timed(PLAIN)?;
+    ensure!(times.completions == Some(last) && times.exits == 11, "{times:?}");
+    // Down again: the numbers stay, and so does what is missing.
+    dial(&mut controller, &other, Level::Count)?;
+    let (row, times) = controller.timed(PLAIN)?;
+    ensure!(times.completions == Some(last) && row.times_note == Some(note), "{row:?} {times:?}");
+    end(live, controller)
+}
+
+/// Calls that had begun before the dial, and such that complete where nobody sees it.
+fn calls_begun_before_the_dial_count_from_it(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime, &programs::named("awaits")?)?;
+    let pattern = "awaits!Awaits+*.MoveNext";
+    live.host.ask("wait Plain 10 2", "waiting 20")?;
+    dial(&mut controller, pattern, Level::Time)?;
+    live.host.ask("wait Plain 5 2", "waiting 10")?;
+    let (_, told) = machine(&mut controller, "<Plain>d__")?;
+    ensure!((told.starts, told.completions, told.in_flight, told.before) == (10, 0, 10, 0), "{told:?}");
+    let known = ask(&mut live.host, "open")?["Awaits.Plain(int)"];
+    let (_, first) = machine(&mut controller, "<Plain>d__")?;
+    let numbers = |told: Completions| (told.starts, told.completions, told.in_flight, told.before);
+    ensure!(numbers(first) == (10, 30, 0, 20), "{first:?}");
+    ensure!(first.waited_ns > 0 && first.waited_ns as f64 <= known.outer as f64 * 1.01, "{first:?} {known:?}");
+
+    // Of six that begin seen, turned off meanwhile, none is seen to complete; of six that begin unseen all are.
+    live.host.ask("wait Plain 6 1", "waiting 6")?;
+    ensure!(controller.off(pattern)?.accepted > 0);
+    let (_, off) = machine(&mut controller, "<Plain>d__")?;
+    ensure!(numbers(off) == (16, 30, 6, 20) && off.waited_ns >= first.waited_ns, "{off:?}");
+    ask(&mut live.host, "open")?;
+    let (_, still) = machine(&mut controller, "<Plain>d__")?;
+    ensure!(still == off, "nothing is told of it any more: {still:?}");
+    live.host.ask("wait Plain 6 1", "waiting 6")?;
+    dial(&mut controller, pattern, Level::Time)?;
+    let (_, anew) = machine(&mut controller, "<Plain>d__")?;
+    ensure!(numbers(anew) == (16, 30, 0, 20), "{anew:?}");
+    ask(&mut live.host, "open")?;
+    let (_, last) = machine(&mut controller, "<Plain>d__")?;
+    ensure!(numbers(last) == (16, 36, 0, 26) && last.waited_ns >= off.waited_ns, "{last:?}");
+    end(live, controller)
+}
+
+/// Thousands on many threads, twice, with turns of the dial to where it is meanwhile.
+fn many_calls_on_many_threads(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime, &programs::named("awaits")?)?;
+    dial(&mut controller, "awaits!Awaits+*.MoveNext", Level::Time)?;
+    for round in 1..=2 {
+        live.host.ask("wait Plain 500 8", "waiting 4000")?;
+        dial(&mut controller, "awaits!Awaits+<Plain>*.MoveNext", Level::Time)?;
+        let (_, told) = machine(&mut controller, "<Plain>d__")?;
+        ensure!((told.starts, told.in_flight) == (4000 * round, 4000), "{told:?}");
+        let known = ask(&mut live.host, "open")?;
+        ensure_known(&mut controller, &known)?;
+    }
+    end(live, controller)
+}
+
+/// Exceptions that go through async methods look as they do without.
+fn traces_stay_as_they_are(runtime: Runtime) -> Result<()> {
+    for program in both()? {
+        let (mut live, mut controller) = start(runtime, &program)?;
+        let before = live.host.ask("trace", "trace ")?;
+        ensure!(before.contains("traced") && before.contains("Inner"), "{before}");
+        dial(&mut controller, "awaits!*", Level::Time)?;
+        let dialled = live.host.ask("trace", "trace ")?;
+        ensure!(dialled == before, "{dialled} is not {before}");
+        controller.all_off()?;
+        ensure!(live.host.ask("trace", "trace ")? == before);
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+/// An async iterator has starts, and says so. The core library of 8.0 has one.
+#[test]
+fn iterators_say_that_they_have_only_starts() -> Result<()> {
+    let (live, mut controller) = start(Runtime::V8_0, &programs::named("awaits")?)?;
+    let pattern = "System.Private.CoreLib!System.IO.File.IterateFileLinesAsync";
+    controller.dial(pattern, Level::Time, Stay::Kept)?;
+    let note = controller.row(pattern)?.times_note.context("it says so")?;
+    ensure!(note.contains("async iterator"), "{note}");
+    end(live, controller)
+}
+
+/// Nothing went wrong in the agent, and the program ends as it should.
+fn end(mut live: Live, mut controller: Controller) -> Result<()> {
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    live.host.say("exit")?;
+    let outcome = live.host.finish()?.ok()?;
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.said());
+    Ok(())
+}
+
+on_each_runtime!(
+    starts_and_completions_are_exact,
+    a_call_of_several_steps_is_one,
+    a_start_says_what_else_to_dial,
+    calls_begun_before_the_dial_count_from_it,
+    many_calls_on_many_threads,
+    traces_stay_as_they_are,
+);
