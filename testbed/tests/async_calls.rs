@@ -8,7 +8,7 @@ use redial_protocol::message::{Command, Event, StatusRow};
 use redial_protocol::state::State;
 use redial_protocol::times::{Completions, Times};
 use redial_testbed::controller::{Controller, Stay};
-use redial_testbed::host::Host;
+use redial_testbed::host::{self, Host};
 use redial_testbed::programs::{self, Program};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live};
@@ -58,7 +58,8 @@ fn both() -> Result<[Program; 2]> {
 fn dial(controller: &mut Controller, pattern: &str, level: Level) -> Result<()> {
     let report = controller.dial(pattern, level, Stay::Kept)?;
     ensure!(report.accepted == report.matched && report.accepted > 0, "{pattern}: {report:?}");
-    ensure!(report.warnings.is_empty(), "{report:?}");
+    let expected = |warning: &String| warning.contains("--completions");
+    ensure!(report.warnings.iter().all(expected), "{report:?}");
     Ok(())
 }
 
@@ -175,7 +176,8 @@ fn a_start_says_what_else_to_dial(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, &programs::named("awaits")?)?;
     dial(&mut controller, PLAIN, Level::Count)?;
     ensure!(controller.row(PLAIN)?.times_note.is_none());
-    dial(&mut controller, PLAIN, Level::Time)?;
+    let report = controller.dial(PLAIN, Level::Time, Stay::Kept)?;
+    ensure!(report.warnings.iter().any(|warning| warning.starts_with("1 copy is async")), "{report:?}");
     live.host.ask("wait Plain 3 1", "waiting 3")?;
     let (row, times) = controller.timed(PLAIN)?;
     let note = row.times_note.clone().with_context(|| format!("{row:?}"))?;
@@ -260,16 +262,59 @@ fn many_calls_on_many_threads(runtime: Runtime) -> Result<()> {
 fn traces_stay_as_they_are(runtime: Runtime) -> Result<()> {
     for program in both()? {
         let (mut live, mut controller) = start(runtime, &program)?;
-        let before = live.host.ask("trace", "trace ")?;
+        let mut trace = || anyhow::Ok(with_lines_that_hold(runtime, &live.host.ask("trace", "trace ")?));
+        let before = trace()?;
         ensure!(before.contains("traced") && before.contains("Inner"), "{before}");
         dial(&mut controller, "awaits!*", Level::Time)?;
-        let dialled = live.host.ask("trace", "trace ")?;
+        let dialled = trace()?;
         ensure!(dialled == before, "{dialled} is not {before}");
         controller.all_off()?;
-        ensure!(live.host.ask("trace", "trace ")? == before);
+        ensure!(trace()? == before);
         end(live, controller)?;
     }
     Ok(())
+}
+
+/// Before .NET 5 the runtime gets the lines of recompiled methods wrong, whoever recompiles (see `shapes.rs`).
+fn with_lines_that_hold(runtime: Runtime, trace: &str) -> String {
+    if runtime == Runtime::V8_0 {
+        return trace.to_owned();
+    }
+    let mut parts = trace.split(":line ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, part| told + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// The program brings along what an async method needs in one gesture, and tells what comes of it.
+fn one_gesture_brings_it_all(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime, &programs::named("awaits")?)?;
+    let pid = live.pid.to_string();
+    let redial = |arguments: &[&str]| host::run(host::redial(arguments)?)?.ok();
+    let alone = redial(&["dial", &pid, "awaits!Awaits.Plain", "time"])?;
+    ensure!(alone.stderr.contains("--completions") || alone.stdout.contains("--completions"), "{}", alone.said());
+    let along = redial(&["dial", &pid, "awaits!Awaits.Plain", "time", "--completions"])?;
+    ensure!(!along.said().contains("--completions"), "{}", along.said());
+    let generic = redial(&["dial", &pid, "awaits!Holder<T>.*", "time", "--completions"])?;
+    ensure!(!generic.said().contains("nothing"), "{}", generic.said());
+    live.host.ask("wait Plain 5 2", "waiting 10")?;
+    live.host.ask("wait Generic 6 1", "waiting 6")?;
+    let known = ask(&mut live.host, "open")?;
+    live.host.ask("wait Plain 3 1", "waiting 3")?;
+    let rows = redial(&["status", &pid, "awaits!Awaits.Plain", "--json"])?.json()?;
+    let row = &rows[0];
+    ensure!(rows.as_array().is_some_and(|rows| rows.len() == 1), "{rows}");
+    let numbers = ["async_starts", "async_completions", "async_in_flight"].map(|name| row[name].as_u64());
+    ensure!(numbers == [Some(13), Some(10), Some(3)] && row["times_reason"].is_null(), "{row}");
+    let mean = row["async_mean_ns"].as_f64().context("a mean")?;
+    ensure!(mean * 10.0 >= known["Awaits.Plain(int)"].inner as f64 * (1.0 - CLOCKS) - READING * 10.0, "{row}");
+    let holder = redial(&["status", &pid, "awaits!Holder<T>.*", "--json"])?.json()?;
+    let held = holder.as_array().into_iter().flatten().find(|row| row["async_completions"] == 6);
+    ensure!(held.is_some_and(|row| row["async_in_flight"] == 0), "{holder}");
+    let table = redial(&["status", &pid, "awaits!Awaits.Plain"])?;
+    ensure!(table.stdout.contains("COMPLETED") && table.stdout.contains("PENDING"), "{}", table.said());
+    ensure!(controller.all_off()?.1 == 0);
+    ask(&mut live.host, "open")?;
+    end(live, controller)
 }
 
 /// An async iterator has starts, and says so. The core library of 8.0 has one.
@@ -299,4 +344,5 @@ on_each_runtime!(
     calls_begun_before_the_dial_count_from_it,
     many_calls_on_many_threads,
     traces_stay_as_they_are,
+    one_gesture_brings_it_all,
 );

@@ -159,6 +159,21 @@ fn account(
     Some(one.account(token, || names.display(import, &found).full_name(&module.name)))
 }
 
+impl Row {
+    /// The account of the async method whose calls complete in it.
+    pub fn completes(&self) -> Option<&Arc<Account>> {
+        match &self.asynchronous {
+            Some(Asynchronous::Completes(account)) => Some(account),
+            _ => None,
+        }
+    }
+
+    /// Whether it is an async method whose calls are not seen to complete, but would be.
+    pub fn completes_elsewhere(&self) -> bool {
+        matches!(self.asynchronous.as_ref().and_then(Asynchronous::missing), Some(Missing::Dial(_)))
+    }
+}
+
 /// An account that begins before the body that notes in these slots is asked for.
 pub type Begins = (Arc<Account>, Slot);
 

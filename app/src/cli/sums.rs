@@ -338,7 +338,8 @@ mod tests {
             serde_json::json!({
                 "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "processes": 3, "wanted": 3, "live": 2,
                 "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null, "self_ns": null,
-                "max_ns": null,
+                "max_ns": null, "async_starts": null, "async_completions": null, "async_in_flight": null,
+                "async_mean_ns": null,
             })
         );
     }

@@ -189,6 +189,7 @@ mod tests {
     use redial_protocol::level::Level;
     use redial_protocol::message::StatusRow;
     use redial_protocol::state::State;
+    use redial_protocol::times::Completions;
 
     fn timed(state: State, wanted: Level) -> StatusRow {
         StatusRow { wanted, state, ..row(0, "A", 5) }
@@ -243,6 +244,21 @@ mod tests {
         let sum = times(0);
         assert_eq!(summed_cells(Some(&sum), true)[0], "(17.2 s)");
         assert!(summed_suffix(Some(&sum), true).starts_with("  last times: max 17.2 s, "));
+    }
+
+    #[test]
+    fn async_calls_have_columns_where_there_are_some() {
+        let mut dials = dials(true);
+        let completions = Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000 };
+        dials.times(vec![Times { completions: Some(completions), ..times(0) }]);
+        let columns = TimeColumns::of(dials.iter());
+        assert_eq!(columns.headings().len(), 11);
+        let cells: Vec<Vec<String>> = dials.iter().map(|dial| columns.cells(dial)).collect();
+        assert_eq!(cells[0][8..], ["8", "1", "2.00 µs"]);
+        assert_eq!(cells[1], ["-"; 11]);
+        assert_eq!(remarks(dials.iter()), [TIMED, COMPLETE]);
+        let told = dials.iter().next().map(suffix).unwrap_or_default();
+        assert!(told.ends_with(", completed 8, not completed 1, mean to completion 2.00 µs"), "{told}");
     }
 
     #[test]

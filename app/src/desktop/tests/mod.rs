@@ -4,6 +4,7 @@ pub mod stage;
 
 mod beside;
 mod bodyless;
+mod completions;
 mod contrast;
 mod costs;
 mod domains;
