@@ -45,17 +45,21 @@ impl AsyncMethods {
         }
         let names = ModuleNames::default();
         let name_of = |token| Some((names.type_name(import, token)?, token));
-        let nested: HashMap<_, u32> =
-            import.type_defs().into_iter().filter_map(name_of).filter(|(name, _)| name.contains('+')).collect();
+        let nested: HashMap<_, u32> = import
+            .type_defs()
+            .into_iter()
+            .filter_map(name_of)
+            .filter(|(name, _)| name.contains('+'))
+            .collect();
         let is_move_next = |token: &u32| import.method(*token).is_ok_and(|method| method.name == "MoveNext");
         let read = |(method, waits, machine): (u32, Waits, String)| {
             let machine = nested.get(plain_name(&machine).as_str());
-            let move_next = machine.and_then(|machine| import.methods_of(*machine).into_iter().find(is_move_next));
+            let move_next =
+                machine.and_then(|machine| import.methods_of(*machine).into_iter().find(is_move_next));
             (method, AsyncMethod { method, waits, move_next, account: OnceLock::new() })
         };
         let methods: HashMap<u32, AsyncMethod> = machines.into_iter().map(read).collect();
-        let of_move_next =
-            methods.values().filter_map(|one| Some((one.move_next?, one.method))).collect();
+        let of_move_next = methods.values().filter_map(|one| Some((one.move_next?, one.method))).collect();
         AsyncMethods { methods, of_move_next }
     }
 

@@ -12,22 +12,13 @@ pub const BEGINS: i32 = -1;
 /// What it is once the call has completed.
 const COMPLETED: i32 = -2;
 
-/// Where a call completes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completes {
-    /// The instruction behind the store of the state.
-    pub at: Label,
-    /// Whether that is in a handler: the call completes with an exception.
-    pub in_handler: bool,
-}
-
 /// How a state machine's body tells where its calls are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// The token by which the body itself names the field with the state.
     pub state: u32,
-    /// Where calls complete: one place at least.
-    pub completes: Vec<Completes>,
+    /// The instructions behind the stores after which calls complete: one at least.
+    pub completes: Vec<Label>,
 }
 
 /// Reads a `MoveNext`; None where it is not as the compilers of C# and Visual Basic write it.
@@ -35,7 +26,9 @@ pub fn machine(body: &Body) -> Option<Machine> {
     let code = &body.instructions;
     let first = code.iter().position(|one| one.opcode != Opcode::NOP)?;
     let state = match (code.get(first)?.opcode, code.get(first + 1)?) {
-        (Opcode::LDARG_0, Instruction { opcode: Opcode::LDFLD, operand: Operand::Token(token), .. }) => *token,
+        (Opcode::LDARG_0, Instruction { opcode: Opcode::LDFLD, operand: Operand::Token(token), .. }) => {
+            *token
+        }
         _ => return None,
     };
     let targets = targets(body);
@@ -55,8 +48,7 @@ pub fn machine(body: &Body) -> Option<Machine> {
         if [value, store, at].iter().any(|label| targets.contains(label)) || body.at(at).is_none() {
             return None;
         }
-        let in_handler = body.clauses.iter().any(|clause| clause.handler.contains(&at));
-        completes.push(Completes { at, in_handler });
+        completes.push(at);
     }
     (!completes.is_empty()).then_some(Machine { state, completes })
 }
@@ -85,8 +77,6 @@ fn targets(body: &Body) -> HashSet<Label> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::il::Clause;
-    use crate::il::ClauseKind;
 
     const STATE: u32 = 0x0400_0001;
 
@@ -135,17 +125,8 @@ mod tests {
 
     #[test]
     fn stores_of_the_last_state_are_found_and_no_others() {
-        let mut of = body(usual());
-        of.clauses.push(Clause {
-            kind: ClauseKind::Catch { class: 0x0100_0001 },
-            try_region: Label(4)..Label(11),
-            handler: Label(11)..Label(15),
-        });
-        let completes = vec![
-            Completes { at: Label(10), in_handler: false },
-            Completes { at: Label(14), in_handler: true },
-        ];
-        assert_eq!(machine(&of), Some(Machine { state: STATE, completes }));
+        let completes = vec![Label(10), Label(14)];
+        assert_eq!(machine(&body(usual())), Some(Machine { state: STATE, completes }));
     }
 
     #[test]

@@ -36,8 +36,8 @@ mod prologue;
 pub mod verify;
 
 pub use around::{Around, gives_frame_away, with_code_around};
-pub use completion::{BEGINS, Machine, machine};
 pub use body::{Body, Clause, ClauseKind, Instruction, Label, Operand};
+pub use completion::{BEGINS, Machine, machine};
 pub use decode::decode;
 pub use edit::{Edit, Landing};
 pub use encode::{Encoded, encode};

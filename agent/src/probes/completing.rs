@@ -3,22 +3,19 @@
 #![forbid(unsafe_code)]
 
 use super::async_leaf;
-use super::form::{CallForm, CallSites, call, native};
+use super::form::{CallSites, call, native};
 use crate::il::{Around, BEGINS, Insn, Machine, Opcode, Operand};
 
 /// Adds it to what is put around the body; it notes in the run of slots at `offset`, in bytes from the first slot.
 pub fn add(around: &mut Around, machine: &Machine, offset: usize, sites: CallSites) {
-    let told = |leaf: usize, site: u32| {
+    // As the leaves of `timing` but the first: a thread that the collector waits for stops there.
+    let told = |leaf: usize| {
         let mut code = native(offset);
         code.extend([Insn::LdcI4(0), Insn::ConvI]);
-        code.extend(call(leaf, site));
+        code.extend(call(leaf, sites.seldom));
         code
     };
-    let usual = match sites.form {
-        CallForm::Suppressed => sites.always,
-        CallForm::Transition => sites.seldom,
-    };
-    let begins = told(async_leaf::begin(), usual);
+    let begins = told(async_leaf::begin());
     let plain = |opcode| Insn::Any(opcode, Operand::None);
     let mut before = vec![
         plain(Opcode::LDARG_0),
@@ -31,13 +28,5 @@ pub fn add(around: &mut Around, machine: &Machine, offset: usize, sites: CallSit
     // Before the clock of this `MoveNext` itself is read.
     before.append(&mut around.before);
     around.before = before;
-    around.within = machine
-        .completes
-        .iter()
-        .map(|one| {
-            // In handlers the JIT makes unmanaged calls in ways of their own.
-            let site = if one.in_handler { sites.seldom } else { usual };
-            (one.at, told(async_leaf::complete(), site))
-        })
-        .collect();
+    around.within = machine.completes.iter().map(|at| (*at, told(async_leaf::complete()))).collect();
 }

@@ -106,7 +106,13 @@ impl Account {
     /// One of which nothing was seen.
     pub fn new(method: u32, move_next: u32, pattern: &str) -> Arc<Account> {
         let pattern = pattern.into();
-        Arc::new(Account { method, move_next, pattern, open: AtomicBool::new(false), state: Mutex::default() })
+        Arc::new(Account {
+            method,
+            move_next,
+            pattern,
+            open: AtomicBool::new(false),
+            state: Mutex::default(),
+        })
     }
 
     /// Whether calls are seen to complete.

@@ -194,7 +194,8 @@ impl Book {
             return None;
         };
         let offset = slots.0 as usize * size_of::<u64>();
-        row.timing = row.timing.map(|timing| crate::probes::timing::Timing { noted_at: Some(offset), ..timing });
+        row.timing =
+            row.timing.map(|timing| crate::probes::timing::Timing { noted_at: Some(offset), ..timing });
         if account.opens() {
             self.announce_method(module, account.method, now);
         }

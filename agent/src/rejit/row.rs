@@ -390,7 +390,11 @@ impl Row {
             expanded: on && self.what.expanded,
             untimed: self.untimed,
             times,
-            missing: self.asynchronous.as_ref().filter(|_| self.wanted >= Level::Time).and_then(Asynchronous::missing),
+            missing: self
+                .asynchronous
+                .as_ref()
+                .filter(|_| self.wanted >= Level::Time)
+                .and_then(Asynchronous::missing),
             passed_over: on && self.passed_over.is_some_and(|seen| seen.told),
         }
     }

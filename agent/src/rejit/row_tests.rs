@@ -6,8 +6,7 @@ use redial_protocol::ids::ModuleKey;
 #[test]
 fn what_is_missing_of_times_and_of_the_count_are_two_notes() {
     let key = ModuleKey { module_id: 1, generation: 1 };
-    let mut row =
-        Row::new(RowId(0), Identity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None);
+    let mut row = Row::new(RowId(0), Identity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None);
     let notes = |row: &Row| {
         let status = row.status(String::new(), 0);
         let told = row.moment(0).told(Vec::new());

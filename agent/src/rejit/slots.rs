@@ -71,7 +71,8 @@ impl Slots {
     /// The slots of an async method; None when the budget is used up. What was noted there before stays.
     pub(super) fn take_run(&mut self) -> Option<Slot> {
         self.free_runs.pop().or_else(|| {
-            let first = self.lowest_run().checked_sub(async_leaf::SLOTS).filter(|first| *first >= self.next)?;
+            let first =
+                self.lowest_run().checked_sub(async_leaf::SLOTS).filter(|first| *first >= self.next)?;
             self.runs += 1;
             Some(Slot(first))
         })
@@ -295,5 +296,23 @@ pub mod tests {
         assert_eq!(freed, [(slot, true)]);
         let book = ledger.book();
         assert_eq!(book.row(row).map(|row| (row.final_calls, row.final_times.is_some())), Some((0, false)));
+    }
+
+    #[test]
+    fn async_methods_have_runs_of_slots_that_nobody_else_has() {
+        let mut slots = Slots::default();
+        let (first, second) = (slots.take_run().unwrap(), slots.take_run().unwrap());
+        assert_eq!((first.0, second.0), (blocks::OWN.0 - async_leaf::SLOTS, first.0 - async_leaf::SLOTS));
+        assert_eq!((slots.used(), slots.ever()), (2 * u64::from(async_leaf::SLOTS), 0));
+        slots.give_back_run(first);
+        assert_eq!((slots.used(), slots.take_run()), (u64::from(async_leaf::SLOTS), Some(first)));
+        // From both ends until nothing is left between.
+        slots.next = second.0 - 8;
+        let last = slots.take_run().unwrap();
+        assert_eq!((last.0, slots.take_run()), (second.0 - 6, None));
+        assert_eq!(
+            [(); 3].map(|()| slots.take().map(|(slot, _)| slot.0)),
+            [Some(last.0 - 2), Some(last.0 - 1), None]
+        );
     }
 }

@@ -14,7 +14,10 @@ pub fn along(order: &Order) -> Result<Order, String> {
         return Err(format!("--completions brings along what is to be timed: it has no use with {level}"));
     }
     let pattern = machines(&order.pattern).ok_or_else(|| {
-        format!("--completions needs a pattern with the names of a type and a method, which '{}' is not", order.pattern)
+        format!(
+            "--completions needs a pattern with the names of a type and a method, which '{}' is not",
+            order.pattern
+        )
     })?;
     Ok(Order { pattern, ..order.clone() })
 }

@@ -133,7 +133,8 @@ pub fn are_last(dial: &Dial) -> bool {
 pub fn remarks<'a>(dials: impl IntoIterator<Item = &'a Dial> + Clone) -> Vec<&'static str> {
     let columns = TimeColumns::of(dials.clone());
     let last = dials.into_iter().any(are_last);
-    let said = [columns.times.then_some(TIMED), columns.completions.then_some(COMPLETE), last.then_some(LAST)];
+    let said =
+        [columns.times.then_some(TIMED), columns.completions.then_some(COMPLETE), last.then_some(LAST)];
     said.into_iter().flatten().collect()
 }
 
@@ -249,14 +250,16 @@ mod tests {
     #[test]
     fn async_calls_have_columns_where_there_are_some() {
         let mut dials = dials(true);
-        let completions = Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000 };
+        let completions =
+            Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000 };
         dials.times(vec![Times { completions: Some(completions), ..times(0) }]);
         let columns = TimeColumns::of(dials.iter());
         assert_eq!(columns.headings().len(), 11);
         let cells: Vec<Vec<String>> = dials.iter().map(|dial| columns.cells(dial)).collect();
         assert_eq!(cells[0][8..], ["8", "1", "2.00 µs"]);
         assert_eq!(cells[1], ["-"; 11]);
-        assert_eq!(remarks(dials.iter()), [TIMED, COMPLETE]);
+        let all: Vec<&Dial> = dials.iter().collect();
+        assert_eq!(remarks(all), [TIMED, COMPLETE]);
         let told = dials.iter().next().map(suffix).unwrap_or_default();
         assert!(told.ends_with(", completed 8, not completed 1, mean to completion 2.00 µs"), "{told}");
     }

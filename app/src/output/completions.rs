@@ -71,7 +71,10 @@ mod tests {
             let completions = Completions { starts: 9, completions, in_flight: 4, before: 0, waited_ns };
             in_words(&Times { completions: Some(completions), ..times(0) })
         };
-        assert_eq!(of(5, 10_000_000).as_deref(), Some("completed 5, not completed 4, mean to completion 2.00 ms"));
+        assert_eq!(
+            of(5, 10_000_000).as_deref(),
+            Some("completed 5, not completed 4, mean to completion 2.00 ms")
+        );
         assert_eq!(of(0, 77).as_deref(), Some("completed 0, not completed 4"));
         assert_eq!(in_words(&times(0)), None);
     }

@@ -25,7 +25,8 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, commands: &mut 
     let hint = "Dials the MoveNext that does its work at time, too: then calls completed, in flight and their mean latency \
                 stand here. So far its times end where it first waits.";
     if ui.button("Time its completions").on_hover_text(hint).clicked() {
-        commands.push(Command::Turn { targets: connection.reaching(&MethodSet::one(body)), level: Level::Time });
+        commands
+            .push(Command::Turn { targets: connection.reaching(&MethodSet::one(body)), level: Level::Time });
     }
 }
 

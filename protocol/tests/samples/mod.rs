@@ -254,7 +254,8 @@ fn times() -> Vec<Times> {
         completions: None,
         move_next: Some(MethodToken(0x0600_0012)),
     };
-    let completions = Completions { starts: 900, completions: 880, in_flight: 22, before: 2, waited_ns: 1 << 41 };
+    let completions =
+        Completions { starts: 900, completions: 880, in_flight: 22, before: 2, waited_ns: 1 << 41 };
     let first = Times { completions: Some(completions), ..first };
     vec![first, Times { row: RowId(300), percentiles: None, completions: None, move_next: None, ..first }]
 }

@@ -141,12 +141,29 @@ fn code_within_runs_for_whoever_falls_into_its_place() {
     let within = vec![(Label(4), mark(7)), (Label(3), mark(6))];
     let rewritten = with_code_around(&original, Around { within, ..around(None) }).unwrap();
     let expected = [
-        "ldc.i4.3", "pop", "ldarg.0", "brtrue.s 10", "nop", // before the second nop
-        "ldc.i4.6", "pop", "nop", // before the branch's target
-        "ldc.i4.7", "pop", "ldarg.0", "pop", "leave.s 16", // behind
-        "ldc.i4.4", "pop", "endfinally", "ldc.i4.5", "pop", "ret",
+        "ldc.i4.3",
+        "pop",
+        "ldarg.0",
+        "brtrue.s 10",
+        "nop", // before the second nop
+        "ldc.i4.6",
+        "pop",
+        "nop", // before the branch's target
+        "ldc.i4.7",
+        "pop",
+        "ldarg.0",
+        "pop",
+        "leave.s 16", // behind
+        "ldc.i4.4",
+        "pop",
+        "endfinally",
+        "ldc.i4.5",
+        "pop",
+        "ret",
     ];
     assert_eq!(words(&rewritten.body), expected);
     verify(&rewritten.body, &VOID).unwrap();
-    assert!(with_code_around(&original, Around { within: vec![(Label(9), mark(1))], ..around(None) }).is_err());
+    assert!(
+        with_code_around(&original, Around { within: vec![(Label(9), mark(1))], ..around(None) }).is_err()
+    );
 }

@@ -123,7 +123,8 @@ fn the_first_argument_of_an_attribute_is_read_if_it_is_a_string() {
     let long = format!("A+<{}>d__1", "x".repeat(200));
     let bytes = value(&[&[0x80, long.len() as u8], long.as_bytes(), &[0, 0]].concat());
     assert_eq!(first_string(&bytes), Some(long));
-    for bad in [&[][..], &[1], &[2, 0, 1, 65], &[1, 0], &[1, 0, 0xFF, 0, 0], &[1, 0, 5, 65], &[1, 0, 1, 0x80]] {
+    for bad in [&[][..], &[1], &[2, 0, 1, 65], &[1, 0], &[1, 0, 0xFF, 0, 0], &[1, 0, 5, 65], &[1, 0, 1, 0x80]]
+    {
         assert_eq!(first_string(bad), None, "{bad:?}");
     }
 }

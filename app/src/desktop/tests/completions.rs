@@ -48,10 +48,13 @@ fn an_async_method_s_completions_are_shown_once_they_were_asked_for() {
     harness.run_steps(3);
     assert_eq!(value(&harness, BODY_DIAL), "time, asking…");
 
-    let completions = Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000_000 };
+    let completions =
+        Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000_000 };
     let add = Times { completions: Some(completions), ..add };
     tell(&mut harness, vec![rows(&[(0, Level::Time), (6, Level::Time)]), told(add)]);
-    assert!(says(&harness, "mean to completion") && says(&harness, "2.00 ms") && says(&harness, "not completed"));
+    assert!(
+        says(&harness, "mean to completion") && says(&harness, "2.00 ms") && says(&harness, "not completed")
+    );
     assert!(!says(&harness, BUTTON), "it is dialled along");
     // Counted only: there is nothing to bring along.
     tell(&mut harness, vec![rows(&[(0, Level::Count), (6, Level::Off)])]);
