@@ -5,7 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::{verify, verify_structure};
 use redial_agent::il::{
-    Around, Edit, Insn, Label, Landing, Opcode, Prologue, decode, encode, gives_frame_away, machine, with_code_around, with_prologue,
+    Around, Edit, Insn, Label, Landing, Opcode, Prologue, decode, encode, gives_frame_away, machine, with_code_around,
+    with_prologue,
 };
 
 /// What the count probe inserts: an argument, a leaf's address, an indirect call.
@@ -54,7 +55,7 @@ fuzz_target!(|data: &[u8]| {
     let within = machine.iter().flat_map(|machine| &machine.completes).map(|at| (*at, balanced())).collect();
     let local_sig = 0x1100_0001;
     let around =
-        Around { before: balanced(), fault: balanced(), after: balanced(), within, stack: 1, result, local_sig };
+        Around { before: balanced(), first: balanced(), fault: balanced(), after: balanced(), within, stack: 1, result, local_sig };
     match with_code_around(&written.bytes, around) {
         Ok(timed) if verify_structure(&written.bytes).is_ok() => {
             verify_structure(&timed.body).expect("code around a sound body keeps it sound");

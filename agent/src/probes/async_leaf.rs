@@ -2,6 +2,7 @@
 //! one when it completes. C calling convention, two native integers, of which the first is the byte offset of the first of
 //! [`SLOTS`] slots in a block: numbers of calls, and sums of when they began and completed. Only the thread writes its own;
 //! over all threads they add up to calls in flight, and to the time that calls have taken (`completions`).
+#![forbid(unsafe_code)]
 
 use super::blocks::{self, Slot};
 use super::clock;

@@ -64,13 +64,13 @@ impl TimeColumns {
         let times = dial.times.as_ref();
         let completions = times.and_then(|times| times.completions.as_ref());
         let mut cells = Vec::new();
+        let last = are_last(dial);
         if self.times {
-            let last = are_last(dial);
             let cell = |column: TimeColumn| in_cell(times.and_then(|times| column.cell(times)), last);
             cells.extend(TimeColumn::ALL.map(cell));
         }
         if self.completions {
-            let cell = |column: CompletionColumn| in_cell(completions.and_then(|of| column.cell(of)), false);
+            let cell = |column: CompletionColumn| in_cell(completions.and_then(|of| column.cell(of)), last);
             cells.extend(CompletionColumn::ALL.map(cell));
         }
         cells
@@ -78,11 +78,13 @@ impl TimeColumns {
 }
 
 fn completion_heading(column: CompletionColumn) -> Column {
-    match column {
-        CompletionColumn::Completed => number("COMPLETED").or("COMPL."),
-        CompletionColumn::InFlight => number("PENDING").or("PEND."),
-        CompletionColumn::Mean => number("MEAN").at_least(7),
-    }
+    let (heading, turn) = match column {
+        CompletionColumn::Completed => (number("COMPLETED").or("COMPL."), 0),
+        CompletionColumn::InFlight => (number("PENDING").or("PEND."), 1),
+        CompletionColumn::Mean => (number("MEAN").at_least(7), 2),
+    };
+    // The last to go: they are few methods', and what is looked for there.
+    heading.goes(GOING.len() as u8 + turn)
 }
 
 /// The headings of all of them.
