@@ -60,7 +60,7 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
     if facts.editable {
         return Err(Reason::HotReload);
     }
-    if facts.impl_flags & ASYNC != 0 && is_known(Known::RuntimeAsync) {
+    if is_runtime_async(facts.impl_flags) && is_known(Known::RuntimeAsync) {
         return Err(Reason::RuntimeAsync);
     }
     let helper = is_known(Known::HelpersByAddress) && is_helper_by_address(facts.type_name, facts.method)
@@ -69,6 +69,11 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
         return Err(Reason::RuntimeHelper);
     }
     Ok(())
+}
+
+/// Whether the runtime itself makes a method wait (`MethodImplOptions.Async`).
+pub fn is_runtime_async(impl_flags: u32) -> bool {
+    impl_flags & ASYNC != 0
 }
 
 /// Why a method has no IL of its own, by its MethodDef row; None of one that has. `dynamic`: its module is

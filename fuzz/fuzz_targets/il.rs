@@ -5,7 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::{verify, verify_structure};
 use redial_agent::il::{
-    Around, Edit, Insn, Label, Landing, Opcode, Prologue, decode, encode, gives_frame_away, with_code_around, with_prologue,
+    Around, Edit, Insn, Label, Landing, Opcode, Prologue, decode, encode, gives_frame_away, machine, with_code_around,
+    with_prologue,
 };
 
 /// What the count probe inserts: an argument, a leaf's address, an indirect call.
@@ -50,8 +51,11 @@ fuzz_target!(|data: &[u8]| {
     // Code around the whole: refused only where there is no place behind it.
     let balanced = || vec![Insn::LdcI8(1), Insn::Pop];
     let result = data.len().is_multiple_of(2).then_some(300);
+    let machine = machine(&body);
+    let within = machine.iter().flat_map(|machine| &machine.completes).map(|at| (*at, balanced())).collect();
+    let local_sig = 0x1100_0001;
     let around =
-        Around { before: balanced(), fault: balanced(), after: balanced(), stack: 1, result, local_sig: 0x1100_0001 };
+        Around { before: balanced(), first: balanced(), fault: balanced(), after: balanced(), within, stack: 1, result, local_sig };
     match with_code_around(&written.bytes, around) {
         Ok(timed) if verify_structure(&written.bytes).is_ok() => {
             verify_structure(&timed.body).expect("code around a sound body keeps it sound");

@@ -65,6 +65,8 @@ mod tests {
             self_ns: 9,
             max_ns: 4,
             percentiles: None,
+            completions: None,
+            move_next: None,
         };
         RowHistogram { times, tick_fs: 500_000, buckets: vec![3, 40, u16::MAX], calls: vec![1, 2] }
     }

@@ -69,6 +69,17 @@ pub fn named(name: &str) -> Result<Program> {
     bail!("there is no test program {name}: neither {} nor {}", file.display(), folder.display())
 }
 
+/// The test program `testbed/programs/NAME.cs` as a debugger wants it: not optimised.
+///
+/// # Errors
+/// As [`named`].
+pub fn unoptimised(name: &str) -> Result<Program> {
+    let file = cache::checkout().join(format!("testbed/programs/{name}.cs"));
+    let mut compilation = Compilation::program(name, vec![file]);
+    compilation.options.push("-optimize-".to_owned());
+    Ok(Program { dll: compilation.build()? })
+}
+
 /// The test program `shapes` with a body of more than 64 KiB in it: optimised, or as a debugger wants it.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 //! Knows nothing of dials.
 #![forbid(unsafe_code)]
 
+pub mod async_methods;
 pub mod itself;
 pub mod methods;
 pub mod modules;

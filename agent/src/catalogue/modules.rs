@@ -1,6 +1,7 @@
 //! The modules loaded now, each life of a ModuleID under its own generation.
 #![forbid(unsafe_code)]
 
+use super::async_methods::AsyncMethods;
 use super::precompiled::is_precompiled;
 use super::stock::Stock;
 use crate::clr::metadata::Import;
@@ -54,6 +55,8 @@ pub struct Module {
     debug_build: OnceLock<bool>,
     /// [`Import::expanded`], once somebody asked.
     expanded: OnceLock<Box<[u32]>>,
+    /// Its async methods, once one of its methods was to be timed.
+    async_methods: OnceLock<AsyncMethods>,
     /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
     pub call_sites: OnceLock<Result<CallSites, ClrError>>,
     /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
@@ -101,6 +104,11 @@ impl Module {
         [method, type_token].iter().any(|token| tokens.binary_search(token).is_ok())
     }
 
+    /// Its async methods, with its metadata at hand.
+    pub fn async_methods(&self, import: &Import) -> &AsyncMethods {
+        self.async_methods.get_or_init(|| AsyncMethods::read(import))
+    }
+
     /// Runs `body` with the module's metadata; None once unloaded or when there is none.
     pub fn with_metadata<T>(&self, info: &ProfilerInfo, body: impl FnOnce(&Import) -> T) -> Option<T> {
         self.while_loaded(|| info.import(self.id()).ok().map(|import| body(&import))).flatten()
@@ -134,6 +142,7 @@ impl Module {
             precompiled: OnceLock::new(),
             debug_build: OnceLock::new(),
             expanded: OnceLock::new(),
+            async_methods: OnceLock::new(),
             call_sites: OnceLock::new(),
             local_sigs: Mutex::default(),
             gone: AtomicBool::new(false),

@@ -1,6 +1,8 @@
 //! `IMetaDataImport2`: custom attributes (ECMA-335 II.22.10).
 
 use super::metadata::Import;
+use crate::signature::first_string;
+use std::collections::HashMap;
 use std::ffi::c_void;
 use windows_core::{HRESULT, PCWSTR, w};
 
@@ -9,8 +11,65 @@ const ASSEMBLY: u32 = 0x2000_0001;
 /// Table numbers (ECMA-335 II.22).
 const TYPE_DEF: u32 = 0x02;
 const METHOD_DEF: u32 = 0x06;
+const MEMBER_REF: u32 = 0x0A;
+const TYPE_REF: u32 = 0x01;
+
+/// What compilers make of a method so that it can wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// An async method: a state machine whose `MoveNext` does its work.
+    Async,
+    /// An async iterator.
+    Iterator,
+}
+
+impl Waits {
+    /// By the full name of the attribute that the compiler puts on the method.
+    fn by_attribute(name: &str) -> Option<Waits> {
+        match name {
+            "System.Runtime.CompilerServices.AsyncStateMachineAttribute" => Some(Waits::Async),
+            "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute" => Some(Waits::Iterator),
+            _ => None,
+        }
+    }
+}
 
 impl Import {
+    /// MethodDef tokens of the module's async methods, and the names of their state machines' types as the compiler wrote them
+    /// (as `Type.FullName` has them).
+    pub fn state_machines(&self) -> Vec<(u32, Waits, String)> {
+        let all = self.tokens(|handle, out, max, count| {
+            // SAFETY: as in `type_defs`.
+            unsafe { self.import.EnumCustomAttributes(handle, 0, 0, out, max, count) }
+        });
+        let mut known: HashMap<u32, Option<Waits>> = HashMap::new();
+        let of_one = |attribute| {
+            let (owner, constructor, start, size) = self.attribute_row(attribute)?;
+            if owner >> 24 != METHOD_DEF {
+                return None;
+            }
+            let waits = *known.entry(constructor).or_insert_with(|| self.waits_by(constructor));
+            // SAFETY: the address and the size are the CLR's, of this module.
+            let value = waits.map(|_| unsafe { super::blob(start, size) })?;
+            Some((owner, waits?, first_string(&value)?))
+        };
+        all.into_iter().filter_map(of_one).collect()
+    }
+
+    fn waits_by(&self, constructor: u32) -> Option<Waits> {
+        let of = match constructor >> 24 {
+            MEMBER_REF => self.member_ref(constructor).ok()?.parent,
+            METHOD_DEF => self.method(constructor).ok()?.type_def,
+            _ => return None,
+        };
+        let name = match of >> 24 {
+            TYPE_REF => self.type_ref(of).ok()?.1,
+            TYPE_DEF => self.type_def_name(of).ok()?,
+            _ => return None,
+        };
+        Waits::by_attribute(&name)
+    }
+
     /// TypeDef and MethodDef tokens, ascending, of the core library's types and methods whose calls may not be calls: the
     /// JIT may put in code of its own (`[Intrinsic]`, also of a type), or precompiled code of other modules holds its body
     /// and nobody tells (`[NonVersionable]`).
@@ -43,6 +102,11 @@ impl Import {
     }
 
     fn owner_and_constructor(&self, attribute: u32) -> Option<(u32, u32)> {
+        self.attribute_row(attribute).map(|(owner, constructor, ..)| (owner, constructor))
+    }
+
+    /// Owner, constructor, and where the value lies in the metadata and its size.
+    fn attribute_row(&self, attribute: u32) -> Option<(u32, u32, *const u8, u32)> {
         let (mut owner, mut constructor, mut size) = (0u32, 0u32, 0u32);
         let mut value: *const c_void = std::ptr::null();
         // SAFETY: out pointers are live locals; the value's is written to, though the binding has it const.
@@ -55,7 +119,7 @@ impl Import {
                 &mut size,
             )
         };
-        hresult.is_ok().then_some((owner, constructor))
+        hresult.is_ok().then_some((owner, constructor, value.cast(), size))
     }
 
     /// The value of the assembly's `DebuggableAttribute` (ECMA-335 II.23.3); None where it has none.

@@ -3,7 +3,7 @@
 //!
 //! Wide strings are UTF-16 on every platform (the CLR's PAL keeps `WCHAR` at 16 bits on Unix).
 
-mod attributes;
+pub mod attributes;
 #[allow(
     missing_docs,
     non_snake_case,

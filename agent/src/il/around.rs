@@ -7,7 +7,8 @@
 
 use super::prologue::append;
 use super::{
-    Body, Clause, ClauseKind, IlError, Insn, Instruction, Label, Opcode, Operand, Rewritten, decode, encode,
+    Body, Clause, ClauseKind, Edit, IlError, Insn, Instruction, Label, Landing, Opcode, Operand, Rewritten,
+    decode, encode,
 };
 
 /// What is put around a method. Each piece of code must leave the stack as it finds it, empty.
@@ -21,6 +22,8 @@ pub struct Around {
     pub fault: Vec<Insn>,
     /// Runs when the method returns; the result and the `ret` come behind it.
     pub after: Vec<Insn>,
+    /// Runs within the method, before the instruction at each place, for whoever comes from the one above it.
+    pub within: Vec<(Label, Vec<Insn>)>,
     /// The most that any of them puts on the stack.
     pub stack: u16,
     /// The variable that holds the result meanwhile; None for a method without one.
@@ -40,16 +43,26 @@ pub fn gives_frame_away(body: &Body) -> bool {
 /// # Errors
 /// A body that [`decode`] refuses, one that [`gives_frame_away`], or one that would become too large.
 pub fn with_code_around(original: &[u8], around: Around) -> Result<Rewritten, IlError> {
-    let body = decode(original)?;
+    let mut body = decode(original)?;
     if gives_frame_away(&body) {
         return Err(IlError::NoWayOut);
+    }
+    let mut around = around;
+    if !around.within.is_empty() {
+        let mut edit = Edit::new();
+        for (at, code) in around.within.drain(..) {
+            edit.insert_before(at, Landing::Original, code);
+        }
+        edit.apply(&mut body)?;
+        // On top of what the method has there.
+        body.max_stack = body.max_stack.saturating_add(around.stack);
     }
     let encoded = encode(&surround(body, around))?;
     Ok(Rewritten { body: encoded.bytes, map: encoded.map })
 }
 
 fn surround(body: Body, around: Around) -> Body {
-    let Around { before, first, fault, after, stack, result, local_sig } = around;
+    let Around { before, first, fault, after, within: _, stack, result, local_sig } = around;
     let keeps = u32::from(result.is_some());
     // Where each instruction comes to stand; of a `ret`, what takes its place.
     let mut moved = Vec::with_capacity(body.instructions.len() + 1);

@@ -19,6 +19,7 @@
 mod around;
 mod body;
 mod bytes;
+mod completion;
 mod decode;
 mod edit;
 mod eh;
@@ -36,6 +37,7 @@ pub mod verify;
 
 pub use around::{Around, gives_frame_away, with_code_around};
 pub use body::{Body, Clause, ClauseKind, Instruction, Label, Operand};
+pub use completion::{BEGINS, Machine, machine};
 pub use decode::decode;
 pub use edit::{Edit, Landing};
 pub use encode::{Encoded, encode};

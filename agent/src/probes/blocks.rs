@@ -76,8 +76,27 @@ pub fn acquire() -> Option<&'static Block> {
     }
 }
 
-/// Counts on behalf of a thread without a block.
-pub fn add_shared(slot: Slot) {
+/// The counters of a run of slots in a block that begins at `base`; None where there are not so many behind `first`.
+pub(super) fn run<'a, const N: usize>(base: NonNull<AtomicU64>, first: Slot) -> Option<&'a [AtomicU64; N]> {
+    let first = first.0 as usize;
+    // SAFETY: bases are live reservations of MAX_SLOTS counters, which are never given back; the run is within.
+    (first + N <= MAX_SLOTS as usize).then(|| unsafe { base.add(first).cast().as_ref() })
+}
+
+/// Visits a run of slots in every block; with true that of threads without one, who share it.
+pub(super) fn each_run<const N: usize>(first: Slot, mut visit: impl FnMut(&[AtomicU64; N], bool)) {
+    long_work();
+    let shared = NonNull::new(SHARED.load(Ordering::Acquire));
+    let bases = all().map(|block| (block.counters, false)).chain(shared.map(|base| (base, true)));
+    for (base, shared) in bases {
+        if let Some(run) = run(base, first) {
+            visit(run, shared);
+        }
+    }
+}
+
+/// Adds to a slot on behalf of a thread without a block.
+pub fn add_shared(slot: Slot, more: u64) {
     let mut base = SHARED.load(Ordering::Acquire);
     if base.is_null() {
         let Some(fresh) = reserve(RESERVATION) else { return };
@@ -93,7 +112,7 @@ pub fn add_shared(slot: Slot) {
     }
     if slot.0 < MAX_SLOTS {
         // SAFETY: `base` is a live reservation of MAX_SLOTS counters and the slot is within it.
-        unsafe { &*base.add(slot.0 as usize) }.fetch_add(1, Ordering::Relaxed);
+        unsafe { &*base.add(slot.0 as usize) }.fetch_add(more, Ordering::Relaxed);
     }
 }
 

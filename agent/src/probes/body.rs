@@ -3,7 +3,7 @@
 
 use super::form::{self, CallForm, CallSites, PROLOGUE_STACK};
 use super::timing::{self, Timing};
-use super::{stacks, tokens};
+use super::{completing, stacks, tokens};
 use crate::catalogue::Module;
 use crate::il::{self, IlError, Prologue, Rewritten};
 use crate::sync::lock;
@@ -20,6 +20,13 @@ pub enum Probe {
     Time(Timing),
 }
 
+impl Probe {
+    /// Whether calls of an async method are noted that begin and complete in it.
+    pub fn is_noted(self) -> bool {
+        matches!(self, Probe::Time(timing) if timing.noted_at.is_some())
+    }
+}
+
 /// The body that the CLR gets, counting in the slot at `slot_offset`; leaves are called as the module's `sites` say.
 ///
 /// # Errors
@@ -34,7 +41,12 @@ pub fn with_probe(
     let ends_in_itself = match probe {
         Probe::Count { ends_in_itself } => ends_in_itself,
         Probe::Time(timing) => {
-            return il::with_code_around(original, timing::around(slot_offset, sites, timing));
+            let mut around = timing::around(slot_offset, sites, timing);
+            if let Some(offset) = timing.noted_at {
+                let machine = il::machine(&il::decode(original)?);
+                machine.iter().for_each(|machine| completing::add(&mut around, machine, offset, sites));
+            }
+            return il::with_code_around(original, around);
         }
     };
     let own = il::local_sig(original)?;

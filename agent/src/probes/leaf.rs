@@ -12,6 +12,7 @@ use super::stacks::Pages;
 use super::time_leaf::set_timer;
 use super::timers::Timer;
 use std::cell::OnceCell;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Gives the thread's block back when the thread dies, and its timer.
@@ -34,6 +35,11 @@ impl Owner {
         let make =
             || Timer::acquire(self.block.base()).inspect(|timer| set_timer(std::ptr::from_ref(*timer)));
         *self.timer.get_or_init(make)
+    }
+
+    /// Its block's first counter.
+    pub(super) fn base(&self) -> NonNull<AtomicU64> {
+        self.block.base()
     }
 
     /// One more call, by the thread itself.
@@ -100,7 +106,7 @@ fn count(slot_offset: usize, here: Option<usize>) {
             true
         });
         if !counted {
-            blocks::add_shared(slot);
+            blocks::add_shared(slot, 1);
         }
     });
 }

@@ -2,10 +2,13 @@
 //! Knows nothing of modules, methods or dials.
 
 mod arena;
+pub mod async_leaf;
 pub mod blocks;
 pub mod body;
 pub mod changes;
 pub mod clock;
+pub mod completing;
+pub mod completions;
 pub mod cost;
 pub mod form;
 pub mod histogram;

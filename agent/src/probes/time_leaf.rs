@@ -101,7 +101,7 @@ unsafe extern "C" fn enter_slowly<C: Clock>(slot_offset: usize, frame: *mut usiz
         });
         if !done {
             lacks::note(slot_offset, Lacks::Memory);
-            blocks::add_shared(slot);
+            blocks::add_shared(slot, 1);
         }
     });
 }

@@ -73,6 +73,9 @@ pub struct Timing {
     pub local: u16,
     /// Whether the next one holds the result.
     pub returns: bool,
+    /// Where calls of an async method are noted that begin and complete in it, in bytes from the first slot; None of a body
+    /// that is not its `MoveNext`.
+    pub noted_at: Option<usize>,
 }
 
 /// The type of the variable that holds a method's result; None inside for a method without one. References are all
@@ -130,6 +133,7 @@ pub fn around(slot_offset: usize, sites: CallSites, timing: Timing) -> Around {
         first: let_in,
         fault: told(leaves.fault as usize, sites.seldom),
         after: told(leaves.leave as usize, sites.seldom),
+        within: Vec::new(),
         stack: STACK,
         result: timing.returns.then(|| timing.local.saturating_add(1)),
         local_sig: timing.local_sig,
@@ -167,7 +171,7 @@ mod tests {
         for form in [CallForm::Suppressed, CallForm::Transition] {
             let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002, form };
             for (local, returns) in [(0, true), (255, true), (300, false)] {
-                let timing = Timing { local_sig: 0x1100_0003, local, returns };
+                let timing = Timing { local_sig: 0x1100_0003, local, returns, noted_at: None };
                 let code: &[u8] = if returns { &[2 << 2 | 2, 0x17, 0x2A] } else { &[1 << 2 | 2, 0x2A] };
                 let rewritten = with_code_around(code, around(8, sites, timing)).expect("it fits");
                 let body = verify_structure(&rewritten.body).expect("sound");

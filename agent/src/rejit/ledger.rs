@@ -353,6 +353,7 @@ impl Book {
     /// Marks a row failed or refused.
     pub fn fail(&mut self, id: RowId, state: State, reason: Reason, hresult: u32, now: u64) {
         // A lost copy stays lost, whatever is learnt of it afterwards.
+        self.close_account(id, now);
         if let Some(row) = self.row_mut(id).filter(|row| row.state != State::Lost) {
             row.state = state;
             row.live_version = None;
@@ -389,6 +390,7 @@ impl Book {
                 (row.final_calls, row.final_times) = (last.calls, last.times);
                 freed.push((slot, row.was_timed));
             }
+            let run = row.noted_in.take();
             row.state = State::Lost;
             row.wanted = Level::Off;
             row.live_version = None;
@@ -401,6 +403,7 @@ impl Book {
             {
                 *entry = None;
             }
+            run.into_iter().for_each(|run| self.slots.give_back_run(run));
             self.announce(id, now);
         }
         self.passengers.forget(key.module_id as usize);

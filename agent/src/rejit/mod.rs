@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod apart;
+pub mod asynchronous;
 mod budget;
 mod domains;
 pub mod foresee;

@@ -27,7 +27,7 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
         ..DialReport::default()
     };
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
-    let (mut inlined, mut expanded, mut untimed) = (0, 0, 0);
+    let (mut inlined, mut expanded, mut untimed, mut starts) = (0, 0, 0, 0);
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
         let (wanted, _) = orders.wanted(row.decides);
         let done = if wanted == Level::Off { !row.is_on() } else { row.runs() == wanted };
@@ -36,6 +36,7 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
             inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);
             expanded += u64::from(wanted > Level::Off && row.what.expanded);
             untimed += u64::from(wanted > Level::Count && row.untimed.is_some());
+            starts += u64::from(wanted > Level::Count && row.completes_elsewhere());
             continue;
         }
         let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
@@ -54,6 +55,7 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
     report.warnings.extend((inlined > 0).then(|| left_out(inlined)));
     report.warnings.extend((expanded > 0).then(|| may_be_expanded(expanded)));
     report.warnings.extend((untimed > 0).then(|| only_counted(untimed)));
+    report.warnings.extend((starts > 0).then(|| only_starts(starts)));
     report
 }
 
@@ -74,6 +76,15 @@ fn counted(copies: u64) -> (String, &'static str) {
 fn only_counted(copies: u64) -> String {
     let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{copies} copies are") };
     format!("{they} only counted, not timed (`redial status` says of which, and why)")
+}
+
+/// The sentence about async methods whose calls are not seen to complete.
+fn only_starts(copies: u64) -> String {
+    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{copies} copies are") };
+    format!(
+        "{they} async, and timed until it first waits: to see calls complete dial what does the work of it, too \
+         (`redial dial` does with --completions; `redial status` says what that is)"
+    )
 }
 
 /// The sentence about copies of which calls may be missing.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::apart::apart;
+use super::asynchronous::{self, Asynchronous, Begins};
 use super::inbox::Progress;
 use super::inliners;
 use super::ledger::PutOff;
@@ -10,6 +11,7 @@ use super::revert::revert;
 use super::row::{Identity, Row};
 use crate::agent::Agent;
 use crate::catalogue::Module;
+use crate::catalogue::names::ModuleNames;
 use crate::clr::hresult::CORPROF_E_REJIT_NOT_ENABLED;
 use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
@@ -69,6 +71,7 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
                 if row.runs() == Level::Count {
                     // The body it has is what it is to have, whatever was prepared for it.
                     (row.timing, row.untimed) = (None, None);
+                    book.close_account(*id, now);
                 }
                 book.put_off.rows.remove(id);
             }
@@ -228,6 +231,7 @@ pub(super) struct Wish {
     local_sig: u32,
     pub(super) inlinable: bool,
     timing: Wanted,
+    asynchronous: Option<Asynchronous>,
 }
 
 /// Whether a row is to be timed.
@@ -253,6 +257,7 @@ impl Wish {
             local_sig: what.local_sig,
             inlinable: what.inlinable,
             timing,
+            asynchronous: None,
         }
     }
 
@@ -267,7 +272,7 @@ impl Wish {
         match lock(&self.module.local_sigs).get(&(self.local_sig, result.clone())) {
             Some(with) => {
                 let returns = result.is_some();
-                (Some(Timing { local_sig: with.token, local: with.local, returns }), None)
+                (Some(Timing { local_sig: with.token, local: with.local, returns, noted_at: None }), None)
             }
             None => (None, Some(Untimed::NoRoom)),
         }
@@ -317,7 +322,8 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     let inliners = inliners::find(agent, &copies, holders, going);
     let has_room = has_room_for_times(agent, &copies);
     let mut ready = Ready::default();
-    let no_room: Vec<RowId> = agent.ledger.change(|book, _| {
+    let mut accounts: Vec<Begins> = Vec::new();
+    let no_room: Vec<RowId> = agent.ledger.change(|book, now| {
         let (mut no_room, mut held_by) = (Vec::new(), HashSet::<Method>::new());
         let mut newly_timed = false;
         for (wish, found) in copies.iter().zip(inliners) {
@@ -347,6 +353,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             (row.timing, row.untimed) = wish.timing(has_room);
             newly_timed |= row.timing.is_some() && !row.was_timed;
             row.was_timed |= row.timing.is_some();
+            accounts.extend(book.give_account(wish.id, wish.asynchronous.clone(), now));
             ready.passengers.extend(found.passengers);
             if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }
         }
@@ -357,6 +364,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
         passengers::board(book, &ready.passengers, !ready.by_runtime.is_empty());
         no_room
     });
+    accounts.into_iter().for_each(|(account, slots)| account.begin(slots));
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
     ready
 }
@@ -404,8 +412,13 @@ fn read_results(agent: &Agent, of_module: &mut [Wish]) {
     };
     clock::begin();
     let read = module.with_metadata(&agent.info, |import| {
+        let names = ModuleNames::default();
         for wish in of_module.iter_mut().filter(|wish| is_timed(wish)) {
             let method = import.method(wish.token).map_err(|_| Untimed::Signature);
+            if let Ok(method) = &method {
+                wish.asynchronous =
+                    asynchronous::recognise(agent, &module, (import, &names), wish.token, method);
+            }
             wish.timing = Wanted::Yes(method.and_then(|method| timing::result_variable(&method.signature)));
         }
     });
@@ -429,7 +442,10 @@ fn accepted(agent: &Agent, items: &[Item]) {
             }
             row.state = State::Asked;
             row.asked = row.wanted;
-            let (id, early) = (row.id, row.early);
+            let (id, early, noted) = (row.id, row.early, row.probe().is_noted());
+            if !noted {
+                book.close_account(id, now);
+            }
             book.announce(id, now);
             if early {
                 book.go_live(id, now);

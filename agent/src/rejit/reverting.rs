@@ -57,6 +57,7 @@ impl Pace {
 impl Book {
     /// A row runs its original IL again, but for calls under way, if there are some.
     pub fn off_again(&mut self, id: RowId, in_flight: bool, now: u64) {
+        self.close_account(id, now);
         let Some(row) = self.row_mut(id) else { return };
         row.is_off_again(in_flight);
         if in_flight {

@@ -1,6 +1,7 @@
 //! One row of the ledger: a copy, what is wanted of it and what the runtime does.
 #![forbid(unsafe_code)]
 
+use super::asynchronous::{Asynchronous, Missing};
 use super::silence::PassedOver;
 use super::why::{Moment, Why};
 use crate::catalogue::Module;
@@ -142,6 +143,10 @@ pub struct Row {
     pub timing: Option<Timing>,
     /// Why it is only counted though *time* is wanted, if so.
     pub untimed: Option<Untimed>,
+    /// What it was found to be when it was to be timed last, if it waits.
+    pub asynchronous: Option<Asynchronous>,
+    /// The slots in which calls are noted that begin and complete in it, where it is a state machine's `MoveNext`.
+    pub noted_in: Option<Slot>,
     /// Whether a timed body was ever asked for: then there are times to tell.
     pub was_timed: bool,
     /// How long the order that decides stands.
@@ -204,6 +209,8 @@ impl Row {
             asked: Level::Off,
             timing: None,
             untimed: None,
+            asynchronous: None,
+            noted_in: None,
             was_timed: false,
             owner: None,
             stepped: None,
@@ -392,33 +399,16 @@ impl Row {
             stepped: self.stepped.map(|stepped| (self.wanted, stepped.cost, stepped.limit)),
             spared: self.spared,
             times,
+            missing: self
+                .asynchronous
+                .as_ref()
+                .filter(|_| self.wanted >= Level::Time)
+                .and_then(Asynchronous::missing),
             passed_over: on && self.passed_over.is_some_and(|seen| seen.told),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use redial_protocol::ids::ModuleKey;
-
-    #[test]
-    fn what_is_missing_of_times_and_of_the_count_are_two_notes() {
-        let key = ModuleKey { module_id: 1, generation: 1 };
-        let mut row =
-            Row::new(RowId(0), Identity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None);
-        let notes = |row: &Row| {
-            let status = row.status(String::new(), 0);
-            let told = row.moment(0).told(Vec::new());
-            assert_eq!((&status.note, &status.times_note), (&told.note, &told.times_note));
-            (status.note, status.times_note)
-        };
-        assert_eq!(notes(&row), (None, None));
-        (row.wanted, row.untimed) = (Level::Time, Some(Untimed::NoRoom));
-        let untimed = Some(Untimed::NoRoom.sentence().to_owned());
-        assert_eq!(notes(&row), (None, untimed.clone()));
-        row.inlined = Inlined::Yes;
-        let (note, times_note) = notes(&row);
-        assert!(note.is_some_and(|note| note.contains("already inlined")) && times_note == untimed);
-    }
-}
+#[path = "row_tests.rs"]
+mod tests;

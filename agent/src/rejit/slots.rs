@@ -4,12 +4,17 @@
 //! numbers are read before or after, and where a row may have lost its slot meanwhile that is looked at again.
 #![forbid(unsafe_code)]
 
+use super::asynchronous::Asynchronous;
 use super::ledger::{Book, Ledger};
+use super::row::Row;
+use crate::probes::async_leaf;
 use crate::probes::blocks::{self, Slot};
+use crate::probes::completions::Account;
 use crate::probes::histogram::Histogram;
 use crate::probes::timers::{self, Taken};
 use redial_protocol::ids::{ModuleKey, RowId};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// A row's counters.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +27,8 @@ pub struct Counted {
     pub start: u64,
     /// Whether there are times to tell.
     pub timed: bool,
+    /// The slot of the `MoveNext` in which its calls complete, where that has one.
+    pub completes_in: Option<Slot>,
 }
 
 /// The last numbers of a row.
@@ -39,6 +46,9 @@ pub struct Slots {
     /// Given back, with the sum that each goes on from.
     free: Vec<(Slot, u64)>,
     next: u32,
+    /// Runs of slots for async methods, from the other end: given back, and how many there ever were.
+    free_runs: Vec<Slot>,
+    runs: u32,
     counted: Vec<Counted>,
     revision: u64,
 }
@@ -47,10 +57,30 @@ impl Slots {
     fn take(&mut self) -> Option<(Slot, u64)> {
         // A fresh slot has never been counted in.
         self.free.pop().or_else(|| {
-            let fresh = (self.next < blocks::OWN.0).then_some((Slot(self.next), 0));
+            let fresh = (self.next < self.lowest_run()).then_some((Slot(self.next), 0));
             self.next += u32::from(fresh.is_some());
             fresh
         })
+    }
+
+    /// The lowest of the slots that runs have taken.
+    fn lowest_run(&self) -> u32 {
+        blocks::OWN.0.saturating_sub(self.runs.saturating_mul(async_leaf::SLOTS))
+    }
+
+    /// The slots of an async method; None when the budget is used up. What was noted there before stays.
+    pub(super) fn take_run(&mut self) -> Option<Slot> {
+        self.free_runs.pop().or_else(|| {
+            let first =
+                self.lowest_run().checked_sub(async_leaf::SLOTS).filter(|first| *first >= self.next)?;
+            self.runs += 1;
+            Some(Slot(first))
+        })
+    }
+
+    /// They are nobody's.
+    pub(super) fn give_back_run(&mut self, run: Slot) {
+        self.free_runs.push(run);
     }
 
     /// Slots that were ever given.
@@ -60,7 +90,8 @@ impl Slots {
 
     /// Slots in use.
     pub fn used(&self) -> u64 {
-        u64::from(self.next) - self.free.len() as u64
+        let runs = u64::from(self.runs) - self.free_runs.len() as u64;
+        u64::from(self.next) - self.free.len() as u64 + runs * u64::from(async_leaf::SLOTS)
     }
 
     /// Rows with counters, if that changed since `revision`; with the present revision.
@@ -106,7 +137,7 @@ impl Book {
             row.slot = Some(slot);
             row.slot_start = start;
         }
-        self.slots.counted.push(Counted { row: id, slot, start, timed: false });
+        self.slots.counted.push(Counted { row: id, slot, start, timed: false, completes_in: None });
         self.slots.revision += 1;
         true
     }
@@ -115,17 +146,31 @@ impl Book {
     pub fn note_timed(&mut self) {
         let mut counted = std::mem::take(&mut self.slots.counted);
         for one in &mut counted {
-            one.timed = self.row(one.row).is_some_and(|row| row.was_timed);
+            let row = self.row(one.row);
+            one.timed = row.is_some_and(|row| row.was_timed);
+            one.completes_in = row.and_then(|row| self.completes_in(row));
         }
         self.slots.counted = counted;
         self.slots.revision += 1;
+    }
+
+    fn completes_in(&self, row: &Row) -> Option<Slot> {
+        let Some(Asynchronous::Starts(account)) = &row.asynchronous else { return None };
+        self.row(self.find(row.what.module.id(), account.move_next)?)?.slot
+    }
+
+    /// The accounts of a module's rows.
+    fn accounts_of(&self, key: ModuleKey) -> Vec<Arc<Account>> {
+        let rows = self.rows_of(key).into_iter().filter_map(|id| self.row(id));
+        rows.filter_map(|row| row.completes().map(Arc::clone)).collect()
     }
 
     /// The counters of a module's rows.
     fn counted_of(&self, key: ModuleKey) -> Vec<Counted> {
         let rows = self.rows_of(key).into_iter().filter_map(|id| self.row(id));
         let counted = rows.filter_map(|row| {
-            Some(Counted { row: row.id, slot: row.slot?, start: row.slot_start, timed: row.was_timed })
+            let (row, slot, start, timed) = (row.id, row.slot?, row.slot_start, row.was_timed);
+            Some(Counted { row, slot, start, timed, completes_in: None })
         });
         counted.collect()
     }
@@ -134,7 +179,11 @@ impl Book {
 impl Ledger {
     /// A module unloads: its rows are lost, with their last numbers, and their slots go to others.
     pub fn lose(&self, key: ModuleKey) {
-        let counted = self.book().counted_of(key);
+        let (counted, accounts) = {
+            let book = self.book();
+            (book.counted_of(key), book.accounts_of(key))
+        };
+        accounts.iter().for_each(|account| account.finish());
         // Nobody runs its code any more.
         let last = last_numbers(&counted);
         let freed = self.change(|book, now| book.lose(key, last, now));
@@ -247,5 +296,23 @@ pub mod tests {
         assert_eq!(freed, [(slot, true)]);
         let book = ledger.book();
         assert_eq!(book.row(row).map(|row| (row.final_calls, row.final_times.is_some())), Some((0, false)));
+    }
+
+    #[test]
+    fn async_methods_have_runs_of_slots_that_nobody_else_has() {
+        let mut slots = Slots::default();
+        let (first, second) = (slots.take_run().unwrap(), slots.take_run().unwrap());
+        assert_eq!((first.0, second.0), (blocks::OWN.0 - async_leaf::SLOTS, first.0 - async_leaf::SLOTS));
+        assert_eq!((slots.used(), slots.ever()), (2 * u64::from(async_leaf::SLOTS), 0));
+        slots.give_back_run(first);
+        assert_eq!((slots.used(), slots.take_run()), (u64::from(async_leaf::SLOTS), Some(first)));
+        // From both ends until nothing is left between.
+        slots.next = second.0 - 8;
+        let last = slots.take_run().unwrap();
+        assert_eq!((last.0, slots.take_run()), (second.0 - 6, None));
+        assert_eq!(
+            [(); 3].map(|()| slots.take().map(|(slot, _)| slot.0)),
+            [Some(last.0 - 2), Some(last.0 - 1), None]
+        );
     }
 }

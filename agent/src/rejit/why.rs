@@ -1,6 +1,7 @@
 //! Why a row is as it is, and the moments that are kept of it.
 #![forbid(unsafe_code)]
 
+use super::asynchronous::Missing;
 use crate::inlining::Inlined;
 use crate::probes::lacks::Lacks;
 use crate::probes::timing::Untimed;
@@ -11,8 +12,8 @@ use redial_protocol::message::{Instance, Transition};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 
-/// A row's state at one time: what is kept of a transition. It owns nothing, so thousands cost little.
-#[derive(Clone, Copy, Debug)]
+/// A row's state at one time: what is kept of a transition. It owns nothing of its own, so thousands cost little.
+#[derive(Clone, Debug)]
 pub struct Moment {
     /// The row.
     pub row: RowId,
@@ -40,7 +41,7 @@ impl Moment {
 }
 
 /// What a row's notes are made from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Why {
     pub(super) reason: Option<(Reason, u32)>,
     pub(super) inlined: Inlined,
@@ -51,6 +52,8 @@ pub(super) struct Why {
     pub(super) stepped: Option<(Level, Share, Share)>,
     pub(super) spared: bool,
     pub(super) times: Lacks,
+    /// What an async method's times lack.
+    pub(super) missing: Option<Missing>,
 }
 
 /// The runtime compiled original code after a request.
@@ -65,7 +68,7 @@ const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have 
 
 impl Why {
     /// Why it is refused, failed, or what is missing from its count.
-    pub(super) fn note(self) -> Option<String> {
+    pub(super) fn note(&self) -> Option<String> {
         match self.reason {
             Some((Reason::Hresult, hresult)) => {
                 let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
@@ -91,7 +94,7 @@ impl Why {
     }
 
     /// Why it is only counted, what is missing of its times, or what the budget did.
-    pub(super) fn times_note(self) -> Option<String> {
+    pub(super) fn times_note(&self) -> Option<String> {
         let by_budget = match self.stepped {
             Some((to, cost, limit)) => Some(format!(
                 "stepped down to {to} by the budget: it cost {cost} of a processor, and all dials may cost {limit}"
@@ -99,7 +102,8 @@ impl Why {
             None => self.spared.then(|| SPARED.to_owned()),
         };
         let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
-        let lacks = untimed.or_else(|| self.times.sentence());
+        let missing = || self.missing.as_ref().map(|missing| missing.sentence().into_owned());
+        let lacks = untimed.or_else(|| self.times.sentence()).or_else(missing);
         match (by_budget, lacks) {
             (Some(by_budget), Some(lacks)) => Some(format!("{by_budget}; {lacks}")),
             (by_budget, lacks) => by_budget.or(lacks),

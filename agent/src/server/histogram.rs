@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::session::Session;
-use super::times::TimesReader;
+use super::times::{TimesReader, waits};
 use crate::agent::Agent;
 use crate::probes::blocks::Slot;
 use crate::probes::clock;
@@ -28,10 +28,11 @@ fn read(agent: &Agent, row: RowId) -> Result<RowHistogram, Refusal> {
     // Also where memory for some buckets ran out: the calls that are in none are told by their number.
     timers::fill(slot, &mut histogram);
     // No lock was held: its module may be gone by now, and the slot another row's.
+    let waits = waits(&agent.ledger, [row].into_iter()).pop().flatten();
     timed_slot(agent, row)?;
     let (buckets, calls) = histogram.buckets().unzip();
     let tick_fs = (clock::ns_per_tick() * 1e6) as u64;
-    Ok(RowHistogram { times: reader.in_ns(row, &taken), tick_fs, buckets, calls })
+    Ok(RowHistogram { times: reader.in_ns(row, &taken, waits.as_ref()), tick_fs, buckets, calls })
 }
 
 fn unread() -> Refusal {

@@ -5,7 +5,7 @@
 use super::outbox::Outbox;
 use super::rows;
 use super::times::send_times;
-use super::watched::WatchedTimes;
+use super::watched::{Watched, WatchedTimes};
 use crate::agent::Agent;
 use crate::probes::blocks::{self, Slot};
 use crate::rejit::slots::Counted;
@@ -261,7 +261,7 @@ impl Subscription {
         if std::mem::replace(&mut self.times_of, of) != of {
             let timed =
                 self.counted.iter().filter(|counted| counted.timed && self.sent.contains_key(&counted.row));
-            self.times.watch(timed.map(|counted| (counted.row, counted.slot)).collect());
+            self.times.watch(timed.flat_map(Watched::of).collect());
         }
         let mut times = std::mem::take(&mut self.times);
         let alive =

@@ -8,9 +8,10 @@ use crate::probes::clock;
 use crate::probes::histogram::Histogram;
 use crate::probes::timers::{self, Taken};
 use crate::rejit::Ledger;
+use crate::rejit::asynchronous::Asynchronous;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::TIMES_PER_PAGE;
-use redial_protocol::times::{Percentiles, Times};
+use redial_protocol::times::{self as told, Percentiles, Times};
 use std::collections::HashSet;
 
 /// Reads times; keeps the memory for it.
@@ -30,14 +31,18 @@ impl TimesReader {
     pub fn of_slots(&mut self, ledger: &Ledger, rows: &[(RowId, Slot)]) -> Vec<Times> {
         let slots: Vec<Slot> = rows.iter().map(|(_, slot)| *slot).collect();
         let taken = timers::taken(&slots, &mut self.histogram);
+        let waits = waits(ledger, rows.iter().map(|(id, _)| *id));
         let book = ledger.book();
         let still = |(id, slot): &(RowId, Slot)| book.row(*id).is_some_and(|row| row.slot == Some(*slot));
-        let read = rows.iter().zip(taken).filter(|(row, _)| still(row));
-        read.map(|((id, _), taken)| self.in_ns(*id, &taken)).collect()
+        let read = rows.iter().zip(taken).zip(waits).filter(|((row, _), _)| still(row));
+        // Let go of before accounts are read: they add up.
+        let read: Vec<_> = read.collect();
+        drop(book);
+        read.into_iter().map(|(((id, _), taken), waits)| self.in_ns(*id, &taken, waits.as_ref())).collect()
     }
 
     /// The same of what was taken before.
-    pub fn in_ns(&self, row: RowId, taken: &Taken) -> Times {
+    pub fn in_ns(&self, row: RowId, taken: &Taken, waits: Option<&Asynchronous>) -> Times {
         let ns = |ticks: u64| (ticks as f64 * self.ns_per_tick) as u64;
         let Taken { sums, percentiles, .. } = taken;
         Times {
@@ -53,8 +58,22 @@ impl TimesReader {
                 p90_ns: ns(p90),
                 p99_ns: ns(p99),
             }),
+            completions: waits.and_then(|waits| waits.account()?.read()).map(|told| told::Completions {
+                starts: told.starts,
+                completions: told.completions,
+                in_flight: told.in_flight,
+                before: told.before,
+                waited_ns: ns(told.waited),
+            }),
+            move_next: waits.and_then(Asynchronous::move_next),
         }
     }
+}
+
+/// What these rows are, those of them that wait.
+pub fn waits(ledger: &Ledger, rows: impl Iterator<Item = RowId>) -> Vec<Option<Asynchronous>> {
+    let book = ledger.book();
+    rows.map(|id| book.row(id)?.asynchronous.clone()).collect()
 }
 
 /// Sends the times of those of these rows that have some, in pages. `send` answers whether to go on.
@@ -66,7 +85,11 @@ pub fn send_times(agent: &Agent, rows: &[RowId], mut send: impl FnMut(Vec<Times>
         let mut left = part.to_vec();
         // Twice: rows that are lost while they are read have their last times by then.
         for _ in 0..2 {
-            let slots = look_up(&agent.ledger, &left, |id, taken| page.push(reader.in_ns(id, taken)));
+            let mut last = Vec::new();
+            let slots = look_up(&agent.ledger, &left, |id, taken| last.push((id, *taken)));
+            let waits = waits(&agent.ledger, last.iter().map(|(id, _)| *id));
+            let read = last.iter().zip(&waits);
+            page.extend(read.map(|((id, taken), waits)| reader.in_ns(*id, taken, waits.as_ref())));
             page.extend(reader.of_slots(&agent.ledger, &slots));
             let told: HashSet<RowId> = page.iter().map(|times| times.row).collect();
             left = slots.into_iter().map(|(id, _)| id).filter(|id| !told.contains(id)).collect();
@@ -95,7 +118,7 @@ fn look_up(ledger: &Ledger, rows: &[RowId], mut last: impl FnMut(RowId, &Taken))
 mod tests {
     use super::*;
     use crate::rejit::slots::tests::{calls, ledger, timed};
-    use crate::server::watched::WatchedTimes;
+    use crate::server::watched::{Watched, WatchedTimes};
 
     #[test]
     fn what_is_read_of_a_slot_that_is_another_s_by_then_is_not_told() {
@@ -133,13 +156,13 @@ mod tests {
             }));
             all
         };
-        watched.watch(rows.clone());
+        watched.watch(rows.iter().map(|(id, slot)| Watched::own(*id, *slot)).collect());
         assert!(sent(&mut watched, None).is_empty());
         calls(rows[1].1, 2);
         assert_eq!(sent(&mut watched, None), [(rows[1].0, 2)]);
         assert!(sent(&mut watched, None).is_empty());
         // Others are watched as well, which sends nothing anew.
-        watched.watch(rows.clone());
+        watched.watch(rows.iter().map(|(id, slot)| Watched::own(*id, *slot)).collect());
         assert!(sent(&mut watched, None).is_empty());
         calls(rows[1].1, 1);
         calls(rows[2].1, 7);
@@ -159,7 +182,7 @@ mod tests {
         let rows: Vec<(RowId, Slot)> =
             (1..=200).map(|module| timed(&ledger, module)).map(|(_, id, slot)| (id, slot)).collect();
         let mut watched = WatchedTimes::default();
-        watched.watch(rows.clone());
+        watched.watch(rows.iter().map(|(id, slot)| Watched::own(*id, *slot)).collect());
         let mut seen = HashSet::new();
         let past = Some(std::time::Instant::now());
         for pass in 1..=4 {

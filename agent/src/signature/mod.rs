@@ -25,7 +25,7 @@ mod write;
 pub use error::SignatureError;
 pub use names::{TypeNames, append_type_name, display_type_name};
 pub use parse::{
-    parse_field, parse_locals, parse_method, parse_method_spec, parse_property, parse_type_spec,
+    first_string, parse_field, parse_locals, parse_method, parse_method_spec, parse_property, parse_type_spec,
 };
 pub use print::{
     Form, Passing, append_parameters, append_type, canonical_parameters, display_parameters,

@@ -82,6 +82,15 @@ pub fn parse_method_spec(blob: &[u8]) -> Result<Vec<Type>, SignatureError> {
     })
 }
 
+/// The first argument of an attribute that is constructed with a string or a type, from its value (ECMA-335 II.23.3); None
+/// where there is none, or it is null.
+pub fn first_string(value: &[u8]) -> Option<String> {
+    const PROLOG: [u8; 2] = [1, 0];
+    let mut reader = Reader { rest: value.strip_prefix(&PROLOG)? };
+    let length = usize::try_from(reader.number().ok()?).ok()?;
+    String::from_utf8(reader.rest.get(..length)?.to_vec()).ok()
+}
+
 fn whole<T>(
     blob: &[u8],
     read: impl FnOnce(&mut Reader<'_>) -> Result<T, SignatureError>,

@@ -225,6 +225,9 @@ pub struct Dial {
     /// Where AppDomains share one copy, dial it for all of them, though --domain names one
     #[arg(long, requires = "domain")]
     pub all_domains: bool,
+    /// At time: bring along what does the work of async methods, to see their calls complete
+    #[arg(long)]
+    pub completions: bool,
     /// How it is turned
     #[command(flatten)]
     pub turn: Turn,

@@ -7,6 +7,7 @@ mod arguments;
 mod attach;
 mod budget;
 mod by_token;
+mod completions;
 mod dial;
 mod doctor;
 mod duration;

@@ -11,7 +11,7 @@ use crate::output::table::{Table, name, number, printable, text};
 use crate::output::words;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
-use redial_protocol::times::Times;
+use redial_protocol::times::{Completions, Times};
 use std::collections::BTreeMap;
 
 /// A method: `Shop!Shop.Cart.Add(int)`, and in parts module, method, signature.
@@ -88,7 +88,7 @@ impl Sums {
         self.processes = 0;
         for sum in self.methods.values_mut() {
             (sum.rate, sum.wanted, sum.live, sum.on, sum.timed) = (None, 0, 0, 0, 0);
-            sum.times = sum.times.map(|times| Times { in_flight: 0, ..times });
+            sum.times = sum.times.map(Times::at_rest);
         }
     }
 
@@ -151,6 +151,10 @@ impl Sums {
             total_ns: sum.times.map(|times| times.total_ns),
             self_ns: sum.times.map(|times| times.self_ns),
             max_ns: sum.times.filter(|times| times.exits > 0).map(|times| times.max_ns),
+            async_starts: sum.completions().map(|of| of.starts),
+            async_completions: sum.completions().map(|of| of.completions),
+            async_in_flight: sum.completions().map(|of| of.in_flight),
+            async_mean_ns: sum.completions().and_then(|of| of.mean_ns()),
         });
         rows.collect()
     }
@@ -217,6 +221,10 @@ impl Sums {
 }
 
 impl Sum {
+    fn completions(&self) -> Option<Completions> {
+        self.times.and_then(|times| times.completions)
+    }
+
     fn of(dial: &Dial) -> Sum {
         let mut times = None;
         dial.times.iter().for_each(|one| add(&mut times, one));
@@ -330,7 +338,8 @@ mod tests {
             serde_json::json!({
                 "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "processes": 3, "wanted": 3, "live": 2,
                 "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null, "self_ns": null,
-                "max_ns": null,
+                "max_ns": null, "async_starts": null, "async_completions": null, "async_in_flight": null,
+                "async_mean_ns": null,
             })
         );
     }

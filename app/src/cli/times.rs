@@ -1,6 +1,7 @@
 //! The columns of times, in tables of dials of which some are timed.
 
 use crate::model::dials::Dial;
+use crate::output::completions::{self, CompletionColumn};
 use crate::output::table::{Column, number};
 use crate::output::times::TimeColumn;
 use crate::output::words;
@@ -10,6 +11,9 @@ use redial_protocol::times::Times;
 const NOTHING: &str = "-";
 /// Of which calls times are.
 pub const TIMED: &str = "times are of the calls made at level time; CALLS has all";
+/// Of what the columns of async calls are.
+pub const COMPLETE: &str = "COMPLETED, PENDING (not completed) and MEAN (latency to completion) are of async calls; the other \
+                            times of an async method are of its starts, those of a MoveNext of its steps";
 /// What the brackets around times say.
 pub const LAST: &str = "(…) the last numbers: the method is not timed any more";
 
@@ -27,33 +31,60 @@ const GOING: [TimeColumn; 8] = [
 
 /// Whether a table has these columns.
 #[derive(Clone, Copy, Debug)]
-pub struct TimeColumns(bool);
+pub struct TimeColumns {
+    times: bool,
+    completions: bool,
+}
 
 impl TimeColumns {
     /// For these dials: where any has times.
     pub fn of<'a>(dials: impl IntoIterator<Item = &'a Dial>) -> TimeColumns {
-        TimeColumns(dials.into_iter().any(|dial| dial.times.is_some()))
+        let mut columns = TimeColumns { times: false, completions: false };
+        for times in dials.into_iter().filter_map(|dial| dial.times) {
+            columns.times = true;
+            columns.completions |= times.completions.is_some();
+        }
+        columns
     }
 
     /// Whether it has them.
     pub fn are_there(self) -> bool {
-        self.0
+        self.times
     }
 
     /// Their headings.
     pub fn headings(self) -> Vec<Column> {
-        if self.0 { TimeColumn::ALL.map(heading).to_vec() } else { Vec::new() }
+        let times = self.times.then(|| TimeColumn::ALL.map(heading));
+        let completions = self.completions.then(|| CompletionColumn::ALL.map(completion_heading));
+        times.into_iter().flatten().chain(completions.into_iter().flatten()).collect()
     }
 
     /// The cells of a dial.
     pub fn cells(self, dial: &Dial) -> Vec<String> {
-        if !self.0 {
-            return Vec::new();
-        }
+        let times = dial.times.as_ref();
+        let completions = times.and_then(|times| times.completions.as_ref());
+        let mut cells = Vec::new();
         let last = are_last(dial);
-        let cell = |column: TimeColumn| dial.times.as_ref().and_then(|times| column.cell(times));
-        TimeColumn::ALL.map(|column| in_cell(cell(column), last)).to_vec()
+        if self.times {
+            let cell = |column: TimeColumn| in_cell(times.and_then(|times| column.cell(times)), last);
+            cells.extend(TimeColumn::ALL.map(cell));
+        }
+        if self.completions {
+            let cell = |column: CompletionColumn| in_cell(completions.and_then(|of| column.cell(of)), last);
+            cells.extend(CompletionColumn::ALL.map(cell));
+        }
+        cells
     }
+}
+
+fn completion_heading(column: CompletionColumn) -> Column {
+    let (heading, turn) = match column {
+        CompletionColumn::Completed => (number("COMPLETED").or("COMPL."), 0),
+        CompletionColumn::InFlight => (number("PENDING").or("PEND."), 1),
+        CompletionColumn::Mean => (number("MEAN").at_least(7), 2),
+    };
+    // The last to go: they are few methods', and what is looked for there.
+    heading.goes(GOING.len() as u8 + turn)
 }
 
 /// The headings of all of them.
@@ -102,9 +133,11 @@ pub fn are_last(dial: &Dial) -> bool {
 
 /// What is to be known of the times in a table of these dials.
 pub fn remarks<'a>(dials: impl IntoIterator<Item = &'a Dial> + Clone) -> Vec<&'static str> {
-    let timed = TimeColumns::of(dials.clone()).are_there();
+    let columns = TimeColumns::of(dials.clone());
     let last = dials.into_iter().any(are_last);
-    timed.then_some(TIMED).into_iter().chain(last.then_some(LAST)).collect()
+    let said =
+        [columns.times.then_some(TIMED), columns.completions.then_some(COMPLETE), last.then_some(LAST)];
+    said.into_iter().flatten().collect()
 }
 
 /// A sentence about columns that a table has no room for; nothing where it has room for all.
@@ -117,7 +150,8 @@ pub fn no_room(left_out: &[&str]) -> Option<String> {
 pub fn suffix(dial: &Dial) -> String {
     let Some(times) = &dial.times else { return String::new() };
     let told = TimeColumn::ALL.map(|column| (column.name(), column.cell(times)));
-    in_words(told, are_last(dial))
+    let completions = completions::in_words(times).map(|told| format!(", {told}")).unwrap_or_default();
+    in_words(told, are_last(dial)) + &completions
 }
 
 fn in_words(told: impl IntoIterator<Item = (&'static str, Option<String>)>, last: bool) -> String {
@@ -158,6 +192,7 @@ mod tests {
     use redial_protocol::level::Level;
     use redial_protocol::message::StatusRow;
     use redial_protocol::state::State;
+    use redial_protocol::times::Completions;
 
     fn timed(state: State, wanted: Level) -> StatusRow {
         StatusRow { wanted, state, ..row(0, "A", 5) }
@@ -212,6 +247,23 @@ mod tests {
         let sum = times(0);
         assert_eq!(summed_cells(Some(&sum), true)[0], "(17.2 s)");
         assert!(summed_suffix(Some(&sum), true).starts_with("  last times: max 17.2 s, "));
+    }
+
+    #[test]
+    fn async_calls_have_columns_where_there_are_some() {
+        let mut dials = dials(true);
+        let completions =
+            Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000 };
+        dials.times(vec![Times { completions: Some(completions), ..times(0) }]);
+        let columns = TimeColumns::of(dials.iter());
+        assert_eq!(columns.headings().len(), 11);
+        let cells: Vec<Vec<String>> = dials.iter().map(|dial| columns.cells(dial)).collect();
+        assert_eq!(cells[0][8..], ["8", "1", "2.00 µs"]);
+        assert_eq!(cells[1], ["-"; 11]);
+        let all: Vec<&Dial> = dials.iter().collect();
+        assert_eq!(remarks(all), [TIMED, COMPLETE]);
+        let told = dials.iter().next().map(suffix).unwrap_or_default();
+        assert!(told.ends_with(", completed 8, not completed 1, mean to completion 2.00 µs"), "{told}");
     }
 
     #[test]

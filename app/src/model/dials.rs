@@ -247,6 +247,8 @@ pub mod tests {
             self_ns: 550_000_000_000,
             max_ns: 17_180_000_000,
             percentiles: Some(Percentiles { p50_ns: 1_200, p90_ns: 250_000, p99_ns: 8_590_000_000 }),
+            completions: None,
+            move_next: None,
         }
     }
 

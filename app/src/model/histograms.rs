@@ -121,6 +121,8 @@ pub mod tests {
                 self_ns: 0,
                 max_ns: 0,
                 percentiles: None,
+                completions: None,
+                move_next: None,
             },
             tick_fs: 1_000_000,
             buckets,

@@ -85,6 +85,8 @@ fn every_order_is_the_plain_one_and_places_are_found_again() {
     let timed = rows.iter().filter(|row| row.0 % 3 > 0).map(|row| Times {
         max_ns: u64::from(row.0 * 11 % 17),
         percentiles: None,
+        completions: None,
+        move_next: None,
         ..times(row.0)
     });
     live.take_times(timed.collect());

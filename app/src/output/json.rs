@@ -125,6 +125,10 @@ pub struct DialJson<'a> {
     p90_ns: Option<u64>,
     p99_ns: Option<u64>,
     max_ns: Option<u64>,
+    async_starts: Option<u64>,
+    async_completions: Option<u64>,
+    async_in_flight: Option<u64>,
+    async_mean_ns: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -150,6 +154,7 @@ impl<'a> DialJson<'a> {
         let row = &dial.row;
         let times = dial.times;
         let percentiles = times.and_then(|times| times.percentiles);
+        let completions = times.and_then(|times| times.completions);
         DialJson {
             pid,
             method: &row.method,
@@ -174,6 +179,10 @@ impl<'a> DialJson<'a> {
             p90_ns: percentiles.map(|known| known.p90_ns),
             p99_ns: percentiles.map(|known| known.p99_ns),
             max_ns: times.filter(|times| times.exits > 0).map(|times| times.max_ns),
+            async_starts: completions.map(|of| of.starts),
+            async_completions: completions.map(|of| of.completions),
+            async_in_flight: completions.map(|of| of.in_flight),
+            async_mean_ns: completions.and_then(|of| of.mean_ns()),
         }
     }
 }
@@ -225,6 +234,14 @@ pub struct SumJson<'a> {
     pub self_ns: Option<u64>,
     /// The longest call in any of the processes. Percentiles cannot be added up.
     pub max_ns: Option<u64>,
+    /// Calls of an async method seen to begin, those that completed, and those in flight; null of others.
+    pub async_starts: Option<u64>,
+    /// See above.
+    pub async_completions: Option<u64>,
+    /// See above.
+    pub async_in_flight: Option<u64>,
+    /// Their mean latency to completion, nanoseconds; null while none has completed.
+    pub async_mean_ns: Option<u64>,
 }
 
 /// A line of `watch --sum`.

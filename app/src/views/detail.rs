@@ -90,6 +90,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         last_numbers(ui, super::rows::last_of_group(&group).filter(|_| connected));
         let timed = Numbers::of(connected && group.is_timed());
         super::latency::sums(ui, timed, group.sums.times.as_ref());
+        group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         let calls = format!("{least}{}", words::grouped(row.calls));
@@ -99,6 +100,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         // In the graph's line, so that nothing below moves when the dial goes off.
         let in_graph = row.series.is_some() && !row.counts();
         last_numbers(ui, last.filter(|_| !in_graph));
+        super::completions::show(ui, connection, row, commands);
         super::latency::show(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());

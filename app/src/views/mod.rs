@@ -8,6 +8,7 @@ pub mod blank;
 pub mod budget;
 pub mod cells;
 pub mod columns;
+mod completions;
 pub mod confirm;
 pub mod copies;
 pub mod cost;

@@ -18,7 +18,7 @@ use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::State;
-use redial_protocol::times::{Percentiles, Times};
+use redial_protocol::times::{Completions, Percentiles, Times};
 
 /// A closed enum's variant names: as the compiler makes sure, all of them.
 macro_rules! variants {
@@ -266,8 +266,13 @@ fn times() -> Vec<Times> {
         self_ns: 1 << 39,
         max_ns: 1 << 34,
         percentiles: Some(percentiles),
+        completions: None,
+        move_next: Some(MethodToken(0x0600_0012)),
     };
-    vec![first, Times { row: RowId(300), percentiles: None, ..first }]
+    let completions =
+        Completions { starts: 900, completions: 880, in_flight: 22, before: 2, waited_ns: 1 << 41 };
+    let first = Times { completions: Some(completions), ..first };
+    vec![first, Times { row: RowId(300), percentiles: None, completions: None, move_next: None, ..first }]
 }
 
 fn histogram() -> RowHistogram {

@@ -10,6 +10,7 @@ fn around(result: Option<u16>) -> Around {
         first: Vec::new(),
         fault: mark(4),
         after: mark(5),
+        within: Vec::new(),
         stack: 1,
         result,
         local_sig: 0x1100_0009,
@@ -130,4 +131,39 @@ fn a_sound_structure_stays_sound() {
     let body = decode(&rewritten.body).unwrap();
     let Operand::Switch(targets) = &body.instructions[3].operand else { panic!("a switch") };
     assert_eq!(targets[..], [Label(5), Label(6)]);
+}
+
+#[test]
+fn code_within_runs_for_whoever_falls_into_its_place() {
+    // ldarg.0; brtrue.s +2; nop; nop; ldarg.0; pop; ret: code before the second nop, and before the branch's target.
+    let original = tiny(&[0x02, 0x2D, 2, 0x00, 0x00, 0x02, 0x26, 0x2A]);
+    let mark = |number| vec![Insn::LdcI4(number), Insn::Pop];
+    let within = vec![(Label(4), mark(7)), (Label(3), mark(6))];
+    let rewritten = with_code_around(&original, Around { within, ..around(None) }).unwrap();
+    let expected = [
+        "ldc.i4.3",
+        "pop",
+        "ldarg.0",
+        "brtrue.s 10",
+        "nop", // before the second nop
+        "ldc.i4.6",
+        "pop",
+        "nop", // before the branch's target
+        "ldc.i4.7",
+        "pop",
+        "ldarg.0",
+        "pop",
+        "leave.s 16", // behind
+        "ldc.i4.4",
+        "pop",
+        "endfinally",
+        "ldc.i4.5",
+        "pop",
+        "ret",
+    ];
+    assert_eq!(words(&rewritten.body), expected);
+    verify(&rewritten.body, &VOID).unwrap();
+    assert!(
+        with_code_around(&original, Around { within: vec![(Label(9), mark(1))], ..around(None) }).is_err()
+    );
 }

@@ -193,7 +193,7 @@ proptest! {
         let original = encode(&body).unwrap();
         let mark = || vec![Insn::LdcI8(7), Insn::Pop];
         let result = returns.then_some(1);
-        let around = Around { before: mark(), first: mark(), fault: mark(), after: mark(), stack: 1, result, local_sig: 7 };
+        let around = Around { before: mark(), first: mark(), fault: mark(), after: mark(), within: Vec::new(), stack: 1, result, local_sig: 7 };
         let rewritten = match with_code_around(&original.bytes, around) {
             Ok(rewritten) => rewritten,
             Err(error) => {

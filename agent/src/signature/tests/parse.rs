@@ -115,3 +115,16 @@ fn numbers_in_all_their_forms() {
         assert_eq!(bound(bytes), value);
     }
 }
+
+#[test]
+fn the_first_argument_of_an_attribute_is_read_if_it_is_a_string() {
+    let value = |rest: &[u8]| [&[1, 0], rest].concat();
+    assert_eq!(first_string(&value(b"\x03A+B\0\0")).as_deref(), Some("A+B"));
+    let long = format!("A+<{}>d__1", "x".repeat(200));
+    let bytes = value(&[&[0x80, long.len() as u8], long.as_bytes(), &[0, 0]].concat());
+    assert_eq!(first_string(&bytes), Some(long));
+    for bad in [&[][..], &[1], &[2, 0, 1, 65], &[1, 0], &[1, 0, 0xFF, 0, 0], &[1, 0, 5, 65], &[1, 0, 1, 0x80]]
+    {
+        assert_eq!(first_string(bad), None, "{bad:?}");
+    }
+}

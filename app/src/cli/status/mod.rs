@@ -281,7 +281,8 @@ mod tests {
                 "token": "0x06000001", "domain": "clrhost", "wanted": "count", "state": "live", "version": 2,
                 "instances": [{"function_id": "0x7f00", "rejit_id": "0x3", "state": "live"}], "reason": null,
                 "times_reason": null, "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null,
-                "self_ns": null, "p50_ns": null, "p90_ns": null, "p99_ns": null, "max_ns": null,
+                "self_ns": null, "p50_ns": null, "p90_ns": null, "p99_ns": null, "max_ns": null, "async_starts": null,
+                "async_completions": null, "async_in_flight": null, "async_mean_ns": null,
             })
         );
         assert_eq!(rows[1]["reason"], "it is a P/Invoke");

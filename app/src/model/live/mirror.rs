@@ -7,7 +7,6 @@ use crate::model::series::{LENGTH, Series};
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
-use redial_protocol::times::Times;
 
 /// What a row taken over is here.
 #[derive(Clone, Copy, Debug)]
@@ -84,10 +83,7 @@ impl Live {
         }
         (mine.calls, mine.rate, mine.last_rate) = (from.calls, rate, from.last_rate);
         // Of calls in a process that does not answer nobody knows whether they are under way.
-        let theirs = from
-            .times
-            .as_deref()
-            .map(|theirs| Times { in_flight: if answers { theirs.in_flight } else { 0 }, ..*theirs });
+        let theirs = from.times.as_deref().map(|theirs| if answers { *theirs } else { theirs.at_rest() });
         let other_times = times::mirror(&mut mine.times, theirs);
         let counted = |rate: &f32| mine.counts() || *rate > 0.0;
         match rate.filter(|rate| other_numbers && counted(rate)) {

@@ -56,6 +56,10 @@ pub fn add(sum: &mut Option<Times>, one: &Times) {
         _ => None,
     };
     sum.exits = sum.exits.saturating_add(one.exits);
+    sum.completions = match (sum.completions, one.completions) {
+        (Some(mine), Some(theirs)) => Some(mine.plus(theirs)),
+        (mine, theirs) => mine.or(theirs),
+    };
     for (column, mine, theirs) in [
         (TimeColumn::InFlight, &mut sum.in_flight, one.in_flight),
         (TimeColumn::Exceptions, &mut sum.exceptions, one.exceptions),

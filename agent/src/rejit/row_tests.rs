@@ -1,0 +1,23 @@
+//! What rows say of themselves.
+
+use super::*;
+use redial_protocol::ids::ModuleKey;
+
+#[test]
+fn what_is_missing_of_times_and_of_the_count_are_two_notes() {
+    let key = ModuleKey { module_id: 1, generation: 1 };
+    let mut row = Row::new(RowId(0), Identity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None);
+    let notes = |row: &Row| {
+        let status = row.status(String::new(), 0);
+        let told = row.moment(0).told(Vec::new());
+        assert_eq!((&status.note, &status.times_note), (&told.note, &told.times_note));
+        (status.note, status.times_note)
+    };
+    assert_eq!(notes(&row), (None, None));
+    (row.wanted, row.untimed) = (Level::Time, Some(Untimed::NoRoom));
+    let untimed = Some(Untimed::NoRoom.sentence().to_owned());
+    assert_eq!(notes(&row), (None, untimed.clone()));
+    row.inlined = Inlined::Yes;
+    let (note, times_note) = notes(&row);
+    assert!(note.is_some_and(|note| note.contains("already inlined")) && times_note == untimed);
+}
