@@ -1,6 +1,7 @@
 //! Commands (controller to agent) and events (agent to controller) above the frozen layer. Closed enums; the
 //! names are the profiling API's where it has one. Every message has committed golden bytes.
 
+use crate::calls::RowCalls;
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
 use crate::cost::Cost;
@@ -10,8 +11,8 @@ use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES,
-    MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
+    AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS,
+    MAX_SENTENCES, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
 use crate::order::{Order, Stand, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
@@ -123,6 +124,12 @@ pub enum Command {
     Histogram {
         /// The row: one that is or was timed, in a module that is loaded.
         row: RowId,
+    },
+    /// The worst calls of rows with a condition; answered by `Reply::KeptCalls`.
+    KeptCalls {
+        /// The rows.
+        #[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")]
+        rows: Vec<RowId>,
     },
 }
 
@@ -262,6 +269,8 @@ pub enum Reply {
     Il(IlBody),
     /// To `Histogram`.
     Histogram(RowHistogram),
+    /// To `KeptCalls`: one for each of the rows that has a condition now.
+    KeptCalls(#[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")] Vec<RowCalls>),
 }
 
 /// Why a whole command was not carried out.

@@ -15,7 +15,7 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::timing::{self, Timing, Untimed};
-use crate::probes::{clock, stacks, timers, tokens};
+use crate::probes::{clock, conditions, stacks, timers, tokens};
 use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
@@ -43,7 +43,7 @@ pub struct Applied {
 
 /// Brings these rows in line with the orders, unless `progress` is cancelled or "all off" waits meanwhile.
 pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &Progress) -> Applied {
-    let (mut up, mut down) = (Vec::new(), Vec::new());
+    let (mut up, mut down, mut adjusted) = (Vec::new(), Vec::new(), Vec::new());
     if rows.is_empty() {
         return Applied { asked: 0, complete: true };
     }
@@ -61,6 +61,9 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             }
             let options = orders.options(row.decides);
             let changed = (row.wanted, row.options) != (wanted, options);
+            if row.options != options {
+                adjusted.extend(row.slot.map(|slot| (slot, options)));
+            }
             (row.wanted, row.options) = (wanted, options);
             let due = due(wanted, row.is_dialable(), row.runs());
             let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
@@ -80,6 +83,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             }
         }
     });
+    adjusted.into_iter().for_each(|(slot, options)| conditions::set(slot, options));
+    agent.follow_exceptions();
     revert(agent, &down);
     let asked = up.len() + down.len();
     for (part, rows) in up.chunks(AT_ONCE).enumerate() {
@@ -317,11 +322,13 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     let inliners = inliners::find(agent, &copies, holders, going);
     let has_room = has_room_for_times(agent, &copies);
     let mut ready = Ready::default();
+    let mut conditioned = Vec::new();
     let no_room: Vec<RowId> = agent.ledger.change(|book, _| {
         let (mut no_room, mut held_by) = (Vec::new(), HashSet::<Method>::new());
         let mut newly_timed = false;
         for (wish, found) in copies.iter().zip(inliners) {
             let item = Item { method: wish.method(), row: Some(wish.id) };
+            let is_new = book.row(wish.id).is_some_and(|row| row.slot.is_none());
             let has_slot = book.give_slot(wish.id);
             if !has_slot || book.row(wish.id).is_none() {
                 no_room.push(wish.id);
@@ -330,6 +337,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             }
             let was = book.passengers.remove(wish.method());
             let Some(row) = book.row_mut(wish.id) else { continue };
+            conditioned.extend(row.slot.filter(|_| is_new).map(|slot| (slot, row.options)));
             row.inlined = found.missed;
             held_by.extend(found.inliners.iter().filter(|method| going.contains(method)));
             row.inliners = found.inliners.into();
@@ -357,6 +365,8 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
         passengers::board(book, &ready.passengers, !ready.by_runtime.is_empty());
         no_room
     });
+    conditioned.into_iter().for_each(|(slot, options)| conditions::set(slot, options));
+    agent.follow_exceptions();
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
     ready
 }

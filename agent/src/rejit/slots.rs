@@ -6,9 +6,11 @@
 
 use super::ledger::{Book, Ledger};
 use crate::probes::blocks::{self, Slot};
+use crate::probes::conditions;
 use crate::probes::histogram::Histogram;
 use crate::probes::timers::{self, Taken};
 use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::order::TimeOptions;
 use std::collections::{HashMap, HashSet};
 
 /// A row's counters.
@@ -141,6 +143,7 @@ impl Ledger {
         if freed.is_empty() {
             return;
         }
+        freed.iter().for_each(|(slot, _)| conditions::set(*slot, TimeOptions::default()));
         freed.iter().filter(|(_, timed)| *timed).for_each(|(slot, _)| timers::reset(*slot));
         let slots: Vec<Slot> = freed.iter().map(|(slot, _)| *slot).collect();
         let mut sums = Vec::new();

@@ -154,6 +154,7 @@ impl Worker {
             reverting::look_after(self.agent, &mut self.reverting);
             if self.looked_after.elapsed() >= WATCH {
                 self.agent.inlining.lapse();
+                self.agent.follow_exceptions();
                 self.look_after_open_compilations();
                 self.agent.look_after_silent_requests();
                 self.look_after_shared_copies();

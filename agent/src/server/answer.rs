@@ -75,6 +75,7 @@ impl Session {
             Command::LetGo => return self.let_go(id),
             Command::Il { copy, instrumented } => self.il(id, copy, instrumented),
             Command::Histogram { row } => self.histogram(row),
+            Command::KeptCalls { rows } => self.kept_calls(&rows),
         };
         self.outbox.put(reply_frame(id, reply))
     }

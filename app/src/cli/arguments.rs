@@ -1,5 +1,6 @@
 //! What a user may type.
 
+use super::beyond::Beyond;
 use super::duration;
 use super::env::Means;
 use super::target::Target;
@@ -8,7 +9,7 @@ use crate::output::words;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
-use redial_protocol::order::{Order, Stand, TimeOptions};
+use redial_protocol::order::{Order, Stand};
 use redial_protocol::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -220,15 +221,9 @@ pub struct Dial {
     /// Where AppDomains share one copy, dial it for all of them, though --domain names one
     #[arg(long, requires = "domain")]
     pub all_domains: bool,
-    /// With level time: keep the worst of the calls that take longer than DURATION (500us, 10ms, 2s)
-    #[arg(long, value_name = "DURATION", value_parser = redial_protocol::duration::threshold)]
-    pub slower_than: Option<u64>,
-    /// With level time: keep the worst of the calls that end by an exception
-    #[arg(long)]
-    pub failed_only: bool,
-    /// With level time: count who calls, and how often
-    #[arg(long)]
-    pub callers: bool,
+    /// What is asked for beyond times
+    #[command(flatten)]
+    pub beyond: Beyond,
     /// How it is turned
     #[command(flatten)]
     pub turn: Turn,
@@ -239,7 +234,7 @@ impl Dial {
     pub fn order(&self) -> Result<Order, String> {
         let pid = self.target.text();
         let line = dialset::parse_dial_option(&self.pattern);
-        let given = self.options();
+        let given = self.beyond.options();
         let order = match (self.level, line) {
             (Some(level), Err(_)) => Order::new(&self.pattern, level),
             (Some(level), Ok(line)) => {
@@ -256,7 +251,7 @@ impl Dial {
             (None, Ok(line)) if line.copy.is_some() && self.copy.is_some() => {
                 return Err("the copy is given twice: within the pattern's quotes and by --copy".to_owned());
             }
-            (None, Ok(line)) if line.options.slower_than_ns.is_some() && self.slower_than.is_some() => {
+            (None, Ok(line)) if line.options.slower_than_ns.is_some() && given.slower_than_ns.is_some() => {
                 return Err("the duration is given twice: within the pattern's quotes and by --slower-than"
                     .to_owned());
             }
@@ -272,7 +267,7 @@ impl Dial {
         if !given.is_none() && order.level < Level::Time {
             return Err(format!(
                 "{} is about calls that are timed: say `redial dial {pid} '{}' time {0}`",
-                self.flags(),
+                self.beyond.flags(),
                 order.pattern
             ));
         }
@@ -283,19 +278,6 @@ impl Dial {
             options: order.options.with(given),
             ..order
         })
-    }
-
-    fn options(&self) -> TimeOptions {
-        TimeOptions { slower_than_ns: self.slower_than, failed_only: self.failed_only, callers: self.callers }
-    }
-
-    /// The options as they are typed.
-    fn flags(&self) -> String {
-        let threshold =
-            self.slower_than.map(|ns| format!("--slower-than {}", redial_protocol::duration::word(ns)));
-        let failed = self.failed_only.then(|| "--failed-only".to_owned());
-        let callers = self.callers.then(|| "--callers".to_owned());
-        [threshold, failed, callers].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -391,6 +373,9 @@ pub struct Status {
     /// Also list methods that are off again
     #[arg(long, conflicts_with = "agent")]
     pub all: bool,
+    /// Below each method dialled with --slower-than or --failed-only, list its worst calls
+    #[arg(long, conflicts_with_all = ["agent", "sum"])]
+    pub calls: bool,
     /// Add up what all the processes say of a method: one row each
     #[arg(long, conflicts_with = "agent")]
     pub sum: bool,

@@ -5,6 +5,7 @@
 mod apply;
 mod arguments;
 mod attach;
+mod beyond;
 mod by_token;
 mod dial;
 mod doctor;

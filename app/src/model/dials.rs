@@ -1,6 +1,7 @@
 //! The dialled copies of one process: rows, transitions and counters folded into one table.
 
 use super::cost::{self, Foreseen, Load};
+use redial_protocol::calls::RowCalls;
 use redial_protocol::cost::Cost;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
@@ -19,6 +20,8 @@ pub struct Dial {
     pub rate: Option<f64>,
     /// How long its calls take; None while none was timed.
     pub times: Option<Times>,
+    /// Its worst calls; None where it has no condition for them, or nobody asked.
+    pub calls: Option<RowCalls>,
 }
 
 impl Dial {
@@ -96,9 +99,18 @@ impl Dials {
         for row in rows {
             match self.rows.entry(row.row) {
                 std::collections::btree_map::Entry::Vacant(vacant) => {
-                    vacant.insert(Dial { row, rate: None, times: None });
+                    vacant.insert(Dial { row, rate: None, times: None, calls: None });
                 }
                 std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
+            }
+        }
+    }
+
+    /// Takes the worst calls of rows in.
+    pub fn calls(&mut self, calls: Vec<RowCalls>) {
+        for one in calls {
+            if let Some(dial) = self.rows.get_mut(&one.row) {
+                dial.calls = Some(one);
             }
         }
     }

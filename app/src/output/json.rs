@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::model::dials::Dial;
+use redial_protocol::calls::{KeptCall, RowCalls};
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
@@ -126,6 +127,43 @@ pub struct DialJson<'a> {
     p90_ns: Option<u64>,
     p99_ns: Option<u64>,
     max_ns: Option<u64>,
+    kept_calls: Option<KeptJson<'a>>,
+}
+
+/// The worst calls, since their condition stands.
+#[derive(Debug, Serialize)]
+struct KeptJson<'a> {
+    /// Calls for which it held.
+    met: u64,
+    /// Those of them that were left out.
+    missed: u64,
+    /// The longest first.
+    calls: Vec<CallJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallJson<'a> {
+    /// When it ended: Unix time, milliseconds.
+    t: u64,
+    ns: u64,
+    /// The operating system's number of its thread; null where it is unknown.
+    thread: Option<u32>,
+    failed: bool,
+    /// The exception's type; null for a call that returned, and where it is unknown.
+    exception: Option<&'a str>,
+}
+
+impl<'a> From<&'a RowCalls> for KeptJson<'a> {
+    fn from(kept: &'a RowCalls) -> Self {
+        let call = |call: &'a KeptCall| CallJson {
+            t: call.ended_unix_ms,
+            ns: call.took_ns,
+            thread: Some(call.thread).filter(|thread| *thread != 0),
+            failed: call.failed,
+            exception: call.exception.as_deref(),
+        };
+        KeptJson { met: kept.met, missed: kept.missed, calls: kept.calls.iter().map(call).collect() }
+    }
 }
 
 /// What is asked for beyond times.
@@ -191,6 +229,7 @@ impl<'a> DialJson<'a> {
             p90_ns: percentiles.map(|known| known.p90_ns),
             p99_ns: percentiles.map(|known| known.p99_ns),
             max_ns: times.filter(|times| times.exits > 0).map(|times| times.max_ns),
+            kept_calls: dial.calls.as_ref().map(KeptJson::from),
         }
     }
 }

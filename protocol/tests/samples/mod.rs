@@ -1,6 +1,7 @@
 //! One message of every kind, with every field set to something that is told from its neighbours.
 #![allow(dead_code)] // each test program uses a part of it
 
+use redial_protocol::calls::{KeptCall, RowCalls};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::cost::Cost;
 use redial_protocol::counters::CounterDelta;
@@ -56,6 +57,7 @@ variants!(
         TakeBack,
         Il,
         Histogram,
+        KeptCalls,
     }
 );
 variants!(
@@ -79,7 +81,8 @@ variants!(
         Refused,
         LetGo,
         Il,
-        Histogram
+        Histogram,
+        KeptCalls
     }
 );
 variants!(
@@ -262,6 +265,18 @@ fn times() -> Vec<Times> {
     vec![first, Times { row: RowId(300), percentiles: None, ..first }]
 }
 
+fn kept_calls() -> RowCalls {
+    let failed = KeptCall {
+        ended_unix_ms: 1_700_000_000_000,
+        took_ns: 12_345_678,
+        thread: 4321,
+        failed: true,
+        exception: Some("System.TimeoutException".into()),
+    };
+    let returned = KeptCall { failed: false, exception: None, ..failed.clone() };
+    RowCalls { row: RowId(7), calls: vec![failed, returned], met: 300, missed: 1 }
+}
+
 fn histogram() -> RowHistogram {
     let buckets = vec![0, 31, 300, 1_535];
     RowHistogram { times: times()[0], tick_fs: 333_333, buckets, calls: vec![1, 2, 1 << 40, u64::MAX] }
@@ -331,6 +346,7 @@ pub fn commands() -> Vec<Command> {
         Command::TakeBack { change: 0x0c0d, take: true },
         Command::Il { copy: copy_key(), instrumented: true },
         Command::Histogram { row: RowId(0x0e0f) },
+        Command::KeptCalls { rows: vec![RowId(1), RowId(0x0e0f)] },
     ]
 }
 
@@ -399,6 +415,7 @@ pub fn replies() -> Vec<Reply> {
         Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
         Reply::Il(il_body()),
         Reply::Histogram(histogram()),
+        Reply::KeptCalls(vec![kept_calls()]),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),

@@ -19,7 +19,10 @@ impl Fleet {
         let mut asked = Vec::new();
         for (id, methods) in self.part_wanted(&all, connections, targets, false) {
             if let Some(theirs) = connections.get_mut(&id) {
-                asked.push((id, theirs.ask_plan(&Targets { methods, reach }, level)));
+                asked.push((
+                    id,
+                    theirs.ask_plan(&Targets { methods, reach, options: targets.options }, level),
+                ));
             }
         }
         connections.insert(FLEET, all);
