@@ -84,7 +84,7 @@ fn slow_calls_are_kept_and_no_others(runtime: Runtime) -> Result<()> {
     ensure!((met, missed, calls.len()) == (3, 0, 3) && floor[0] >= 600 && floor[2] < 450, "{calls:?}");
     ensure!(calls.is_sorted_by(|one, next| one.took_ns >= next.took_ns), "{calls:?}");
     ensure!(calls.iter().all(|call| !call.failed && call.exception.is_none()), "{calls:?}");
-    let main = u32::try_from(live.pid)?;
+    let main = live.pid;
     ensure!(
         calls.iter().all(|call| call.thread == main && call.ended_unix_ms > 1_600_000_000_000),
         "{calls:?}"
