@@ -409,12 +409,12 @@ mod tests {
             lines[..2],
             ["no method is dialled", "2 methods were dialled and are off now (934 calls); --all lists them"]
         );
-        let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false), None);
+        let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false, false), None);
         assert_eq!(lines[0], "no method that matches 'Shop.*' is dialled", "others may be");
         dials.rows(vec![row(2, "Shop.Cart.Clear", 1)]);
         let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert!(lines[1].ends_with("Clear()") && lines[3].starts_with("2 methods were"), "{lines:#?}");
-        let lines = copies_lines(&dials, &agent_status(), (None, true), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, true, false), None);
         assert!(lines[1].ends_with("Clear()") && lines[2].ends_with("Add()"), "{lines:#?}");
     }
 }
