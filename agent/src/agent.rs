@@ -3,14 +3,11 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::{Module, Modules};
-use crate::clr::bindings::{
-    COR_PRF_DISABLE_ALL_NGEN_IMAGES, COR_PRF_DISABLE_INLINING, COR_PRF_ENABLE_REJIT,
-    COR_PRF_MONITOR_APPDOMAIN_LOADS, COR_PRF_MONITOR_ASSEMBLY_LOADS, COR_PRF_MONITOR_JIT_COMPILATION,
-    COR_PRF_MONITOR_MODULE_LOADS, ICorProfilerFunctionControl,
-};
+use crate::clr::bindings::ICorProfilerFunctionControl;
 use crate::clr::function_control::set_body;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, ProfilerInfo};
+use crate::events::{Exceptions, event_mask};
 use crate::hot_reload;
 use crate::il;
 use crate::inlining::{Inlining, compiling};
@@ -75,6 +72,8 @@ pub struct Agent {
     pub inlining: Inlining,
     /// Sessions, control, audit.
     pub server: Server,
+    /// Whether the runtime tells of exceptions.
+    pub exceptions: Exceptions,
     /// Orders that modules which load are held against; they may be on their way.
     expected: Mutex<Arc<[Arc<Standing>]>>,
     standing: Mutex<Arc<Published>>,
@@ -184,6 +183,7 @@ pub(crate) fn install(
         inbox: Inbox::default(),
         inlining: Inlining::default(),
         server: Server::default(),
+        exceptions: Exceptions::default(),
         expected: Mutex::new(Arc::from([])),
         standing: Mutex::default(),
         any_order: AtomicBool::new(false),
@@ -202,22 +202,6 @@ pub(crate) fn install(
     crate::guard::silence_panics();
     crate::platform::pin_library();
     Ok(agent)
-}
-
-/// The event mask; ARCHITECTURE.md has the table with reasons and measured costs.
-fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
-    let mut mask = COR_PRF_ENABLE_REJIT
-        | COR_PRF_MONITOR_APPDOMAIN_LOADS
-        | COR_PRF_MONITOR_ASSEMBLY_LOADS
-        | COR_PRF_MONITOR_MODULE_LOADS
-        | COR_PRF_MONITOR_JIT_COMPILATION;
-    if runtime.framework {
-        mask |= COR_PRF_DISABLE_ALL_NGEN_IMAGES;
-    }
-    if settings.no_inlining {
-        mask |= COR_PRF_DISABLE_INLINING;
-    }
-    mask as u32
 }
 
 impl Agent {

@@ -20,6 +20,7 @@ pub mod catalogue;
 pub mod clr;
 pub mod com;
 pub mod eligibility;
+pub mod events;
 pub mod guard;
 pub mod hot_reload;
 pub mod il;

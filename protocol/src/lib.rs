@@ -5,11 +5,13 @@
 //! nor what a user sees (that is the app's). Nothing here panics or allocates without bound on any bytes.
 
 pub mod attach;
+pub mod calls;
 pub mod catalogue;
 pub mod codec;
 pub mod cost;
 pub mod counters;
 pub mod dialset;
+pub mod duration;
 pub mod endpoint;
 pub mod frame;
 pub mod frozen;

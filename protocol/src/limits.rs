@@ -115,3 +115,12 @@ pub const MAX_UNDO: usize = 64;
 
 /// Longest time an order may be kept for, milliseconds: 366 days.
 pub const MAX_KEPT_FOR_MS: u64 = 366 * 24 * 3600 * 1000;
+
+/// Longest threshold of calls that are kept, nanoseconds: 366 days.
+pub const MAX_THRESHOLD_NS: u64 = MAX_KEPT_FOR_MS * 1_000_000;
+
+/// Calls told of one row: what one looks through by eye.
+pub const MAX_KEPT_CALLS: usize = 16;
+
+/// Rows whose calls are told in one reply: with types of [`MAX_WORD`] bytes it is a third of a frame.
+pub const CALLS_PER_REPLY: usize = 256;

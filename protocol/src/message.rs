@@ -1,6 +1,7 @@
 //! Commands (controller to agent) and events (agent to controller) above the frozen layer. Closed enums; the
 //! names are the profiling API's where it has one. Every message has committed golden bytes.
 
+use crate::calls::RowCalls;
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
 use crate::cost::{Cost, CostBudget, Share};
@@ -10,10 +11,10 @@ use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES,
-    MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
+    AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS,
+    MAX_SENTENCES, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
-use crate::order::{Order, Stand, StandingOrder};
+use crate::order::{Order, Stand, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
 use crate::state::State;
 use crate::times::Times;
@@ -130,6 +131,12 @@ pub enum Command {
         limit: Option<Share>,
         /// Take control from whoever holds it.
         take: bool,
+    },
+    /// The worst calls of rows with a condition; answered by `Reply::KeptCalls`.
+    KeptCalls {
+        /// The rows.
+        #[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")]
+        rows: Vec<RowId>,
     },
 }
 
@@ -273,6 +280,8 @@ pub enum Reply {
     Histogram(RowHistogram),
     /// To `SetBudget`: as it stands now.
     Budget(CostBudget),
+    /// To `KeptCalls`: one for each of the rows that has a condition now.
+    KeptCalls(#[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")] Vec<RowCalls>),
 }
 
 /// Why a whole command was not carried out.
@@ -326,6 +335,8 @@ pub struct StatusRow {
     pub domain: String,
     /// What the user asked for.
     pub wanted: Level,
+    /// What is asked for beyond times.
+    pub options: TimeOptions,
     /// What the runtime does.
     pub state: State,
     /// Our live bodies 1, 2, …; absent while off.
@@ -360,6 +371,8 @@ pub struct Transition {
     pub t_ms: u64,
     /// What the user asked for.
     pub wanted: Level,
+    /// As in `StatusRow`.
+    pub options: TimeOptions,
     /// What the runtime does now.
     pub state: State,
     /// Our live version, absent while off.

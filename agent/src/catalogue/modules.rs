@@ -18,7 +18,7 @@ use redial_protocol::ids::ModuleKey;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -177,6 +177,8 @@ impl Module {
 pub struct Modules {
     inner: Mutex<Inner>,
     revision: AtomicU64,
+    /// The generation given last.
+    generations: AtomicU32,
     /// A domain's name was learnt.
     named: AtomicBool,
     /// What unloads while the modules loaded before an attach are entered.
@@ -187,7 +189,6 @@ pub struct Modules {
 struct Inner {
     by_id: HashMap<usize, Arc<Module>>,
     domains: HashMap<usize, String>,
-    generations: u32,
 }
 
 impl Modules {
@@ -201,9 +202,8 @@ impl Modules {
         let assembly = facts.assembly?;
         let (name, domain) = info.assembly_info(assembly).ok()?;
         self.learn_domain(info, domain);
-        let mut inner = lock(&self.inner);
-        inner.generations += 1;
-        let key = ModuleKey { module_id: id as u64, generation: inner.generations };
+        let generation = self.generations.fetch_add(1, Ordering::AcqRel) + 1;
+        let key = ModuleKey { module_id: id as u64, generation };
         Some(Arc::new(Module {
             path: facts.path,
             assembly,
@@ -213,6 +213,11 @@ impl Modules {
             before_attach,
             ..Module::new(key, name)
         }))
+    }
+
+    /// The generation given last: modules of later ones were not loaded yet. Takes no lock.
+    pub fn generations(&self) -> u32 {
+        self.generations.load(Ordering::Acquire)
     }
 
     /// Makes a module known; false when another life of it is.

@@ -21,6 +21,7 @@ pub mod function_control;
 pub mod hresult;
 pub mod members;
 pub mod metadata;
+mod objects;
 pub mod profiler_info;
 mod references;
 

@@ -29,7 +29,7 @@ const NAME_UNITS: usize = 2048;
 
 /// The profiling API, opened by capability: ReJIT (`ICorProfilerInfo4`) must be there, the rest may be.
 pub struct ProfilerInfo {
-    base: ICorProfilerInfo,
+    pub(super) base: ICorProfilerInfo,
     rejit: ICorProfilerInfo4,
     inliners: Option<ICorProfilerInfo6>,
     apply: Option<ICorProfilerInfo7>,
@@ -88,9 +88,9 @@ impl ProfilerInfo {
         })
     }
 
-    /// `SetEventMask`. Only inside `Initialize`.
+    /// `SetEventMask`. Outside `Initialize` only flags that may change (`COR_PRF_MONITOR_IMMUTABLE` has the others).
     pub fn set_event_mask(&self, events: u32) -> Result<(), ClrError> {
-        // SAFETY: called inside Initialize, as the API demands; no pointers.
+        // SAFETY: no pointers; the runtime refuses flags that may not be set now.
         check("SetEventMask", unsafe { self.base.SetEventMask(events) })
     }
 

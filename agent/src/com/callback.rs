@@ -8,6 +8,7 @@ use crate::attach;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
 use crate::guard::{guard, guard_always};
+use crate::probes::thrown::Event;
 use core::ffi::c_void;
 use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
 
@@ -100,6 +101,38 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         Ok(true.into())
     }
 
+    fn ExceptionThrown(&self, object: usize) -> Result<()> {
+        with(|agent| agent.exception(|agent| Event::Thrown(agent.exception_class(object))))
+    }
+
+    fn ExceptionSearchFunctionEnter(&self, _function: usize) -> Result<()> {
+        with(|agent| agent.exception(|_| Event::GoesOn))
+    }
+
+    fn ExceptionSearchFilterEnter(&self, _function: usize) -> Result<()> {
+        with(|agent| agent.exception(|_| Event::FilterBegins))
+    }
+
+    fn ExceptionSearchFilterLeave(&self) -> Result<()> {
+        with(|agent| agent.exception(|_| Event::FilterEnds))
+    }
+
+    fn ExceptionUnwindFunctionEnter(&self, _function: usize) -> Result<()> {
+        with(|agent| agent.exception(|_| Event::GoesOn))
+    }
+
+    fn ExceptionUnwindFinallyEnter(&self, _function: usize) -> Result<()> {
+        with(|agent| agent.exception(|_| Event::HandlerBegins))
+    }
+
+    fn ExceptionUnwindFinallyLeave(&self) -> Result<()> {
+        with(|agent| agent.exception(|_| Event::HandlerEnds))
+    }
+
+    fn ExceptionCatcherEnter(&self, _function: usize, object: usize) -> Result<()> {
+        with(|agent| agent.exception(|agent| Event::Caught(agent.exception_class(object))))
+    }
+
     ignored! {
         AppDomainShutdownFinished(usize, HRESULT);
         AssemblyLoadStarted(usize);
@@ -140,19 +173,11 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         ObjectsAllocatedByClass(u32, *const usize, *const u32);
         ObjectReferences(usize, usize, u32, *const usize);
         RootReferences(u32, *const usize);
-        ExceptionThrown(usize);
-        ExceptionSearchFunctionEnter(usize);
         ExceptionSearchFunctionLeave();
-        ExceptionSearchFilterEnter(usize);
-        ExceptionSearchFilterLeave();
         ExceptionSearchCatcherFound(usize);
         ExceptionOSHandlerEnter(usize);
         ExceptionOSHandlerLeave(usize);
-        ExceptionUnwindFunctionEnter(usize);
         ExceptionUnwindFunctionLeave();
-        ExceptionUnwindFinallyEnter(usize);
-        ExceptionUnwindFinallyLeave();
-        ExceptionCatcherEnter(usize, usize);
         ExceptionCatcherLeave();
         COMClassicVTableCreated(usize, *const GUID, *const c_void, u32);
         COMClassicVTableDestroyed(usize, *const GUID, *const c_void);

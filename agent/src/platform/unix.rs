@@ -23,6 +23,15 @@ pub fn at_exit(run: extern "C" fn()) {
     unsafe { libc::atexit(run) };
 }
 
+/// The system's number of the calling thread; 0 where it has none.
+pub fn thread_id() -> u32 {
+    #[cfg(target_os = "linux")]
+    // SAFETY: gettid has no preconditions and cannot fail.
+    return unsafe { libc::gettid() } as u32;
+    #[cfg(not(target_os = "linux"))]
+    0
+}
+
 /// What a fault raises on the thread that made it: blocked, it would end the process without the host's crash report.
 const FAULTS: [libc::c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS];

@@ -8,6 +8,7 @@ use windows_sys::Win32::System::LibraryLoader::{
     GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, GET_MODULE_HANDLE_EX_FLAG_PIN, GetModuleFileNameW,
     GetModuleHandleExW, GetModuleHandleW,
 };
+use windows_sys::Win32::System::Threading::GetCurrentThreadId;
 
 /// Nothing: a pipe's name goes with its process.
 pub fn at_exit(_run: extern "C" fn()) {}
@@ -28,6 +29,12 @@ pub fn pin_library() {
 /// Windows has no signals to keep away.
 pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
     body()
+}
+
+/// The system's number of the calling thread.
+pub fn thread_id() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { GetCurrentThreadId() }
 }
 
 /// The parent of a process, from a snapshot of all.

@@ -1,7 +1,7 @@
 //! Memory of what is timed, within one budget. Most of it are units of 256 bytes out of one reservation: a thread's record
-//! of a method takes one, and so does each octave of its histogram when a call first falls in it. They are not given back;
-//! what a dead thread used goes on with the next thread. The rest (`steps`) is for the calls that threads are in, and
-//! for their lists of records.
+//! of a method takes one, and so does each octave of its histogram when a call first falls in it; a method's list of its
+//! worst calls takes eight. They are not given back; what a dead thread used goes on with the next thread. The rest
+//! (`steps`) is for the calls that threads are in, and for their lists of records.
 
 use super::reserve::{commit, reserve_space};
 use std::ptr::NonNull;
@@ -27,6 +27,8 @@ pub enum For {
     Record,
     /// An octave of its histogram.
     Octave,
+    /// A method's worst calls.
+    Kept,
 }
 
 static BASE: OnceLock<Option<usize>> = OnceLock::new();
@@ -54,11 +56,16 @@ fn at(address: usize) -> Option<NonNull<u8>> {
 
 /// Number of a fresh unit, all zeros; None when the budget is used up, or the system refuses.
 pub fn take(purpose: For) -> Option<u32> {
+    take_several(purpose, 1)
+}
+
+/// Number of the first of so many fresh units in a row; see [`take`].
+pub(super) fn take_several(purpose: For, units: u32) -> Option<u32> {
     let left = (BUDGET.saturating_sub(OF_THREADS.load(Ordering::Relaxed)) / UNIT) as u32;
     let limit = if purpose == For::Record { left } else { left.saturating_sub(UNITS_OF_RECORDS) };
-    let more = |next: u32| (next < limit).then_some(next + 1);
+    let more = |next: u32| next.checked_add(units).filter(|end| *end <= limit);
     let unit = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-    open_to(unit + 1).then_some(unit)
+    open_to(unit + units).then_some(unit)
 }
 
 /// Makes so many units usable.

@@ -14,6 +14,8 @@ pub enum Lacks {
     /// Nothing.
     #[default]
     Nothing,
+    /// Its worst calls are not kept: there was no memory left for them.
+    Calls,
     /// Calls are missing from its histogram, for which there was no memory left.
     Buckets,
     /// Calls were only counted: they were too deep.
@@ -27,6 +29,9 @@ impl Lacks {
     pub fn sentence(self) -> Option<String> {
         Some(match self {
             Lacks::Nothing => return None,
+            Lacks::Calls => "its worst calls are not kept: the agent's memory for times is used up in this process (`redial \
+                             status --agent`); to have them time fewer methods, from the process's next start on"
+                .to_owned(),
             Lacks::Buckets => "there are no percentiles: the agent's memory for times is used up in this process \
                                (`redial status --agent`); for percentiles time fewer methods, from the process's next start on"
                 .to_owned(),
@@ -47,6 +52,7 @@ impl Lacks {
             Lacks::Buckets => 1,
             Lacks::Deep => 2,
             Lacks::Memory => 4,
+            Lacks::Calls => 8,
         }
     }
 }
@@ -64,7 +70,9 @@ pub(crate) fn note(slot_offset: usize, lack: Lacks) {
 /// What is missing of a slot's times.
 pub fn lacks(slot: Slot) -> Lacks {
     let bits = LACKS.get(slot.0 as usize).map_or(0, |lacks| lacks.load(Ordering::Relaxed));
-    let gravest = [Lacks::Memory, Lacks::Deep, Lacks::Buckets].into_iter().find(|one| bits & one.bit() != 0);
+    let gravest = [Lacks::Memory, Lacks::Deep, Lacks::Buckets, Lacks::Calls]
+        .into_iter()
+        .find(|one| bits & one.bit() != 0);
     gravest.unwrap_or_default()
 }
 
@@ -83,7 +91,7 @@ mod tests {
     fn whatever_is_missing_the_gravest_is_told_with_a_way_out() {
         let slot = Slot(120);
         assert_eq!((lacks(slot), Lacks::Nothing.sentence()), (Lacks::Nothing, None));
-        for lack in [Lacks::Buckets, Lacks::Deep, Lacks::Memory] {
+        for lack in [Lacks::Calls, Lacks::Buckets, Lacks::Deep, Lacks::Memory] {
             note(slot.0 as usize * 8, lack);
             assert_eq!(lacks(slot), lack);
             assert!(lack.sentence().is_some_and(|sentence| sentence.contains("time fewer")));

@@ -150,7 +150,7 @@ const fn by<C: Clock>() -> Leaves {
 
 /// The calling thread's timer.
 #[inline(always)]
-fn timer() -> Option<&'static Timer> {
+pub fn timer() -> Option<&'static Timer> {
     // SAFETY: timers are never freed; a pointer set on this thread is its own, and taken out before it is given away.
     unsafe { native::timer().as_ref() }
 }
@@ -247,6 +247,13 @@ pub(crate) mod tests {
         let leaf = if returns { leaves().leave } else { leaves().fault };
         // SAFETY: as in `stay`.
         unsafe { leaf(slot as usize * 8, frame) };
+    }
+
+    /// Passes so many nanoseconds.
+    pub fn ticking(ns: u64) -> bool {
+        let begun = std::time::Instant::now();
+        while (begun.elapsed().as_nanos() as u64) < ns {}
+        true
     }
 
     fn calls(slot: u32) -> u64 {

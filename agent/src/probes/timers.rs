@@ -12,12 +12,15 @@ use super::clock::{self, Clock};
 use super::histogram::{self, BUCKETS, OCTAVES};
 use super::lacks::{self, Lacks};
 use super::steps::{STEP, Steps};
+use super::thrown::Thrown;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+mod alarm;
 mod sums;
 
+pub use alarm::lower_alarms;
 pub use sums::{Sums, Taken, fill, reset, sum, sums, taken};
 
 /// Calls within calls that a thread can be timed in, one more; deeper ones are only counted.
@@ -40,7 +43,7 @@ struct Record {
     max: AtomicU64,
     /// Calls that are over without having been timed.
     given_up: AtomicU64,
-    /// What takes no longer is nothing out of the ordinary: as `max`.
+    /// What takes no longer is nothing out of the ordinary: as `max`, or less where a condition has it looked at (`alarm`).
     usual: AtomicU64,
     /// How long the call took that ended last and is in no bucket yet, or [`NONE`]. Which place in memory is written to must
     /// not depend on a reading of the counter that was only just asked for: that costs 3 ns.
@@ -85,6 +88,9 @@ pub struct Timer {
     frames: Steps,
     table: Steps,
     owned: AtomicBool,
+    /// The system's number of the owner's thread.
+    thread: Cell<u32>,
+    thrown: Thrown,
     next: *const Timer,
 }
 
@@ -141,6 +147,7 @@ impl Timer {
             return None;
         }
         timer.counters.set(counters.as_ptr());
+        timer.thread.set(crate::platform::thread_id());
         Some(timer)
     }
 
@@ -165,6 +172,8 @@ impl Timer {
             frames,
             table,
             owned: AtomicBool::new(true),
+            thread: Cell::new(0),
+            thrown: Thrown::default(),
             next: std::ptr::null(),
         })
     }
@@ -187,6 +196,7 @@ impl Timer {
             self.give_up_below(usize::MAX);
             self.frames.close_to(STEP);
         }
+        self.thrown.clear();
         self.last.set(last_of(&self.frames));
         self.owned.store(false, Ordering::Release);
     }
@@ -374,13 +384,7 @@ impl Timer {
             }
             (top, &*(*top).record, clock::between((*top).start, now))
         };
-        if took > record.max.load(Ordering::Relaxed) {
-            record.max.store(took, Ordering::Relaxed);
-            record.usual.store(took, Ordering::Relaxed);
-        }
-        if thrown {
-            add(&record.exceptions, 1);
-        }
+        self.look_at(slot_offset, record, (now, took), thrown);
         let before = record.pending.load(Ordering::Relaxed);
         if before != NONE
             && let Some(bucket) = self.bucket_of(slot_offset, record, before)

@@ -17,7 +17,7 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::timing::{self, Timing, Untimed};
-use crate::probes::{clock, stacks, timers, tokens};
+use crate::probes::{clock, conditions, stacks, timers, tokens};
 use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
@@ -45,7 +45,7 @@ pub struct Applied {
 
 /// Brings these rows in line with the orders, unless `progress` is cancelled or "all off" waits meanwhile.
 pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &Progress) -> Applied {
-    let (mut up, mut down) = (Vec::new(), Vec::new());
+    let (mut up, mut down, mut adjusted) = (Vec::new(), Vec::new(), Vec::new());
     if rows.is_empty() {
         return Applied { asked: 0, complete: true };
     }
@@ -63,7 +63,12 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
                 row.state = State::Off;
                 row.reason = None;
             }
-            let changed = std::mem::replace(&mut row.wanted, wanted) != wanted;
+            let options = orders.options(row.decides);
+            let changed = (row.wanted, row.options) != (wanted, options);
+            if row.options != options {
+                adjusted.extend(row.slot.map(|slot| (slot, options)));
+            }
+            (row.wanted, row.options) = (wanted, options);
             let due = due(wanted, row.is_dialable(), row.runs());
             let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
             if is_put_off && (wanted == Level::Off || due == Due::Nothing) {
@@ -83,6 +88,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             }
         }
     });
+    adjusted.into_iter().for_each(|(slot, options)| conditions::set(slot, options));
+    agent.follow_exceptions();
     revert(agent, &down);
     let asked = up.len() + down.len();
     for (part, rows) in up.chunks(AT_ONCE).enumerate() {
@@ -323,11 +330,13 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
     let has_room = has_room_for_times(agent, &copies);
     let mut ready = Ready::default();
     let mut accounts: Vec<Begins> = Vec::new();
+    let mut conditioned = Vec::new();
     let no_room: Vec<RowId> = agent.ledger.change(|book, now| {
         let (mut no_room, mut held_by) = (Vec::new(), HashSet::<Method>::new());
         let mut newly_timed = false;
         for (wish, found) in copies.iter().zip(inliners) {
             let item = Item { method: wish.method(), row: Some(wish.id) };
+            let is_new = book.row(wish.id).is_some_and(|row| row.slot.is_none());
             let has_slot = book.give_slot(wish.id);
             if !has_slot || book.row(wish.id).is_none() {
                 no_room.push(wish.id);
@@ -336,6 +345,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             }
             let was = book.passengers.remove(wish.method());
             let Some(row) = book.row_mut(wish.id) else { continue };
+            conditioned.extend(row.slot.filter(|_| is_new).map(|slot| (slot, row.options)));
             row.inlined = found.missed;
             held_by.extend(found.inliners.iter().filter(|method| going.contains(method)));
             row.inliners = found.inliners.into();
@@ -365,6 +375,8 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
         no_room
     });
     accounts.into_iter().for_each(|(account, slots)| account.begin(slots));
+    conditioned.into_iter().for_each(|(slot, options)| conditions::set(slot, options));
+    agent.follow_exceptions();
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
     ready
 }

@@ -1,7 +1,7 @@
 //! One row of the ledger: a copy, what is wanted of it and what the runtime does.
 #![forbid(unsafe_code)]
 
-use super::asynchronous::{Asynchronous, Missing};
+use super::asynchronous::Asynchronous;
 use super::silence::PassedOver;
 use super::why::{Moment, Why};
 use crate::catalogue::Module;
@@ -16,6 +16,7 @@ use crate::probes::timing::{Timing, Untimed};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -137,6 +138,8 @@ pub struct Row {
     pub decides: Option<OrderSeq>,
     /// What the user asked for.
     pub wanted: Level,
+    /// What the user asked for beyond times.
+    pub options: TimeOptions,
     /// The level that the CLR was asked for last, while it is on.
     pub asked: Level,
     /// The variables of the body it was asked for last, where that is timed.
@@ -206,6 +209,7 @@ impl Row {
             ineligible,
             decides: None,
             wanted: Level::Off,
+            options: TimeOptions::default(),
             asked: Level::Off,
             timing: None,
             untimed: None,
@@ -361,6 +365,7 @@ impl Row {
             module: self.what.module.name.clone(),
             domain,
             wanted: self.wanted,
+            options: self.options,
             state: self.state,
             version: self.live_version,
             instances: self.shown_instances(),
@@ -381,6 +386,7 @@ impl Row {
             row: self.id,
             t_ms,
             wanted: self.wanted,
+            options: self.options,
             state: self.state,
             version: self.live_version,
             why: self.why(),

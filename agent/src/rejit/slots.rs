@@ -10,9 +10,11 @@ use super::row::Row;
 use crate::probes::async_leaf;
 use crate::probes::blocks::{self, Slot};
 use crate::probes::completions::Account;
+use crate::probes::conditions;
 use crate::probes::histogram::Histogram;
 use crate::probes::timers::{self, Taken};
 use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::order::TimeOptions;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -190,6 +192,7 @@ impl Ledger {
         if freed.is_empty() {
             return;
         }
+        freed.iter().for_each(|(slot, _)| conditions::set(*slot, TimeOptions::default()));
         freed.iter().filter(|(_, timed)| *timed).for_each(|(slot, _)| timers::reset(*slot));
         let slots: Vec<Slot> = freed.iter().map(|(slot, _)| *slot).collect();
         let mut sums = Vec::new();

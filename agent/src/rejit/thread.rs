@@ -160,6 +160,7 @@ impl Worker {
             self.look_at_costs();
             if self.looked_after.elapsed() >= WATCH {
                 self.agent.inlining.lapse();
+                self.agent.follow_exceptions();
                 self.look_after_open_compilations();
                 self.agent.look_after_silent_requests();
                 self.look_after_shared_copies();

@@ -9,6 +9,7 @@ use redial_protocol::cost::Share;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, Transition};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 
@@ -19,6 +20,7 @@ pub struct Moment {
     pub row: RowId,
     pub(super) t_ms: u64,
     pub(super) wanted: Level,
+    pub(super) options: TimeOptions,
     pub(super) state: State,
     pub(super) version: Option<u32>,
     pub(super) why: Why,
@@ -31,6 +33,7 @@ impl Moment {
             row: self.row,
             t_ms: self.t_ms,
             wanted: self.wanted,
+            options: self.options,
             state: self.state,
             version: self.version,
             instances,

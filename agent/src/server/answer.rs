@@ -80,6 +80,7 @@ impl Session {
                 drop(cost::of_a_call(self.agent.max_level()));
                 return self.turn(id, Wish::Budget(limit), take);
             }
+            Command::KeptCalls { rows } => self.kept_calls(&rows),
         };
         self.outbox.put(reply_frame(id, reply))
     }

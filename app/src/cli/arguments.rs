@@ -1,5 +1,6 @@
 //! What a user may type.
 
+use super::beyond::Beyond;
 use super::duration;
 use super::env::Means;
 use super::target::Target;
@@ -29,7 +30,8 @@ PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything
 {levels}
 PID is a process id; or several, 12,34; or name:NAME, every .NET process whose program or assembly is called so
 (Shop for Shop, Shop.exe or dotnet Shop.dll); or pool:NAME, the worker processes of an IIS application pool.
-A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains].
+A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains],
+with level time also [slower-than=DURATION] [failed-only] [callers].
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
 4 no agent, 5 control held by another, 6 nothing matched, 7 done in part.
@@ -125,7 +127,7 @@ pub struct Ps {
 #[derive(Debug, Args)]
 pub struct Run {
     /// Set a dial before the program's first module loads; may be given more than once, and may end with
-    /// domain=PREFIX and all-domains as a line of a dial set
+    /// domain=PREFIX, all-domains and the like as a line of a dial set
     #[arg(long = "dial", value_name = "PATTERN=LEVEL")]
     pub dials: Vec<String>,
     /// Write the final status as JSON to FILE when the program ends
@@ -228,6 +230,9 @@ pub struct Dial {
     /// At time: bring along what does the work of async methods, to see their calls complete
     #[arg(long)]
     pub completions: bool,
+    /// What is asked for beyond times
+    #[command(flatten)]
+    pub beyond: Beyond,
     /// How it is turned
     #[command(flatten)]
     pub turn: Turn,
@@ -238,6 +243,7 @@ impl Dial {
     pub fn order(&self) -> Result<Order, String> {
         let pid = self.target.text();
         let line = dialset::parse_dial_option(&self.pattern);
+        let given = self.beyond.options();
         let order = match (self.level, line) {
             (Some(level), Err(_)) => Order::new(&self.pattern, level),
             (Some(level), Ok(line)) => {
@@ -254,6 +260,10 @@ impl Dial {
             (None, Ok(line)) if line.copy.is_some() && self.copy.is_some() => {
                 return Err("the copy is given twice: within the pattern's quotes and by --copy".to_owned());
             }
+            (None, Ok(line)) if line.options.slower_than_ns.is_some() && given.slower_than_ns.is_some() => {
+                return Err("the duration is given twice: within the pattern's quotes and by --slower-than"
+                    .to_owned());
+            }
             (None, Ok(line)) => line,
             (None, Err(DialProblem::NoLevel { .. })) => {
                 return Err(format!(
@@ -263,10 +273,18 @@ impl Dial {
             }
             (None, Err(problem)) => return Err(problem.to_string()),
         };
+        if !given.is_none() && order.level < Level::Time {
+            return Err(format!(
+                "{} is about calls that are timed: say `redial dial {pid} '{}' time {0}`",
+                self.beyond.flags(),
+                order.pattern
+            ));
+        }
         Ok(Order {
             domain: self.domain.clone().or(order.domain),
             copy: self.copy.or(order.copy),
             all_domains: self.all_domains || order.all_domains,
+            options: order.options.with(given),
             ..order
         })
     }
@@ -385,6 +403,9 @@ pub struct Status {
     /// Also list methods that are off again
     #[arg(long, conflicts_with = "agent")]
     pub all: bool,
+    /// Below each method dialled with --slower-than or --failed-only, list its worst calls
+    #[arg(long, conflicts_with_all = ["agent", "sum"])]
+    pub calls: bool,
     /// Add up what all the processes say of a method: one row each
     #[arg(long, conflicts_with = "agent")]
     pub sum: bool,

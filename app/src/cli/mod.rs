@@ -5,6 +5,7 @@
 mod apply;
 mod arguments;
 mod attach;
+mod beyond;
 mod budget;
 mod by_token;
 mod completions;

@@ -398,7 +398,7 @@ impl Connection {
     pub fn turned_by(&self, node: Node) -> Targets {
         match node {
             Node::Domain(domain) if self.turns_domain(domain) => {
-                Targets { methods: self.targets_of(node), reach: Reach::Domain(domain) }
+                Targets::new(self.targets_of(node), Reach::Domain(domain))
             }
             _ => self.reaching(&self.targets_of(node)),
         }

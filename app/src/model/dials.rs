@@ -1,6 +1,7 @@
 //! The dialled copies of one process: rows, transitions and counters folded into one table.
 
 use super::cost::{self, Foreseen, Load};
+use redial_protocol::calls::RowCalls;
 use redial_protocol::cost::{Cost, CostBudget};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
@@ -19,6 +20,8 @@ pub struct Dial {
     pub rate: Option<f64>,
     /// How long its calls take; None while none was timed.
     pub times: Option<Times>,
+    /// Its worst calls; None where it has no condition for them, or nobody asked.
+    pub calls: Option<RowCalls>,
 }
 
 impl Dial {
@@ -101,9 +104,18 @@ impl Dials {
         for row in rows {
             match self.rows.entry(row.row) {
                 std::collections::btree_map::Entry::Vacant(vacant) => {
-                    vacant.insert(Dial { row, rate: None, times: None });
+                    vacant.insert(Dial { row, rate: None, times: None, calls: None });
                 }
                 std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
+            }
+        }
+    }
+
+    /// Takes the worst calls of rows in.
+    pub fn calls(&mut self, calls: Vec<RowCalls>) {
+        for one in calls {
+            if let Some(dial) = self.rows.get_mut(&one.row) {
+                dial.calls = Some(one);
             }
         }
     }
@@ -125,6 +137,7 @@ impl Dials {
         dial.row.instances = transition.instances;
         dial.row.note = transition.note;
         dial.row.times_note = transition.times_note;
+        dial.row.options = transition.options;
         Change::Rows
     }
 
@@ -231,6 +244,7 @@ pub mod tests {
     use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey};
     use redial_protocol::level::Level;
     use redial_protocol::message::Instance;
+    use redial_protocol::order::TimeOptions;
     use redial_protocol::state::State;
     use redial_protocol::times::Percentiles;
 
@@ -270,6 +284,7 @@ pub mod tests {
             instances: Vec::new(),
             note: None,
             times_note: None,
+            options: TimeOptions::default(),
             calls,
         }
     }
@@ -354,6 +369,7 @@ pub mod tests {
             instances: vec![Instance { id: ID, state: State::Live }],
             note: Some("inlined in 2 callers".into()),
             times_note: Some("it is only counted".into()),
+            options: TimeOptions::default(),
         };
         assert_eq!(dials.apply(Event::Transition(transition(0))), Change::Rows);
         assert_eq!(dials.apply(Event::Transition(transition(9))), Change::None, "an unknown row is ignored");

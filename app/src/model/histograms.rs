@@ -3,6 +3,7 @@
 
 pub mod chart;
 
+use redial_protocol::calls::RowCalls;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use std::collections::VecDeque;
@@ -24,6 +25,8 @@ pub struct Histograms {
     asked: Option<(RowId, Duration)>,
     /// That is not answered yet.
     awaited: bool,
+    /// The worst calls of the row looked at; told with its histogram.
+    calls: Option<Box<RowCalls>>,
     /// Oldest first, one a row.
     marks: VecDeque<RowHistogram>,
 }
@@ -68,9 +71,26 @@ impl Histograms {
         }
     }
 
+    /// Takes the worst calls of a row in.
+    pub fn take_calls(&mut self, row: RowId, calls: Option<Box<RowCalls>>) {
+        if self.asked.is_some_and(|(asked, _)| asked == row) {
+            self.calls = calls;
+        }
+    }
+
+    /// The worst calls of a row, as far as they are known.
+    pub fn calls(&self, row: RowId) -> Option<&RowCalls> {
+        self.calls.as_deref().filter(|calls| calls.row == row)
+    }
+
+    /// Other calls are kept of a row from now on.
+    pub fn forget_calls(&mut self, row: RowId) {
+        self.calls.take_if(|calls| calls.row == row);
+    }
+
     /// A new session begins: what was asked for in the one before is never answered.
     pub fn begin_session(&mut self) {
-        (self.asked, self.awaited) = (None, false);
+        (self.asked, self.awaited, self.calls) = (None, false, None);
         self.last.take_if(|(_, answer)| answer.is_err());
     }
 

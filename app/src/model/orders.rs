@@ -10,7 +10,7 @@ use crate::output::words;
 use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::pattern::Pattern;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -87,6 +87,12 @@ pub fn orders(
         }
     }
     Ok(made.orders)
+}
+
+/// The same orders, those from level time on with these options.
+pub fn with_options(mut orders: Vec<Order>, options: TimeOptions) -> Vec<Order> {
+    orders.iter_mut().filter(|order| order.level >= Level::Time).for_each(|order| order.options = options);
+    orders
 }
 
 /// The orders that turn the methods of some wishes in processes that start later, whichever build they run: by their

@@ -8,7 +8,7 @@ use super::methodset::MethodSet;
 use super::orders::Reach;
 use super::update::Now;
 use redial_protocol::level::Level;
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, TimeOptions};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -78,6 +78,7 @@ struct Change {
     /// Whether that was "all off".
     all_off: bool,
     reach: Reach,
+    options: TimeOptions,
     before: Vec<Wish>,
     after: Vec<Wish>,
 }
@@ -91,6 +92,8 @@ pub struct Undo {
     pub wishes: Vec<Wish>,
     /// How far the change reached.
     pub reach: Reach,
+    /// What it asked for beyond times.
+    pub options: TimeOptions,
     /// The turn that made it.
     pub made: Ticket,
     /// Whether that was "all off".
@@ -121,8 +124,8 @@ impl Turns {
         let before = self.before(&wishes, live);
         self.redo.clear();
         let after = wishes.clone();
-        let all_off = false;
-        self.undo.push(Change { made: ticket, words: words.clone(), all_off, reach, before, after });
+        let (all_off, options) = (false, TimeOptions::default());
+        self.undo.push(Change { made: ticket, words: words.clone(), all_off, reach, options, before, after });
         if self.undo.len() > UNDONE {
             self.undo.remove(0);
         }
@@ -133,6 +136,13 @@ impl Turns {
     pub fn is_all_off(&mut self) {
         if let (Some(made), Some(last)) = (self.undo.last_mut(), self.pending.last_mut()) {
             (made.all_off, last.can_stop) = (true, false);
+        }
+    }
+
+    /// The turn that was begun last asks for more than times.
+    pub fn has_options(&mut self, options: TimeOptions) {
+        if let Some(made) = self.undo.last_mut() {
+            made.options = options;
         }
     }
 
@@ -170,14 +180,14 @@ impl Turns {
         let change = changes.remove(at);
         let wishes = if redo { change.after.clone() } else { change.before.clone() };
         let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
-        let Change { made, all_off, reach, .. } = change;
+        let Change { made, all_off, reach, options, .. } = change;
         match redo {
             // From now on it is this turn that made it.
             true => self.undo.push(Change { made: ticket, ..change.clone() }),
             false => self.redo.push(change.clone()),
         }
         self.push(ticket, words.clone(), wishes.clone(), Some(Again { redo, change }), now);
-        Some(Undo { words, wishes, reach, made, all_off })
+        Some(Undo { words, wishes, reach, options, made, all_off })
     }
 
     /// Whether the change that a turn made can be undone.

@@ -4,6 +4,7 @@ use super::catalogue::builder::{Batch, NameOrder};
 use super::histograms::Answer;
 use super::ids::{ConnectionId, Ticket};
 use super::processes::ProcessChanges;
+use redial_protocol::calls::RowCalls;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, ProcessKey, RowId};
@@ -128,6 +129,8 @@ pub enum Told {
     Plan(Ticket, Result<Box<PlanReport>, String>),
     /// How the durations of a row's calls are spread, or why nobody knows.
     Histogram(RowId, Answer),
+    /// The worst calls of a row; absent where it has no condition for them.
+    KeptCalls(RowId, Option<Box<RowCalls>>),
     /// The orders that stand, and the number of changes that can be taken back.
     Orders(Vec<StandingOrder>, u32),
     /// The last change, whoever made it, was taken back, or not.

@@ -3,10 +3,12 @@
 #![forbid(unsafe_code)]
 
 use crate::model::dials::Dial;
+use redial_protocol::calls::{KeptCall, RowCalls};
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Holder, Instance};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 use serde::{Serialize, Serializer};
 
@@ -109,6 +111,8 @@ pub struct DialJson<'a> {
     token: String,
     domain: &'a str,
     wanted: Level,
+    #[serde(flatten)]
+    options: OptionsJson,
     state: State,
     version: Option<u32>,
     instances: Vec<InstanceJson>,
@@ -129,6 +133,58 @@ pub struct DialJson<'a> {
     async_completions: Option<u64>,
     async_in_flight: Option<u64>,
     async_mean_ns: Option<u64>,
+    kept_calls: Option<KeptJson<'a>>,
+}
+
+/// The worst calls, since their condition stands.
+#[derive(Debug, Serialize)]
+struct KeptJson<'a> {
+    /// Calls for which it held.
+    met: u64,
+    /// Those of them that were left out.
+    missed: u64,
+    /// The longest first.
+    calls: Vec<CallJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallJson<'a> {
+    /// When it ended: Unix time, milliseconds.
+    t: u64,
+    ns: u64,
+    /// The operating system's number of its thread; null where it is unknown.
+    thread: Option<u32>,
+    failed: bool,
+    /// The exception's type; null for a call that returned, and where it is unknown.
+    exception: Option<&'a str>,
+}
+
+impl<'a> From<&'a RowCalls> for KeptJson<'a> {
+    fn from(kept: &'a RowCalls) -> Self {
+        let call = |call: &'a KeptCall| CallJson {
+            t: call.ended_unix_ms,
+            ns: call.took_ns,
+            thread: Some(call.thread).filter(|thread| *thread != 0),
+            failed: call.failed,
+            exception: call.exception.as_deref(),
+        };
+        KeptJson { met: kept.met, missed: kept.missed, calls: kept.calls.iter().map(call).collect() }
+    }
+}
+
+/// What is asked for beyond times.
+#[derive(Debug, Serialize)]
+struct OptionsJson {
+    slower_than_ns: Option<u64>,
+    failed_only: bool,
+    callers: bool,
+}
+
+impl From<&TimeOptions> for OptionsJson {
+    fn from(options: &TimeOptions) -> Self {
+        let TimeOptions { slower_than_ns, failed_only, callers } = *options;
+        OptionsJson { slower_than_ns, failed_only, callers }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -164,6 +220,7 @@ impl<'a> DialJson<'a> {
             token: token(row.copy.token.0),
             domain: &row.domain,
             wanted: row.wanted,
+            options: OptionsJson::from(&row.options),
             state: row.state,
             version: row.version,
             instances: row.instances.iter().map(InstanceJson::from).collect(),
@@ -183,6 +240,7 @@ impl<'a> DialJson<'a> {
             async_completions: completions.map(|of| of.completions),
             async_in_flight: completions.map(|of| of.in_flight),
             async_mean_ns: completions.and_then(|of| of.mean_ns()),
+            kept_calls: dial.calls.as_ref().map(KeptJson::from),
         }
     }
 }

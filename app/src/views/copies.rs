@@ -72,7 +72,7 @@ fn one(ui: &mut Ui, connection: &Connection, copy: MethodIx, commands: &mut Vec<
         let knob = Knob::new(face_of_it, KNOB).enabled(enabled);
         let turned = knob.show_at(ui, ui.scope_id().with(("dial of a copy", copy)), place);
         if let Some(level) = turned.to {
-            let targets = Targets { methods: MethodSet::one(copy), reach: Reach::Copies };
+            let targets = Targets::new(MethodSet::one(copy), Reach::Copies);
             commands.push(Command::Turn { targets, level });
         }
         commands.extend(turned.refused.map(Command::NotOffered));

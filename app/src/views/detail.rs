@@ -102,6 +102,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         last_numbers(ui, last.filter(|_| !in_graph));
         super::completions::show(ui, connection, row, commands);
         super::latency::show(ui, connection, row, &full.text, commands);
+        super::worst::show(ui, connection, row, connection.reaching(&MethodSet::one(method)), commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
@@ -192,7 +193,10 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
         ui.weak("turned together");
     }
     let these = targets.methods.clone();
-    knob(ui, connection, (&face, sums.known > 0), targets, commands);
+    knob(ui, connection, (&face, sums.known > 0), targets.clone(), commands);
+    if face.wanted == Some(Level::Time) {
+        super::worst::menu(ui, connection, None, targets, commands);
+    }
     if sums.known > 0 {
         let counted = Numbers::of(connection.obstacle().is_none() && group.counts());
         figures(ui, counted, &words::grouped(sums.calls), group.counted_rate());

@@ -8,7 +8,6 @@ use eframe::egui::Color32;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
-use std::sync::LazyLock;
 
 /// A knob's face with owned words.
 #[derive(Clone, Debug, PartialEq)]

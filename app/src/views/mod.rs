@@ -32,3 +32,4 @@ pub mod setup;
 pub mod several;
 pub mod sharing;
 pub mod strip;
+pub mod worst;

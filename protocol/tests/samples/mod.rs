@@ -1,6 +1,7 @@
 //! One message of every kind, with every field set to something that is told from its neighbours.
 #![allow(dead_code)] // each test program uses a part of it
 
+use redial_protocol::calls::{KeptCall, RowCalls};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::cost::{Cost, CostBudget, Share, SteppedDown};
 use redial_protocol::counters::CounterDelta;
@@ -13,7 +14,7 @@ use redial_protocol::message::{
     AgentStatus, AuditEntry, Budget, Command, Event, Holder, Instance, Refusal, Reply, Request, StatusRow,
     Transition,
 };
-use redial_protocol::order::{Order, Stand, StandingOrder};
+use redial_protocol::order::{Order, Stand, StandingOrder, TimeOptions};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -57,6 +58,7 @@ variants!(
         Il,
         Histogram,
         SetBudget,
+        KeptCalls,
     }
 );
 variants!(
@@ -94,7 +96,8 @@ variants!(
         LetGo,
         Il,
         Histogram,
-        Budget
+        Budget,
+        KeptCalls
     }
 );
 variants!(
@@ -213,7 +216,12 @@ pub fn orders() -> Vec<Order> {
         all_domains: true,
         ..Order::new("Shop!*", Level::Count)
     });
+    orders.push(Order { options: time_options(), ..Order::new("Shop!*", Level::Time) });
     orders
+}
+
+fn time_options() -> TimeOptions {
+    TimeOptions { slower_than_ns: Some(10_000_000), failed_only: true, callers: true }
 }
 
 fn instance(state: State) -> Instance {
@@ -234,6 +242,7 @@ fn status_row(index: u32, state: State) -> StatusRow {
         instances: vec![instance(state)],
         note: Some("already inlined in Shop.Till.Ring".into()),
         times_note: Some("it is only counted".into()),
+        options: TimeOptions::default(),
         calls: 1 << 40,
     }
 }
@@ -248,6 +257,7 @@ fn transition() -> Transition {
         instances: vec![instance(State::Asked)],
         note: None,
         times_note: None,
+        options: TimeOptions::default(),
     }
 }
 
@@ -273,6 +283,18 @@ fn times() -> Vec<Times> {
         Completions { starts: 900, completions: 880, in_flight: 22, before: 2, waited_ns: 1 << 41 };
     let first = Times { completions: Some(completions), ..first };
     vec![first, Times { row: RowId(300), percentiles: None, completions: None, move_next: None, ..first }]
+}
+
+fn kept_calls() -> RowCalls {
+    let failed = KeptCall {
+        ended_unix_ms: 1_700_000_000_000,
+        took_ns: 12_345_678,
+        thread: 4321,
+        failed: true,
+        exception: Some("System.TimeoutException".into()),
+    };
+    let returned = KeptCall { failed: false, exception: None, ..failed.clone() };
+    RowCalls { row: RowId(7), calls: vec![failed, returned], met: 300, missed: 1 }
 }
 
 fn histogram() -> RowHistogram {
@@ -358,6 +380,7 @@ pub fn commands() -> Vec<Command> {
         Command::Il { copy: copy_key(), instrumented: true },
         Command::Histogram { row: RowId(0x0e0f) },
         Command::SetBudget { limit: Some(Share(0x0201)), take: true },
+        Command::KeptCalls { rows: vec![RowId(1), RowId(0x0e0f)] },
     ]
 }
 
@@ -401,6 +424,7 @@ pub fn replies() -> Vec<Reply> {
             matched: 11,
             to_request: 5,
             to_revert: 2,
+            to_adjust: 1,
             unchanged: 1,
             bodyless: 3,
             refused_by_reason: vec![(Reason::Shared, 4)],
@@ -426,6 +450,7 @@ pub fn replies() -> Vec<Reply> {
         Reply::Il(il_body()),
         Reply::Histogram(histogram()),
         Reply::Budget(CostBudget { last: None, problem: None, ..cost_budget() }),
+        Reply::KeptCalls(vec![kept_calls()]),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),

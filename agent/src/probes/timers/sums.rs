@@ -101,7 +101,7 @@ pub struct Taken {
 pub fn taken(slots: &[Slot], histogram: &mut Histogram) -> Vec<Taken> {
     let mut of_slot = |(slot, sums): (&Slot, Sums)| {
         let lacks = lacks(*slot);
-        let is_known = lacks == Lacks::Nothing && sums.exits > 0;
+        let is_known = matches!(lacks, Lacks::Nothing | Lacks::Calls) && sums.exits > 0;
         let percentiles = is_known.then(|| {
             fill(*slot, histogram);
             let at_most = |per_mille| histogram.quantile(per_mille).map(|ticks| ticks.min(sums.max));

@@ -1,6 +1,7 @@
 //! `redial status`: every copy that is or was dialled, and with `--agent` the agent's account of itself.
 
 mod agent;
+mod calls;
 
 use super::places::Places;
 use super::sums::Sums;
@@ -48,7 +49,8 @@ pub fn ask_costs(session: &mut Session) -> Result<Vec<Cost>, Failure> {
 }
 
 fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
-    let dials = ask_rows(session, arguments.pattern.clone())?;
+    let mut dials = ask_rows(session, arguments.pattern.clone())?;
+    calls::ask(session, &mut dials)?;
     let unmatched = match &arguments.pattern {
         Some(pattern) if dials.is_empty() => Some(unmatched(pattern, &ask_rows(session, None)?)),
         _ => None,
@@ -59,7 +61,8 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
     } else if unmatched.is_none() {
         let status = ask_agent(session)?;
         let pattern = arguments.pattern.as_deref();
-        for line in copies_lines(&dials, &status, (pattern, arguments.all), terminal_columns()) {
+        let shown = (pattern, arguments.all, arguments.calls);
+        for line in copies_lines(&dials, &status, shown, terminal_columns()) {
             out.line(&line)?;
         }
     }
@@ -133,13 +136,13 @@ pub fn unmatched(pattern: &str, dialled: &Dials) -> String {
 fn copies_lines(
     dials: &Dials,
     status: &AgentStatus,
-    (pattern, all): (Option<&str>, bool),
+    (pattern, all, calls): (Option<&str>, bool, bool),
     columns: Option<usize>,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let (rows, over) = order::on_first(order::by_calls(dials), all);
     if !rows.is_empty() {
-        lines.extend(rows_lines(&rows, dials, columns));
+        lines.extend(rows_lines(&rows, dials, calls, columns));
         lines.push(String::new());
     } else if over.methods > 0 {
         let of_those = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
@@ -159,7 +162,7 @@ fn copies_lines(
 }
 
 /// Some of the dials as a table. Where reasons do not fit beside the rest, each stands below its row.
-fn rows_lines(rows: &[&Dial], dials: &Dials, columns: Option<usize>) -> Vec<String> {
+fn rows_lines(rows: &[&Dial], dials: &Dials, calls: bool, columns: Option<usize>) -> Vec<String> {
     let beside = rows_table(rows, dials, true);
     let (fitting, below) = match columns.filter(|columns| !beside.fits(*columns)) {
         Some(columns) => (rows_table(rows, dials, false), Some(columns)),
@@ -173,6 +176,7 @@ fn rows_lines(rows: &[&Dial], dials: &Dials, columns: Option<usize>) -> Vec<Stri
             let reason = table::wrapped(&table::printable(&reason), columns.saturating_sub(INDENT.len()));
             lines.extend(reason.into_iter().map(|part| format!("{INDENT}{part}")));
         }
+        lines.extend(calls::lines(dial, calls).into_iter().map(|line| format!("{INDENT}{line}")));
     }
     let remarks = times::remarks(rows.iter().copied());
     lines.extend(beneath(&fitting.left_out(columns), &remarks, columns));
@@ -278,11 +282,12 @@ mod tests {
             rows[0],
             json!({
                 "pid": 9, "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "module_id": "0x7f001000",
-                "token": "0x06000001", "domain": "clrhost", "wanted": "count", "state": "live", "version": 2,
+                "token": "0x06000001", "domain": "clrhost", "wanted": "count",
+                "slower_than_ns": null, "failed_only": false, "callers": false, "state": "live", "version": 2,
                 "instances": [{"function_id": "0x7f00", "rejit_id": "0x3", "state": "live"}], "reason": null,
                 "times_reason": null, "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null,
                 "self_ns": null, "p50_ns": null, "p90_ns": null, "p99_ns": null, "max_ns": null, "async_starts": null,
-                "async_completions": null, "async_in_flight": null, "async_mean_ns": null,
+                "async_completions": null, "async_in_flight": null, "async_mean_ns": null, "kept_calls": null,
             })
         );
         assert_eq!(rows[1]["reason"], "it is a P/Invoke");
@@ -291,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_table_says_wanted_and_actual() {
-        let lines = copies_lines(&dials(), &agent_status(), (None, false), None);
+        let lines = copies_lines(&dials(), &agent_status(), (None, false, false), None);
         assert_eq!(
             lines,
             [
@@ -304,7 +309,7 @@ mod tests {
                 "1 caller was inlined",
             ]
         );
-        let narrow = copies_lines(&dials(), &agent_status(), (None, false), Some(50));
+        let narrow = copies_lines(&dials(), &agent_status(), (None, false, false), Some(50));
         assert_eq!(
             narrow[..4],
             [
@@ -328,14 +333,14 @@ mod tests {
         was.state = State::Live;
         dials.rows(vec![slow, was]);
         dials.times(vec![timed(0), timed(1)]);
-        let whole = copies_lines(&dials, &agent_status(), (None, false), None);
+        let whole = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert!(
             whole[1].contains("8.59 s") && whole[1].contains(long) && whole[1].ends_with(reason),
             "{whole:#?}"
         );
         assert!(whole[2].contains("(8.59 s)") && whole[3..5] == [times::TIMED, times::LAST], "{whole:#?}");
         for columns in [60, 80, 100, 120, 160] {
-            let lines = copies_lines(&dials, &agent_status(), (None, false), Some(columns));
+            let lines = copies_lines(&dials, &agent_status(), (None, false, false), Some(columns));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             let before = lines[0].find("METHOD").expect("a heading");
             let room = lines[1].chars().count() - before;
@@ -352,7 +357,7 @@ mod tests {
         let mut other = row(2, "Shop.Cart.Add", 7);
         other.domain = "Shop-2".into();
         dials.rows(vec![other]);
-        let lines = copies_lines(&dials, &agent_status(), (None, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert_eq!(lines[0], "CALLS  WANTED  STATE    DOMAIN   METHOD                   REASON");
         assert_eq!(lines[2], "    7  count   asked    Shop-2   Shop!Shop.Cart.Add()");
     }
@@ -390,12 +395,12 @@ mod tests {
         ]);
         dials.times(vec![timed(1)]);
         for columns in [60, 80, 120] {
-            let lines = copies_lines(&dials, &agent_status(), (None, false), Some(columns));
+            let lines = copies_lines(&dials, &agent_status(), (None, false, false), Some(columns));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             assert!(lines[2].contains('…') && lines[2].ends_with(".Add()"), "{columns}: {lines:#?}");
             assert!(lines.iter().any(|line| line.contains(times::TIMED)), "{columns}: {lines:#?}");
         }
-        let whole = copies_lines(&dials, &agent_status(), (None, false), None);
+        let whole = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets all of it: {whole:#?}");
     }
 
@@ -403,17 +408,17 @@ mod tests {
     fn what_is_off_again_is_counted_unless_all_is_asked_for() {
         let mut dials = Dials::default();
         dials.rows(vec![off(row(0, "Shop.Cart.Add", 900)), off(row(1, "Shop.Cart.Take", 34))]);
-        let lines = copies_lines(&dials, &agent_status(), (None, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert_eq!(
             lines[..2],
             ["no method is dialled", "2 methods were dialled and are off now (934 calls); --all lists them"]
         );
-        let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false), None);
+        let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false, false), None);
         assert_eq!(lines[0], "no method that matches 'Shop.*' is dialled", "others may be");
         dials.rows(vec![row(2, "Shop.Cart.Clear", 1)]);
-        let lines = copies_lines(&dials, &agent_status(), (None, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert!(lines[1].ends_with("Clear()") && lines[3].starts_with("2 methods were"), "{lines:#?}");
-        let lines = copies_lines(&dials, &agent_status(), (None, true), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, true, false), None);
         assert!(lines[1].ends_with("Clear()") && lines[2].ends_with("Add()"), "{lines:#?}");
     }
 }

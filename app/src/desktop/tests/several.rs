@@ -429,7 +429,7 @@ fn names_of_modules_that_differ_keep_their_order() {
     assert_eq!(types.iter().filter(|name| **name == "Shop.Cart").count(), 3);
     let once: Vec<&&str> = types.chunk_by(|one, other| one == other).map(|same| &same[0]).collect();
     assert_eq!(once.len(), 9, "copies stand beside each other: {types:?}");
-    let targets = Targets { methods: Default::default(), reach: Default::default() };
+    let targets = Targets::new(Default::default(), Default::default());
     assert!(all.turnable(&targets, Level::Count).is_err());
     assert_eq!(all.catalogue.shown_for(MethodIx(13)), MethodIx(0));
 }

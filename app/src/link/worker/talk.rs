@@ -40,6 +40,8 @@ pub struct Talk {
     asked: Vec<(u32, Asked)>,
     /// Histograms that were asked for: the ids of requests and the rows.
     histograms: Vec<(u32, RowId)>,
+    /// The worst calls that were asked for, likewise.
+    kept_calls: Vec<(u32, RowId)>,
     /// Whether control may be ours.
     turned: bool,
     /// Whether the counters told last were that nothing was called.
@@ -191,9 +193,11 @@ impl Talk {
         Ok(())
     }
 
-    /// Asks how the durations of a row's calls are spread. That is answered at once, or the agent is silent.
+    /// Asks how the durations of a row's calls are spread, and for the worst of them. That is answered at once, or the agent is silent.
     pub fn histogram(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
         self.histograms.push((session.send(Command::Histogram { row })?, row));
+        // Nothing that is kept is news unless calls have ended, and then the histogram is.
+        self.kept_calls.push((session.send(Command::KeptCalls { rows: vec![row] })?, row));
         Ok(())
     }
 
@@ -279,6 +283,14 @@ impl Talk {
                 _ => return Err(session.wrong_reply()),
             };
             told.push(Told::Histogram(row, answer));
+        } else if let Some(at) = self.kept_calls.iter().position(|(of, _)| *of == id) {
+            let (_, row) = self.kept_calls.remove(at);
+            let kept = match reply {
+                Reply::KeptCalls(mut kept) if kept.iter().all(|one| one.row == row) => kept.pop(),
+                Reply::Refused(_) => None,
+                _ => return Err(session.wrong_reply()),
+            };
+            told.push(Told::KeptCalls(row, kept.map(Box::new)));
         } else if let Some(at) = self.asked.iter().position(|(of, _)| *of == id) {
             let (_, asked) = self.asked.remove(at);
             told.push(self.answered(asked, reply, session)?);

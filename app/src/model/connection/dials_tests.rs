@@ -43,7 +43,7 @@ impl Case {
     }
 
     fn copies(&self, methods: &[MethodIx]) -> Targets {
-        Targets { methods: methods.iter().copied().collect(), reach: Reach::Copies }
+        Targets::new(methods.iter().copied().collect(), Reach::Copies)
     }
 }
 

@@ -112,6 +112,7 @@ impl Connection {
             Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
             Told::Histogram(row, answer) => self.histograms.take(row, answer),
+            Told::KeptCalls(row, kept) => self.histograms.take_calls(row, kept),
             Told::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
             Told::Undone(_, Ok(undone)) => {
                 let Undone { what, report } = *undone;
@@ -254,6 +255,9 @@ impl Connection {
             }
             Event::Transition(transition) => {
                 let (id, state) = (transition.row, transition.state);
+                if self.live.row(id).is_some_and(|row| row.options != transition.options) {
+                    self.histograms.forget_calls(id);
+                }
                 if let Some((_, before)) = self.live.take_transition(transition).filter(|was| was.1 != state)
                 {
                     transitions.add(id, before, state);

@@ -8,9 +8,9 @@ use crate::model::methodset::MethodSet;
 use crate::model::orders::{self, Reach};
 use crate::model::turns::{Turn, Undo};
 use crate::model::update::Now;
-use crate::output::words;
+use crate::output::{calls, words};
 use redial_protocol::level::Level;
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, TimeOptions};
 
 /// Why a group cannot be turned of which no method has a body.
 pub const NO_BODIES: &str =
@@ -23,6 +23,28 @@ pub struct Targets {
     pub methods: MethodSet,
     /// What else is meant.
     pub reach: Reach,
+    /// What is asked for beyond times, where the level has them.
+    pub options: TimeOptions,
+}
+
+impl Targets {
+    /// Copies with nothing asked for beyond the level.
+    pub fn new(methods: MethodSet, reach: Reach) -> Targets {
+        Targets { methods, reach, options: TimeOptions::default() }
+    }
+
+    /// What orders at a level ask for beyond it.
+    pub fn options_at(&self, level: Level) -> TimeOptions {
+        if level < Level::Time { TimeOptions::default() } else { self.options }
+    }
+
+    /// What a turn to a level is called before the methods are: `time, keeping calls that end by an exception,`.
+    pub fn words_at(&self, level: Level) -> String {
+        match self.options_at(level) {
+            options if options.keeps_calls() => format!("{level}, keeping {},", calls::which(&options)),
+            _ => level.to_string(),
+        }
+    }
 }
 
 /// What an undo or a redo takes.
@@ -71,13 +93,14 @@ impl Connection {
     ) -> Result<Turn, String> {
         let words = match targets.methods.is_empty() {
             true => "turning a dial".to_owned(),
-            false => format!("{level} on {}", self.name_of_targets(targets)),
+            false => format!("{} on {}", targets.words_at(level), self.name_of_targets(targets)),
         };
         let orders = self.refuse(&words, self.turnable(targets, level), log, now)?;
         let wishes = vec![(level, targets.methods.clone())];
         let ticket = self.ticket();
         self.say(log, now, Kind::Request, words.clone());
         self.turns.begin((ticket, words), wishes, targets.reach, &self.live, now);
+        self.turns.has_options(targets.options_at(level));
         Ok(Turn { connection: self.id, ticket, orders, take, later: false })
     }
 
@@ -92,19 +115,20 @@ impl Connection {
             return Ok(Vec::new());
         }
         let wish = (level, targets.methods.clone());
-        orders::orders(&self.catalogue, &[wish], targets.reach, self.off_for_want_of_a_body())
+        let orders = orders::orders(&self.catalogue, &[wish], targets.reach, self.off_for_want_of_a_body())?;
+        Ok(orders::with_options(orders, targets.options_at(level)))
     }
 
     /// What a turn of methods shown concerns: where copies are merged, every copy of them, now and later.
     pub fn reaching(&self, shown: &MethodSet) -> Targets {
         match self.catalogue.is_merged() {
-            true => Targets { methods: self.catalogue.with_copies(shown), reach: Reach::Everywhere },
-            false => Targets { methods: shown.clone(), reach: Reach::Copies },
+            true => Targets::new(self.catalogue.with_copies(shown), Reach::Everywhere),
+            false => Targets::new(shown.clone(), Reach::Copies),
         }
     }
 
     fn name_of_targets(&self, targets: &Targets) -> String {
-        let Targets { methods, reach } = targets;
+        let Targets { methods, reach, .. } = targets;
         if let Reach::Domain(domain) = reach {
             let name = self.catalogue.label(Node::Domain(*domain));
             return format!("{} in {name}", words::methods(methods.len()));
@@ -185,7 +209,7 @@ impl Connection {
         let Some(undo) = self.turns.begin_undo_of(made, ticket, redo, now) else {
             return self.refuse(what, Err(format!("there is nothing to {what}")), log, now);
         };
-        let Undo { words, wishes, reach, made, all_off } = undo;
+        let Undo { words, wishes, reach, made, all_off, options } = undo;
         let step = match (redo, all_off) {
             // The agent knows what stood before, and how: kept or held, until when, set by whom.
             (false, _) => Ok(Step::TakeBack { ticket, of: made }),
@@ -193,7 +217,10 @@ impl Connection {
             (true, false) => {
                 let orders = orders::orders(&self.catalogue, &wishes, reach, self.off_for_want_of_a_body());
                 let (connection, take, later) = (self.id, false, false);
-                orders.map(|orders| Step::Turn(Turn { connection, ticket, orders, take, later }))
+                orders.map(|orders| {
+                    let orders = orders::with_options(orders, options);
+                    Step::Turn(Turn { connection, ticket, orders, take, later })
+                })
             }
         };
         match step {

@@ -19,7 +19,10 @@ impl Fleet {
         let mut asked = Vec::new();
         for (id, methods) in self.part_wanted(&all, connections, targets, false) {
             if let Some(theirs) = connections.get_mut(&id) {
-                asked.push((id, theirs.ask_plan(&Targets { methods, reach }, level)));
+                asked.push((
+                    id,
+                    theirs.ask_plan(&Targets { methods, reach, options: targets.options }, level),
+                ));
             }
         }
         connections.insert(FLEET, all);
@@ -34,6 +37,7 @@ pub fn sum<'a>(plans: impl IntoIterator<Item = &'a PlanReport>) -> PlanReport {
         sum.matched += plan.matched;
         sum.to_request += plan.to_request;
         sum.to_revert += plan.to_revert;
+        sum.to_adjust += plan.to_adjust;
         sum.unchanged += plan.unchanged;
         sum.bodyless += plan.bodyless;
         sum.generic += plan.generic;

@@ -6,7 +6,7 @@ use crate::model::connection::{Connection, Status, Step, Targets};
 use crate::model::ids::{ConnectionId, FLEET, Ticket};
 use crate::model::log::{Kind, Log};
 use crate::model::methodset::MethodSet;
-use crate::model::orders::{Reach, orders_for_later};
+use crate::model::orders::{Reach, orders_for_later, with_options};
 use crate::model::turns::Turn;
 use crate::model::update::{Now, Refused};
 use crate::output::words;
@@ -49,10 +49,11 @@ impl Fleet {
         now: Now,
     ) -> Result<(Ticket, Vec<Errand>), String> {
         let whole = self.part_wanted(all, connections, targets, take);
-        let what = format!("{level} on {}", words_of(all, &targets.methods));
+        let what = format!("{} on {}", targets.words_at(level), words_of(all, &targets.methods));
         let wishes = vec![(level, targets.methods.clone())];
         let everywhere = targets.reach == Reach::Everywhere;
-        let by_name = orders_for_later(&all.catalogue, &wishes, all.off_for_want_of_a_body());
+        let by_name = orders_for_later(&all.catalogue, &wishes, all.off_for_want_of_a_body())
+            .map(|orders| with_options(orders, targets.options_at(level)));
         let by_name = Some(by_name).filter(|_| everywhere && !take);
         let unread = match &by_name {
             Some(Ok(_)) => self.unread(connections, &whole),
@@ -81,7 +82,7 @@ impl Fleet {
         };
         for (id, methods) in whole {
             let Some(theirs) = connections.get_mut(&id) else { continue };
-            match theirs.turn_part(&Targets { methods, reach }, level, take, now) {
+            match theirs.turn_part(&Targets { methods, reach, options: targets.options }, level, take, now) {
                 Ok(turn) => send(&mut sent, turn),
                 Err(why) => sent.refused(id, Refused { why, holder: None }),
             }
@@ -106,6 +107,7 @@ impl Fleet {
         });
         all.untaken.retain(|untaken| !untaken.methods.is_empty());
         all.turns.begin((ticket, text), wishes, targets.reach, &all.live, now);
+        all.turns.has_options(targets.options_at(level));
         self.made.insert(ticket, sent.waiting().collect());
         self.sent.push(sent);
         Ok((ticket, errands))

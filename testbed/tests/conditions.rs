@@ -1,0 +1,348 @@
+//! Conditions keep the worst calls: which, by whom, and by what exception they ended (`programs/kept.cs`). Calls sleep well
+//! above or well below a threshold, so that no machine is too slow.
+
+use anyhow::{Result, ensure};
+use redial_protocol::calls::RowCalls;
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_KEPT_CALLS;
+use redial_protocol::message::{Command, Reply, StatusRow};
+use redial_protocol::order::{Order, TimeOptions};
+use redial_protocol::state::State;
+use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::host::Host;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, Live};
+use redial_testbed::{on_each_runtime, programs};
+use serde_json::{Value, json};
+
+const WORK: &str = "kept!Kept.Work(int)";
+const FAILS: &str = "kept!Kept.Fails(string, int)";
+const HOLDS: &str = "kept!Kept.Holds(bool)";
+/// Nobody sleeps for less than that and takes longer than this, but where the machine stands still.
+const SLOW_MS: u64 = 200;
+const SLOW_NS: u64 = SLOW_MS * 1_000_000;
+
+const PLAIN: TimeOptions = TimeOptions { slower_than_ns: None, failed_only: false, callers: false };
+const SLOW: TimeOptions = TimeOptions { slower_than_ns: Some(SLOW_NS), ..PLAIN };
+const FAILED: TimeOptions = TimeOptions { failed_only: true, ..PLAIN };
+const SLOW_AND_FAILED: TimeOptions = TimeOptions { failed_only: true, ..SLOW };
+
+fn start(runtime: Runtime) -> Result<(Live, Controller)> {
+    let mut command = programs::named("kept")?.command(runtime)?;
+    command.env("REDIAL_MAX_LEVEL", "time");
+    let live = under_agent::start(command)?;
+    let controller = live.controller()?;
+    Ok((live, controller))
+}
+
+fn order(pattern: &str, options: TimeOptions) -> Order {
+    Order { options, ..Order::new(pattern, Level::Time) }
+}
+
+fn set(controller: &mut Controller, pattern: &str, options: TimeOptions) -> Result<()> {
+    let report = controller.order(vec![order(pattern, options)], Stay::Kept)?;
+    ensure!(report.accepted == 1 && report.warnings.is_empty(), "{report:?}");
+    Ok(())
+}
+
+fn say(host: &mut Host, command: &str) -> Result<()> {
+    host.ask(command, "done").map(drop)
+}
+
+/// The worst calls of a method, and its row; no list where no condition stands.
+fn kept(controller: &mut Controller, pattern: &str) -> Result<(StatusRow, Option<RowCalls>)> {
+    let row = controller.row(pattern)?;
+    match controller.ask(Command::KeptCalls { rows: vec![row.row] })?.reply {
+        Reply::KeptCalls(mut all) => {
+            ensure!(all.len() <= 1 && all.iter().all(|one| one.row == row.row), "{all:?}");
+            Ok((row, all.pop()))
+        }
+        other => anyhow::bail!("{other:?}"),
+    }
+}
+
+fn list(controller: &mut Controller, pattern: &str) -> Result<RowCalls> {
+    let (row, calls) = kept(controller, pattern)?;
+    calls.ok_or_else(|| anyhow::anyhow!("no list of {row:?}"))
+}
+
+/// Just the slow ones are kept, the longest first; whoever changes a condition begins anew, without a new body.
+fn slow_calls_are_kept_and_no_others(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    set(&mut controller, WORK, PLAIN)?;
+    // Longer than all that follow: the thread's longest does not hide them.
+    say(&mut live.host, "work 900 1")?;
+    let (before, none) = kept(&mut controller, WORK)?;
+    ensure!(before.state == State::Live && none.is_none(), "{before:?} {none:?}");
+
+    set(&mut controller, WORK, SLOW)?;
+    let (row, calls) = kept(&mut controller, WORK)?;
+    ensure!(row.options == SLOW && calls.is_some_and(|one| one.calls.is_empty() && one.met == 0));
+    say(&mut live.host, "work 1 600 0 2 300 1 1 450 1")?;
+    let RowCalls { calls, met, missed, .. } = list(&mut controller, WORK)?;
+    let floor: Vec<u64> = calls.iter().map(|call| call.took_ns / 50_000_000 * 50).collect();
+    ensure!((met, missed, calls.len()) == (3, 0, 3) && floor[0] >= 600 && floor[2] < 450, "{calls:?}");
+    ensure!(calls.is_sorted_by(|one, next| one.took_ns >= next.took_ns), "{calls:?}");
+    ensure!(calls.iter().all(|call| !call.failed && call.exception.is_none()), "{calls:?}");
+    let main = live.pid;
+    ensure!(
+        calls.iter().all(|call| call.thread == main && call.ended_unix_ms > 1_600_000_000_000),
+        "{calls:?}"
+    );
+
+    // Another threshold, and none: the same body all along.
+    set(&mut controller, WORK, TimeOptions { slower_than_ns: Some(2 * SLOW_NS), ..PLAIN })?;
+    ensure!(list(&mut controller, WORK)?.calls.is_empty());
+    say(&mut live.host, "work 300 500 1")?;
+    ensure!(list(&mut controller, WORK)?.calls.len() == 1);
+    set(&mut controller, WORK, PLAIN)?;
+    say(&mut live.host, "work 300")?;
+    let (after, none) = kept(&mut controller, WORK)?;
+    ensure!(none.is_none() && after.options.is_none(), "{after:?} {none:?}");
+    ensure!((after.version, after.instances.len()) == (before.version, before.instances.len()), "{after:?}");
+    ensure!(controller.timed(WORK)?.1.exits == after.calls && after.calls == 15, "{after:?}");
+    end(live, controller)
+}
+
+/// Every thread's are there, each with the system's number of its thread.
+fn calls_of_all_threads_are_told_apart(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    set(&mut controller, WORK, SLOW)?;
+    live.host.say("threads 1 300 500 2")?;
+    let mut threads = Vec::new();
+    loop {
+        let line = live.host.next_line()?;
+        if line == "done" {
+            break;
+        }
+        let words: Vec<&str> = line.split(' ').collect();
+        let ["thread", ms, id] = words[..] else { anyhow::bail!("{line}") };
+        threads.push((ms.parse::<u64>()?, id.parse::<u32>()?));
+    }
+    threads.retain(|(ms, _)| *ms >= SLOW_MS);
+    threads.sort_unstable_by_key(|(ms, _)| std::cmp::Reverse(*ms));
+    let calls = list(&mut controller, WORK)?.calls;
+    let told: Vec<u32> = calls.iter().map(|call| call.thread).collect();
+    ensure!(told == threads.iter().map(|(_, id)| *id).collect::<Vec<_>>(), "{calls:?} {threads:?}");
+    ensure!(calls.iter().zip(&threads).all(|(call, (ms, _))| call.took_ns >= ms * 1_000_000), "{calls:?}");
+    end(live, controller)
+}
+
+/// What ends a call, and the type of it.
+const ENDS: [(&str, &str); 29] = [
+    ("own", "OwnException"),
+    ("system", "System.TimeoutException"),
+    ("nested-type", "Outer+NestedException"),
+    ("generic", "Oops<T>"),
+    ("null", "System.NullReferenceException"),
+    ("zero", "System.DivideByZeroException"),
+    ("below", "OwnException"),
+    ("rethrown", "OwnException"),
+    ("replaced", "OtherException"),
+    ("replaced-in-finally", "OtherException"),
+    ("caught-in-finally", "OwnException"),
+    ("caught-deep-in-finally", "OwnException"),
+    ("rethrown-after-another", "OwnException"),
+    ("filtered", "OwnException"),
+    ("filter-throws", "OwnException"),
+    ("initializer", "System.TypeInitializationException"),
+    ("sorted", "System.InvalidOperationException"),
+    ("same-type-inside", "OwnException"),
+    ("twelve-inside", "OwnException"),
+    ("below-rethrown", "OwnException"),
+    ("below-replaced", "OtherException"),
+    ("below-replaced-twice", "System.TimeoutException"),
+    ("below-replaced-in-finally", "OtherException"),
+    ("below-caught-in-finally", "OwnException"),
+    ("below-escapes-in-finally", "OwnException"),
+    ("below-rethrown-after-another", "OwnException"),
+    ("below-filtered", "OwnException"),
+    ("below-filter-throws", "OwnException"),
+    ("below-filter-throws-in-finally", "OwnException"),
+];
+
+/// Of calls that failed the exception's type is told, whatever was thrown and caught meanwhile.
+fn failed_calls_are_kept_with_their_types(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    let mut wrong = Vec::new();
+    for options in [FAILED, TimeOptions { slower_than_ns: Some(1), ..PLAIN }] {
+        for (how, exception) in ENDS {
+            // Begins anew.
+            set(&mut controller, FAILS, PLAIN)?;
+            set(&mut controller, FAILS, options)?;
+            say(&mut live.host, "fail returns")?;
+            say(&mut live.host, &format!("fail {how}"))?;
+            let mut calls = list(&mut controller, FAILS)?.calls;
+            calls.retain(|call| call.failed || options.failed_only);
+            match &calls[..] {
+                [one] if one.failed && one.exception.as_deref() == Some(exception) => {}
+                other => wrong.push(format!("{how}: {other:?}")),
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "{wrong:#?}");
+    // More within one another than are known: of the outermost nothing is said.
+    set(&mut controller, FAILS, PLAIN)?;
+    set(&mut controller, FAILS, FAILED)?;
+    say(&mut live.host, "fail twenty-inside")?;
+    let calls = list(&mut controller, FAILS)?.calls;
+    ensure!(calls.len() == 1 && calls[0].failed && calls[0].exception.is_none(), "{calls:?}");
+    set(&mut controller, FAILS, SLOW_AND_FAILED)?;
+    for command in ["fail own", "fail returns 300", "fail system 300"] {
+        say(&mut live.host, command)?;
+    }
+    let calls = list(&mut controller, FAILS)?.calls;
+    ensure!(calls.len() == 1 && calls[0].took_ns > SLOW_NS, "{calls:?}");
+    ensure!(calls[0].exception.as_deref() == Some("System.TimeoutException"), "{calls:?}");
+    end(live, controller)
+}
+
+/// Each method on the way out has its own; reflection puts another exception around the one within.
+fn every_method_on_the_way_has_its_own(runtime: Runtime) -> Result<()> {
+    const INVOKED: &str = "kept!Kept.Invoked()";
+    let (mut live, mut controller) = start(runtime)?;
+    set(&mut controller, FAILS, FAILED)?;
+    set(&mut controller, INVOKED, FAILED)?;
+    say(&mut live.host, "fail invoked")?;
+    for (method, exception) in
+        [(INVOKED, "OwnException"), (FAILS, "System.Reflection.TargetInvocationException")]
+    {
+        let calls = list(&mut controller, method)?.calls;
+        ensure!(calls.len() == 1 && calls[0].exception.as_deref() == Some(exception), "{method}: {calls:?}");
+    }
+    end(live, controller)
+}
+
+/// Of what was thrown before anybody asked the type is not known, and no other one is told in its place.
+fn what_was_thrown_before_is_unknown(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    set(&mut controller, HOLDS, PLAIN)?;
+    for others in ["others", "none"] {
+        set(&mut controller, HOLDS, PLAIN)?;
+        say(&mut live.host, &format!("hold {others}"))?;
+        set(&mut controller, HOLDS, FAILED)?;
+        say(&mut live.host, "leave")?;
+        let calls = list(&mut controller, HOLDS)?.calls;
+        ensure!(calls.len() == 1 && calls[0].failed && calls[0].exception.is_none(), "{others}: {calls:?}");
+        // Where it stands all along it is known.
+        say(&mut live.host, &format!("hold {others}"))?;
+        say(&mut live.host, "leave")?;
+        let calls = list(&mut controller, HOLDS)?.calls;
+        ensure!(calls.iter().any(|call| call.exception.as_deref() == Some("OwnException")), "{calls:?}");
+    }
+    end(live, controller)
+}
+
+/// A storm leaves a short list, and all of it is counted.
+fn a_storm_leaves_a_short_list(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    set(&mut controller, FAILS, FAILED)?;
+    say(&mut live.host, "storm 4 2000")?;
+    let RowCalls { calls, met, missed, .. } = list(&mut controller, FAILS)?;
+    ensure!((met, calls.len()) == (8_000, MAX_KEPT_CALLS) && missed <= 80, "{met} {missed} {calls:?}");
+    ensure!(calls.iter().all(|call| call.exception.as_deref() == Some("OwnException")), "{calls:?}");
+    ensure!(controller.timed(FAILS)?.1.exceptions == 8_000);
+    end(live, controller)
+}
+
+/// The command line: dial, plan, status, save, apply, undo.
+fn conditions_are_set_shown_saved_and_undone(runtime: Runtime) -> Result<()> {
+    let (mut live, controller) = start(runtime)?;
+    let of = |rows: &[Value], field: &str| rows.first().map_or(Value::Null, |row| row[field].clone());
+    live.redial("dial", &[WORK, "time"])?.ok()?;
+    say(&mut live.host, "work 1")?;
+    let plan =
+        live.redial("dial", &[WORK, "time", "--slower-than", "200ms", "--plan", "--json"])?.ok()?.json()?;
+    ensure!((&plan["to_recompile"], &plan["to_adjust"]) == (&json!(0), &json!(1)), "{plan}");
+    live.redial("dial", &[WORK, "time", "--slower-than", "200ms"])?.ok()?;
+    say(&mut live.host, "work 300 1")?;
+    let rows = live.rows(WORK)?;
+    ensure!(of(&rows, "slower_than_ns") == SLOW_NS && of(&rows, "version") == 1, "{rows:?}");
+    let calls = &rows[0]["kept_calls"];
+    ensure!((&calls["met"], &calls["missed"]) == (&json!(1), &json!(0)), "{rows:?}");
+    let call = &calls["calls"][0];
+    ensure!(call["thread"] == live.pid && call["failed"] == false && call["exception"].is_null(), "{rows:?}");
+    ensure!(call["ns"].as_u64().is_some_and(|ns| ns > SLOW_NS), "{rows:?}");
+    let shown = live.redial("status", &[WORK, "--calls"])?.ok()?.stdout;
+    ensure!(shown.contains("calls that take longer than 200 ms: 1") && shown.contains("returned"), "{shown}");
+    let hinted = live.redial("status", &[WORK])?.ok()?.stdout;
+    ensure!(hinted.contains("(--calls lists them)") && !hinted.contains("returned"), "{hinted}");
+
+    let saved = live.redial("save", &[])?.ok()?.stdout;
+    ensure!(saved.contains(&format!("{WORK} = time slower-than=200ms\n")), "{saved}");
+    let file = std::env::temp_dir().join(format!("redial-conditions-{}.dials", live.pid));
+    std::fs::write(
+        &file,
+        format!("# redial dials 1\n{FAILS} = time failed-only\n{WORK} = time slower-than=1s\n"),
+    )?;
+    let path = file.display().to_string();
+    live.redial("apply", &[&path])?.ok()?;
+    std::fs::remove_file(&file)?;
+    say(&mut live.host, "fail system")?;
+    let rows = live.rows(FAILS)?;
+    ensure!(of(&rows, "failed_only") == true, "{rows:?}");
+    ensure!(rows[0]["kept_calls"]["calls"][0]["exception"] == "System.TimeoutException", "{rows:?}");
+    ensure!(of(&live.rows(WORK)?, "slower_than_ns") == 1_000_000_000);
+    live.redial("undo", &[])?.ok()?;
+    let rows = live.rows(WORK)?;
+    ensure!(of(&rows, "slower_than_ns") == SLOW_NS && rows[0]["kept_calls"]["met"] == 0, "{rows:?}");
+    live.redial("undo", &[])?.ok()?;
+    let rows = live.rows(WORK)?;
+    ensure!(of(&rows, "slower_than_ns").is_null() && of(&rows, "kept_calls").is_null(), "{rows:?}");
+    ensure!(of(&rows, "wanted") == "time" && of(&rows, "version") == 1, "{rows:?}");
+    let refused = live.redial("dial", &[WORK, "count", "--slower-than", "200ms"])?;
+    under_agent::ensure_said(&refused, 2, &["about calls that are timed"])?;
+    end(live, controller)
+}
+
+/// The runtime tells of exceptions after an attach, too.
+#[cfg(target_os = "linux")]
+fn types_are_told_after_an_attach(runtime: Runtime) -> Result<()> {
+    let mut command = programs::named("kept")?.command(runtime)?;
+    command.env("REDIAL_MAX_LEVEL", "time");
+    let mut host = Host::start(command)?;
+    let pid = host.wait_for("ready")?.parse()?;
+    let mut live = Live { host, pid };
+    say(&mut live.host, "fail own")?;
+    live.redial("attach", &[])?.ok()?;
+    let mut controller = live.controller()?;
+    set(&mut controller, FAILS, FAILED)?;
+    say(&mut live.host, "fail caught-in-finally")?;
+    let calls = list(&mut controller, FAILS)?.calls;
+    ensure!(calls.len() == 1 && calls[0].exception.as_deref() == Some("OwnException"), "{calls:?}");
+    end(live, controller)
+}
+
+#[cfg(target_os = "linux")]
+mod after_an_attach {
+    use super::{Runtime, types_are_told_after_an_attach};
+
+    #[test]
+    fn net_3_1() -> anyhow::Result<()> {
+        types_are_told_after_an_attach(Runtime::V3_1)
+    }
+
+    #[test]
+    fn net_8_0() -> anyhow::Result<()> {
+        types_are_told_after_an_attach(Runtime::V8_0)
+    }
+}
+
+/// Nothing went wrong in the agent, and the program ends as it should.
+fn end(mut live: Live, mut controller: Controller) -> Result<()> {
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    live.host.say("exit")?;
+    let outcome = live.host.finish()?.ok()?;
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.said());
+    Ok(())
+}
+
+on_each_runtime!(
+    slow_calls_are_kept_and_no_others,
+    calls_of_all_threads_are_told_apart,
+    failed_calls_are_kept_with_their_types,
+    every_method_on_the_way_has_its_own,
+    what_was_thrown_before_is_unknown,
+    a_storm_leaves_a_short_list,
+    conditions_are_set_shown_saved_and_undone,
+);
