@@ -13,6 +13,7 @@ use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 use std::time::{Duration, Instant};
 
@@ -212,6 +213,7 @@ fn rows(catalogue: &Catalogue, count: usize) -> Vec<StatusRow> {
                 instances: Vec::new(),
                 note: None,
                 times_note: None,
+                options: TimeOptions::default(),
                 calls: u64::from(index) * 37 % 1_009,
             })
         })

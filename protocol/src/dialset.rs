@@ -1,12 +1,13 @@
 //! Dial sets as text: what `redial save` writes, `apply` and `REDIAL_ORDERS` read, and `--dial` on a command line.
 //!
 //! The first line is `# redial dials 1`; then `PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains]`, one
-//! order a line. Lines that begin with `#` are comments. A domain with spaces or quotes stands in double quotes, where `\"`, `\\`
+//! order a line; from level time on `[slower-than=DURATION] [failed-only] [callers]` may follow, too. Lines that begin with `#` are comments. A domain with spaces or quotes stands in double quotes, where `\"`, `\\`
 //! and `\u{HEX}` are escapes. Owns this form only; must not know what becomes of an order.
 
+use crate::duration;
 use crate::level::Level;
 use crate::limits::MAX_ORDERS;
-use crate::order::Order;
+use crate::order::{CALLERS, FAILED_ONLY, Order, SLOWER_THAN};
 use crate::pattern::{Pattern, PatternError};
 use std::fmt::Write;
 
@@ -51,9 +52,9 @@ pub enum DialProblem {
         /// The word.
         word: String,
     },
-    /// None of `domain=`, `copy=` and `all-domains`, or one of them twice.
+    /// Not one of the options, or one of them twice.
     #[error(
-        "'{text}' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains"
+        "'{text}' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers"
     )]
     BadOption {
         /// What is there.
@@ -63,6 +64,20 @@ pub enum DialProblem {
     #[error("'{text}' is no module's id; write it as status shows it, for example copy=0x7f31c0a84000")]
     BadCopy {
         /// What is there.
+        text: String,
+    },
+    /// `slower-than=` without a duration that can be one.
+    #[error("'{text}' is not understood: {why}")]
+    BadThreshold {
+        /// What is there.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What only timed calls have, at a level below.
+    #[error("'{text}' is about calls that are timed; write PATTERN = time {text}")]
+    NeedsTime {
+        /// The options.
         text: String,
     },
     /// A quote without its end, or an unknown escape.
@@ -133,6 +148,9 @@ pub fn print_order(order: &Order) -> String {
         out.push(' ');
         out.push_str(ALL_DOMAINS);
     }
+    if !order.options.is_none() {
+        let _ = write!(out, " {}", order.options);
+    }
     out
 }
 
@@ -174,7 +192,7 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
     loop {
         rest = rest.trim_start();
         if rest.is_empty() {
-            return Ok(order);
+            return check_options(&order).map(|()| order);
         }
         if let Some(value) = rest.strip_prefix("domain=").filter(|_| order.domain.is_none()) {
             let (text, after) = value_of(value)?;
@@ -186,10 +204,31 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
         match word.strip_prefix("copy=") {
             Some(value) if order.copy.is_none() => order.copy = Some(module_id(value)?),
             None if word == ALL_DOMAINS && !order.all_domains => order.all_domains = true,
+            None if word == FAILED_ONLY && !order.options.failed_only => order.options.failed_only = true,
+            None if word == CALLERS && !order.options.callers => order.options.callers = true,
+            None if word.starts_with(SLOWER_THAN) && order.options.slower_than_ns.is_none() => {
+                order.options.slower_than_ns = Some(threshold(word)?);
+            }
             _ => return Err(DialProblem::BadOption { text: rest.to_owned() }),
         }
         rest = after;
     }
+}
+
+/// Whether an order's level has what its options ask for.
+///
+/// # Errors
+/// [`DialProblem::NeedsTime`].
+pub fn check_options(order: &Order) -> Result<(), DialProblem> {
+    if order.level < Level::Time && !order.options.is_none() {
+        return Err(DialProblem::NeedsTime { text: order.options.to_string() });
+    }
+    Ok(())
+}
+
+fn threshold(word: &str) -> Result<u64, DialProblem> {
+    let value = word.strip_prefix(SLOWER_THAN).unwrap_or(word);
+    duration::threshold(value).map_err(|why| DialProblem::BadThreshold { text: word.to_owned(), why })
 }
 
 fn module_id(text: &str) -> Result<u64, DialProblem> {
@@ -270,6 +309,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::order::TimeOptions;
 
     fn order_of(pattern: &str, level: Level, domain: Option<&str>, copy: Option<u64>) -> Order {
         Order { domain: domain.map(str::to_owned), copy, ..Order::new(pattern, level) }
@@ -289,10 +329,17 @@ mod tests {
         {
             orders.push(order_of("A.B", Level::Time, Some(domain), None));
         }
+        let options = TimeOptions { slower_than_ns: Some(1_500_000_000), failed_only: true, callers: true };
+        orders.push(Order { options, ..order_of("A.B", Level::Time, Some("d"), Some(2)) });
+        let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
+        orders.push(Order { options, ..order_of("A.B", Level::Trace, None, None) });
         assert_eq!(parse(&print(&orders)).unwrap(), orders);
         assert_eq!(print_order(&orders[1]), "Shop.Box<T>.Put<U>(T, U) = off copy=0x7f31c0a84000");
         assert_eq!(print_order(&orders[4]), "A.B = count domain=\"A B\" copy=0x1 all-domains");
         assert_eq!(print_order(&orders[5]), "A.B = time domain=\"My App\"");
+        let [.., both, failed] = &orders[..] else { panic!("two at least") };
+        assert_eq!(print_order(both), "A.B = time domain=d copy=0x2 slower-than=1s500ms failed-only callers");
+        assert_eq!(print_order(failed), "A.B = trace failed-only");
         assert_eq!(print(&[]), "# redial dials 1\n");
     }
 
@@ -319,15 +366,27 @@ mod tests {
             ),
             (
                 "# redial dials 1\nA.B = off domain=a domain=b",
-                "line 2: 'domain=b' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains",
+                "line 2: 'domain=b' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
             ),
             (
                 "# redial dials 1\nA.B = off all-domains all-domains",
-                "line 2: 'all-domains' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains",
+                "line 2: 'all-domains' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
             ),
             (
                 "# redial dials 1\nA.B = off domain=",
-                "line 2: 'domain=' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains",
+                "line 2: 'domain=' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
+            ),
+            (
+                "# redial dials 1\nA.B = time failed-only failed-only",
+                "line 2: 'failed-only' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
+            ),
+            (
+                "# redial dials 1\nA.B = time slower-than=10",
+                "line 2: 'slower-than=10' is not understood: a duration is a number with a unit, such as 500us, 10ms or 2s",
+            ),
+            (
+                "# redial dials 1\nA.B = count callers slower-than=10ms",
+                "line 2: 'slower-than=10ms callers' is about calls that are timed; write PATTERN = time slower-than=10ms callers",
             ),
             (
                 "# redial dials 1\nA.B = off copy=12",

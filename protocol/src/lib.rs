@@ -10,6 +10,7 @@ pub mod codec;
 pub mod cost;
 pub mod counters;
 pub mod dialset;
+pub mod duration;
 pub mod endpoint;
 pub mod frame;
 pub mod frozen;

@@ -115,3 +115,6 @@ pub const MAX_UNDO: usize = 64;
 
 /// Longest time an order may be kept for, milliseconds: 366 days.
 pub const MAX_KEPT_FOR_MS: u64 = 366 * 24 * 3600 * 1000;
+
+/// Longest threshold of calls that are kept, nanoseconds: 366 days.
+pub const MAX_THRESHOLD_NS: u64 = MAX_KEPT_FOR_MS * 1_000_000;

@@ -13,7 +13,7 @@ use crate::limits::{
     AUDIT_ENTRIES, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS, MAX_SENTENCES,
     MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
-use crate::order::{Order, Stand, StandingOrder};
+use crate::order::{Order, Stand, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
 use crate::state::State;
 use crate::times::Times;
@@ -315,6 +315,8 @@ pub struct StatusRow {
     pub domain: String,
     /// What the user asked for.
     pub wanted: Level,
+    /// What is asked for beyond times.
+    pub options: TimeOptions,
     /// What the runtime does.
     pub state: State,
     /// Our live bodies 1, 2, …; absent while off.
@@ -349,6 +351,8 @@ pub struct Transition {
     pub t_ms: u64,
     /// What the user asked for.
     pub wanted: Level,
+    /// As in `StatusRow`.
+    pub options: TimeOptions,
     /// What the runtime does now.
     pub state: State,
     /// Our live version, absent while off.

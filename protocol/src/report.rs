@@ -75,6 +75,8 @@ pub struct PlanReport {
     pub to_request: u64,
     /// Copies that would get their original IL back.
     pub to_revert: u64,
+    /// Copies of which the same body serves, with other options.
+    pub to_adjust: u64,
     /// Copies that are where they should be.
     pub unchanged: u64,
     /// Copies without a body under a wildcard.
@@ -103,4 +105,11 @@ pub struct PlanReport {
     /// one that stands.
     #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
     pub unmatched: Vec<u32>,
+}
+
+impl PlanReport {
+    /// Copies that would be accepted, those that are where they should be included.
+    pub fn accepted(&self) -> u64 {
+        self.to_request + self.to_revert + self.to_adjust + self.unchanged
+    }
 }

@@ -3,13 +3,14 @@
 mod samples;
 
 use proptest::collection::vec;
+use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use redial_protocol::dialset;
 use redial_protocol::frame::{FrameError, FrameReader, frame};
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_FRAME;
-use redial_protocol::order::Order;
+use redial_protocol::limits::{MAX_FRAME, MAX_THRESHOLD_NS};
+use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::pattern::{Pattern, csharp_type, suggestions};
 
@@ -145,14 +146,18 @@ proptest! {
 
     #[test]
     fn any_orders_survive_as_text(
-        orders in vec((select(vec!["*", "A!B.C(int, T)", "A=B.C"]), 0..4u8, any::<Option<String>>(), any::<Option<u64>>(), any::<bool>()), 0..5)
+        orders in vec((select(vec!["*", "A!B.C(int, T)", "A=B.C"]), 0..4u8, any::<Option<String>>(), any::<Option<u64>>(), any::<bool>(), (option::of(1..=MAX_THRESHOLD_NS), any::<bool>(), any::<bool>())), 0..5)
     ) {
         let orders: Vec<Order> = orders
             .into_iter()
-            .map(|(pattern, level, domain, copy, all_domains)| Order {
+            .map(|(pattern, level, domain, copy, all_domains, (slower_than_ns, failed_only, callers))| Order {
                 domain,
                 copy,
                 all_domains,
+                options: match Level::from_byte(level).unwrap() {
+                    Level::Time | Level::Trace => TimeOptions { slower_than_ns, failed_only, callers },
+                    Level::Off | Level::Count => TimeOptions::default(),
+                },
                 ..Order::new(pattern, Level::from_byte(level).unwrap())
             })
             .collect();

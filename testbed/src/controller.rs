@@ -483,6 +483,7 @@ fn apply(dials: &mut Dials, event: &Event) {
         Event::Transition(transition) => {
             if let Some(row) = dials.get_mut(&transition.row) {
                 row.wanted = transition.wanted;
+                row.options = transition.options;
                 row.state = transition.state;
                 row.version = transition.version;
                 (row.note, row.times_note) = (transition.note.clone(), transition.times_note.clone());

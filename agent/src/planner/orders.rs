@@ -5,7 +5,7 @@ use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::Holder;
-use redial_protocol::order::{Order, Stand, StandingOrder};
+use redial_protocol::order::{Order, Stand, StandingOrder, TimeOptions};
 use redial_protocol::pattern::Pattern;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -293,6 +293,13 @@ impl Orders {
     pub fn wanted(&self, decides: Option<OrderSeq>) -> (Level, Option<Owner>) {
         let standing = decides.and_then(|seq| self.get(seq));
         standing.map_or((Level::Off, None), |standing| (standing.order.level, Some(standing.owner)))
+    }
+
+    /// What beyond times is asked of a copy that this order decides.
+    pub fn options(&self, decides: Option<OrderSeq>) -> TimeOptions {
+        decides
+            .and_then(|seq| self.get(seq))
+            .map_or_else(TimeOptions::default, |standing| standing.order.options)
     }
 
     /// An order, while it stands.

@@ -4,6 +4,7 @@
 use super::orders::{OrderSeq, Standing};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
+use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{PlanReport, RefusedMethod};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,8 @@ pub fn due(wanted: Level, dialable: bool, runs: Level) -> Due {
 pub struct CopyFacts {
     /// The level of the request of ours that stands with the CLR; off: none does.
     pub runs: Level,
+    /// What is asked of it beyond times.
+    pub options: TimeOptions,
     /// Why it cannot be dialled, if so.
     pub refusal: Option<Reason>,
     /// Whether it is only counted where a wildcard matched it: it has no body.
@@ -100,6 +103,7 @@ impl Tally {
             }
             (Due::Revert, _) => self.report.to_revert += 1,
             (Due::Nothing, Some(reason)) if wanted > Level::Off => self.refuse(reason, name),
+            (Due::Nothing, None) if copy.options != latest.order.options => self.report.to_adjust += 1,
             (Due::Nothing, _) => self.report.unchanged += 1,
         }
         due

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use std::sync::Arc;
@@ -210,7 +210,8 @@ proptest! {
             let bit = |bits: u64| bits & 1 << (number % 64) != 0;
             let refusal = bit(broken).then_some(Reason::BadIl);
             let runs = if bit(on) && refusal.is_none() { Level::Count } else { Level::Off };
-            let copy = CopyFacts { runs, refusal, bodyless: false, generic: false };
+            let options = TimeOptions::default();
+            let copy = CopyFacts { runs, options, refusal, bodyless: false, generic: false };
             tally.add(copy, (here, refused), || format!("{type_name}.{method}"));
             let (wanted, shared) = reference(&lines, &modules[index], type_name, method);
             let which = match (wanted > Level::Off, runs > Level::Off, refusal) {
@@ -248,4 +249,25 @@ proptest! {
         orders.take_back(&added.seqs, &added.replaced);
         prop_assert_eq!(told(&orders), was);
     }
+}
+
+#[test]
+fn other_options_at_the_same_level_are_a_change_without_a_request() {
+    let mut orders = Orders::default();
+    let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
+    let order = Order { options, ..Order::new("A.B", Level::Time) };
+    let pattern = Arc::new(Pattern::parse("A.B").unwrap());
+    let (owner, by) = (Owner::Kept, Arc::default());
+    let seq = orders.add(NewOrder { pattern, order, copy: None, owner, by }).unwrap().seq;
+    assert_eq!((orders.options(Some(seq)), orders.options(None)), (options, TimeOptions::default()));
+    let plan = |runs, before| {
+        let mut tally = Tally::new(&[seq]);
+        let copy = CopyFacts { runs, options: before, refusal: None, bodyless: false, generic: false };
+        tally.add(copy, (&[orders.get(seq).unwrap()], &[]), String::new);
+        let plan = tally.finish();
+        [plan.to_request, plan.to_adjust, plan.unchanged]
+    };
+    assert_eq!(plan(Level::Time, TimeOptions::default()), [0, 1, 0]);
+    assert_eq!(plan(Level::Time, options), [0, 0, 1]);
+    assert_eq!(plan(Level::Count, TimeOptions::default()), [1, 0, 0]);
 }

@@ -8,6 +8,7 @@ use crate::planner::plan::{CopyFacts, Due, Tally};
 use crate::planner::{OrderSeq, Orders};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_SHARED;
+use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::PlanReport;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -41,13 +42,15 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
                 let row = book.find(module.id(), method.token).and_then(|id| book.row(id));
                 row.map(|row| {
                     let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
-                    (row.runs(), row.ineligible.or(reason))
+                    (row.runs(), row.options, row.ineligible.or(reason))
                 })
             };
-            let (runs, refusal) =
-                known.unwrap_or_else(|| (Level::Off, refusal_of(agent, &module, import, method, here)));
+            let (runs, options, refusal) = known.unwrap_or_else(|| {
+                (Level::Off, TimeOptions::default(), refusal_of(agent, &module, import, method, here))
+            });
             let copy = CopyFacts {
                 runs,
+                options,
                 refusal,
                 bodyless: refusal.is_some_and(Reason::is_bodyless),
                 generic: method.is_generic(),

@@ -21,6 +21,7 @@ use crate::sync::{Short, lock};
 use redial_protocol::ids::{InstanceId, ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::Transition;
+use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -389,7 +390,7 @@ impl Book {
                 freed.push((slot, row.was_timed));
             }
             row.state = State::Lost;
-            row.wanted = Level::Off;
+            (row.wanted, row.options) = (Level::Off, TimeOptions::default());
             row.live_version = None;
             row.reason = Some((Reason::Unloaded, 0));
             row.retire_instances();

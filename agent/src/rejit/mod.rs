@@ -22,6 +22,7 @@ pub mod table;
 pub mod thread;
 mod turning;
 mod waiting;
+mod why;
 
 pub use inbox::{AllOff, Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
 pub use ledger::Ledger;

@@ -59,7 +59,9 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
                 row.state = State::Off;
                 row.reason = None;
             }
-            let changed = std::mem::replace(&mut row.wanted, wanted) != wanted;
+            let options = orders.options(row.decides);
+            let changed = (row.wanted, row.options) != (wanted, options);
+            (row.wanted, row.options) = (wanted, options);
             let due = due(wanted, row.is_dialable(), row.runs());
             let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
             if is_put_off && (wanted == Level::Off || due == Due::Nothing) {

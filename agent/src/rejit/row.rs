@@ -2,18 +2,20 @@
 #![forbid(unsafe_code)]
 
 use super::silence::PassedOver;
+use super::why::Why;
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
 use crate::inlining::{Inlined, Method};
 use crate::planner::{OrderSeq, Owner};
 use crate::probes::blocks::Slot;
 use crate::probes::body::Probe;
-use crate::probes::lacks::{Lacks, lacks};
+use crate::probes::lacks::lacks;
 use crate::probes::timers::Taken;
 use crate::probes::timing::{Timing, Untimed};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow, Transition};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::pattern::Pattern;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -135,6 +137,8 @@ pub struct Row {
     pub decides: Option<OrderSeq>,
     /// What the user asked for.
     pub wanted: Level,
+    /// What the user asked for beyond times.
+    pub options: TimeOptions,
     /// The level that the CLR was asked for last, while it is on.
     pub asked: Level,
     /// The variables of the body it was asked for last, where that is timed.
@@ -196,6 +200,7 @@ impl Row {
             ineligible,
             decides: None,
             wanted: Level::Off,
+            options: TimeOptions::default(),
             asked: Level::Off,
             timing: None,
             untimed: None,
@@ -347,6 +352,7 @@ impl Row {
             module: self.what.module.name.clone(),
             domain,
             wanted: self.wanted,
+            options: self.options,
             state: self.state,
             version: self.live_version,
             instances: self.shown_instances(),
@@ -367,6 +373,7 @@ impl Row {
             row: self.id,
             t_ms,
             wanted: self.wanted,
+            options: self.options,
             state: self.state,
             version: self.live_version,
             why: self.why(),
@@ -395,6 +402,7 @@ pub struct Moment {
     pub row: RowId,
     t_ms: u64,
     wanted: Level,
+    options: TimeOptions,
     state: State,
     version: Option<u32>,
     why: Why,
@@ -407,65 +415,13 @@ impl Moment {
             row: self.row,
             t_ms: self.t_ms,
             wanted: self.wanted,
+            options: self.options,
             state: self.state,
             version: self.version,
             instances,
             note: self.why.note(),
             times_note: self.why.times_note(),
         }
-    }
-}
-
-/// What a row's notes are made from.
-#[derive(Clone, Copy, Debug)]
-struct Why {
-    reason: Option<(Reason, u32)>,
-    inlined: Inlined,
-    expanded: bool,
-    passed_over: bool,
-    untimed: Option<Untimed>,
-    times: Lacks,
-}
-
-/// The runtime compiled original code after a request.
-const PASSED_OVER: &str = "the runtime accepted this, and compiled original code of it all the same: calls of that are not \
-                           counted. It does so where a generic method is used over a type that can be unloaded (a \
-                           collectible load context), or where a debugger may edit the code (Edit and Continue)";
-/// `[Intrinsic]`, `[NonVersionable]`.
-const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have its own code in the place of a call; such \
-                        calls are not counted";
-
-impl Why {
-    /// Why it is refused, failed, or what is missing from its count.
-    fn note(self) -> Option<String> {
-        match self.reason {
-            Some((Reason::Hresult, hresult)) => {
-                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
-                Some(format!("{}: {words}", Reason::Hresult.sentence()))
-            }
-            Some((reason, _)) => Some(reason.sentence().to_owned()),
-            None if self.passed_over => Some(PASSED_OVER.to_owned()),
-            None => match self.inlined {
-                Inlined::No => self.expanded.then(|| EXPANDED.to_owned()),
-                Inlined::Perhaps => Some(
-                    "perhaps already inlined into callers that are not known (compiled before the agent came, or too \
-                     many of them); calls from there are not counted"
-                        .to_owned(),
-                ),
-                Inlined::Yes => {
-                    Some(
-                        "already inlined into callers that cannot be recompiled; calls from there are not counted"
-                            .to_owned(),
-                    )
-                }
-            },
-        }
-    }
-
-    /// Why it is only counted, or what is missing of its times.
-    fn times_note(self) -> Option<String> {
-        let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
-        untimed.or_else(|| self.times.sentence())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::planner::history::{Change, ChangeId};
 use crate::planner::{AddedTogether, NewOrder, OrderSeq, Orders, Owner, SetBy, Standing};
 use crate::server::audit;
 use crate::server::control::Lease;
-use redial_protocol::dialset::print_order;
+use redial_protocol::dialset::{check_options, print_order};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Refusal, Reply};
@@ -222,6 +222,7 @@ impl Worker {
                 }
                 return Err(Refusal::Unsupported(sentence));
             }
+            check_options(&order).map_err(|problem| Refusal::Unsupported(problem.to_string()))?;
             let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
             let copy = order.copy.map(|id| self.module_key(id));
             Ok(NewOrder { pattern: Arc::new(pattern), order, copy, owner, by: Arc::clone(by) })

@@ -13,6 +13,7 @@ use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::limits::ROWS_PER_PAGE;
 use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 use std::sync::mpsc::SyncSender;
 
@@ -123,6 +124,7 @@ fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, 
             instances: Vec::new(),
             note: None,
             times_note: None,
+            options: TimeOptions::default(),
             calls: u64::from(id) * 37 % 1_009,
         });
     }

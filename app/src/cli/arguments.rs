@@ -8,7 +8,7 @@ use crate::output::words;
 use clap::{Args, Parser, Subcommand};
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
-use redial_protocol::order::{Order, Stand};
+use redial_protocol::order::{Order, Stand, TimeOptions};
 use redial_protocol::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,7 +28,8 @@ PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * stands for anything
 {levels}
 PID is a process id; or several, 12,34; or name:NAME, every .NET process whose program or assembly is called so
 (Shop for Shop, Shop.exe or dotnet Shop.dll); or pool:NAME, the worker processes of an IIS application pool.
-A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains].
+A dial set is text: '# redial dials 1', then lines PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains],
+with level time also [slower-than=DURATION] [failed-only] [callers].
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 no such or unsuitable process,
 4 no agent, 5 control held by another, 6 nothing matched, 7 done in part.
@@ -122,7 +123,7 @@ pub struct Ps {
 #[derive(Debug, Args)]
 pub struct Run {
     /// Set a dial before the program's first module loads; may be given more than once, and may end with
-    /// domain=PREFIX and all-domains as a line of a dial set
+    /// domain=PREFIX, all-domains and the like as a line of a dial set
     #[arg(long = "dial", value_name = "PATTERN=LEVEL")]
     pub dials: Vec<String>,
     /// Write the final status as JSON to FILE when the program ends
@@ -219,6 +220,15 @@ pub struct Dial {
     /// Where AppDomains share one copy, dial it for all of them, though --domain names one
     #[arg(long, requires = "domain")]
     pub all_domains: bool,
+    /// With level time: keep the worst of the calls that take longer than DURATION (500us, 10ms, 2s)
+    #[arg(long, value_name = "DURATION", value_parser = redial_protocol::duration::threshold)]
+    pub slower_than: Option<u64>,
+    /// With level time: keep the worst of the calls that end by an exception
+    #[arg(long)]
+    pub failed_only: bool,
+    /// With level time: count who calls, and how often
+    #[arg(long)]
+    pub callers: bool,
     /// How it is turned
     #[command(flatten)]
     pub turn: Turn,
@@ -229,6 +239,7 @@ impl Dial {
     pub fn order(&self) -> Result<Order, String> {
         let pid = self.target.text();
         let line = dialset::parse_dial_option(&self.pattern);
+        let given = self.options();
         let order = match (self.level, line) {
             (Some(level), Err(_)) => Order::new(&self.pattern, level),
             (Some(level), Ok(line)) => {
@@ -245,6 +256,10 @@ impl Dial {
             (None, Ok(line)) if line.copy.is_some() && self.copy.is_some() => {
                 return Err("the copy is given twice: within the pattern's quotes and by --copy".to_owned());
             }
+            (None, Ok(line)) if line.options.slower_than_ns.is_some() && self.slower_than.is_some() => {
+                return Err("the duration is given twice: within the pattern's quotes and by --slower-than"
+                    .to_owned());
+            }
             (None, Ok(line)) => line,
             (None, Err(DialProblem::NoLevel { .. })) => {
                 return Err(format!(
@@ -254,12 +269,33 @@ impl Dial {
             }
             (None, Err(problem)) => return Err(problem.to_string()),
         };
+        if !given.is_none() && order.level < Level::Time {
+            return Err(format!(
+                "{} is about calls that are timed: say `redial dial {pid} '{}' time {0}`",
+                self.flags(),
+                order.pattern
+            ));
+        }
         Ok(Order {
             domain: self.domain.clone().or(order.domain),
             copy: self.copy.or(order.copy),
             all_domains: self.all_domains || order.all_domains,
+            options: order.options.with(given),
             ..order
         })
+    }
+
+    fn options(&self) -> TimeOptions {
+        TimeOptions { slower_than_ns: self.slower_than, failed_only: self.failed_only, callers: self.callers }
+    }
+
+    /// The options as they are typed.
+    fn flags(&self) -> String {
+        let threshold =
+            self.slower_than.map(|ns| format!("--slower-than {}", redial_protocol::duration::word(ns)));
+        let failed = self.failed_only.then(|| "--failed-only".to_owned());
+        let callers = self.callers.then(|| "--callers".to_owned());
+        [threshold, failed, callers].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 

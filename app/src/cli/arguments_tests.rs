@@ -128,6 +128,29 @@ fn a_dial_may_be_limited_to_a_domain_or_a_copy() {
 }
 
 #[test]
+fn what_is_kept_of_calls_is_asked_for_at_level_time() {
+    let order = |line: &str| dial(line).and_then(|dial| dial.order());
+    let told = |line: &str| order(line).map(|order| redial_protocol::dialset::print_order(&order));
+    assert_eq!(
+        told("time --slower-than 10ms --failed-only --callers"),
+        Ok("Shop.Cart.* = time slower-than=10ms failed-only callers".to_owned())
+    );
+    assert_eq!(told("time --slower-than 1500us"), Ok("Shop.Cart.* = time slower-than=1ms500us".to_owned()));
+    for (line, part) in [
+        (
+            "count --slower-than 10ms --callers",
+            "--slower-than 10ms --callers is about calls that are timed: say `redial dial 42 'Shop.Cart.*' time \
+             --slower-than 10ms --callers`",
+        ),
+        ("off --failed-only", "about calls that are timed"),
+        ("time --slower-than 10", "500us, 10ms or 2s"),
+        ("time --slower-than 0ms", "a nanosecond at least"),
+    ] {
+        assert!(told(line).as_ref().is_err_and(|why| why.contains(part)), "{line}: {:?}", told(line));
+    }
+}
+
+#[test]
 fn dials_are_kept_held_or_kept_for_a_time() {
     let stand = |line: &str| dial(line).map(|dial| dial.turn.stand());
     assert_eq!(stand("count"), Ok(Stand::Kept));
@@ -218,6 +241,10 @@ fn pattern_and_level_may_be_one_word() {
     assert_eq!(order(&["Shop.Cart.*=count"]), Ok("Shop.Cart.* = count".to_owned()));
     assert_eq!(order(&["A.B = off domain=X"]), Ok("A.B = off domain=X".to_owned()));
     assert_eq!(order(&["A.B=off", "--domain", "X"]), Ok("A.B = off domain=X".to_owned()));
+    assert_eq!(
+        order(&["A.B=time failed-only", "--slower-than", "2s"]),
+        Ok("A.B = time slower-than=2s failed-only".to_owned())
+    );
     assert_eq!(order(&["A.a=b", "off"]), Ok("A.a=b = off".to_owned()), "what follows is no level");
     for (words, part) in [
         (&["A.B"][..], "no level is given: say `redial dial 42 'A.B' count`"),
@@ -225,6 +252,7 @@ fn pattern_and_level_may_be_one_word() {
         (&["A.B=count", "off"], "given twice: say `redial dial 42 'A.B' off`"),
         (&["A.B=count domain=X", "--domain", "Y"], "the domain is given twice"),
         (&["A.B=count copy=0x1", "--copy", "0x2"], "the copy is given twice"),
+        (&["A.B=time slower-than=1s", "--slower-than", "2s"], "the duration is given twice"),
     ] {
         assert!(order(words).as_ref().is_err_and(|why| why.contains(part)), "{words:?}: {:?}", order(words));
     }

@@ -1,12 +1,12 @@
 //! Durations as a user types and reads them.
 
+use redial_protocol::duration;
 use redial_protocol::limits::MAX_KEPT_FOR_MS;
 use std::time::Duration;
 
 /// Reads how long dials are to be kept: whole milliseconds, at least one, at most [`MAX_KEPT_FOR_MS`].
 pub fn kept_for(word: &str) -> Result<u64, String> {
-    let time = humantime::parse_duration(word)
-        .map_err(|_| "a duration is a number with a unit, such as 90s, 10m, 2h or 1d".to_owned())?;
+    let time = duration::parse(word, "90s, 10m, 2h or 1d")?;
     match u64::try_from(time.as_millis()) {
         Ok(0) => Err("dials are kept for a millisecond at least".to_owned()),
         Ok(ms) if ms <= MAX_KEPT_FOR_MS => Ok(ms),

@@ -299,7 +299,7 @@ impl Sums {
     }
 
     fn planned(plan: &PlanReport) -> Sums {
-        let accepted = plan.to_request + plan.to_revert + plan.unchanged;
+        let accepted = plan.accepted();
         let refused = sum(&plan.refused_by_reason);
         Sums { matched: plan.matched, accepted, refused, unmatched: plan.unmatched.len() }
     }

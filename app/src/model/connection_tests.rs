@@ -11,6 +11,7 @@ use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::RuntimeKind;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{Event, StatusRow, Transition};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
 use redial_protocol::state::State;
@@ -74,6 +75,7 @@ pub fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> 
         instances: vec![],
         note: (state == State::Refused).then(|| Reason::NoBody.sentence().to_owned()),
         times_note: None,
+        options: TimeOptions::default(),
         calls: 0,
     }
 }
@@ -88,6 +90,7 @@ pub(crate) fn transition(id: u32, state: State) -> Told {
         instances: Vec::new(),
         note: None,
         times_note: None,
+        options: TimeOptions::default(),
     }))
 }
 

@@ -120,6 +120,7 @@ impl Dials {
         dial.row.instances = transition.instances;
         dial.row.note = transition.note;
         dial.row.times_note = transition.times_note;
+        dial.row.options = transition.options;
         Change::Rows
     }
 
@@ -216,6 +217,7 @@ pub mod tests {
     use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey};
     use redial_protocol::level::Level;
     use redial_protocol::message::Instance;
+    use redial_protocol::order::TimeOptions;
     use redial_protocol::state::State;
     use redial_protocol::times::Percentiles;
 
@@ -253,6 +255,7 @@ pub mod tests {
             instances: Vec::new(),
             note: None,
             times_note: None,
+            options: TimeOptions::default(),
             calls,
         }
     }
@@ -337,6 +340,7 @@ pub mod tests {
             instances: vec![Instance { id: ID, state: State::Live }],
             note: Some("inlined in 2 callers".into()),
             times_note: Some("it is only counted".into()),
+            options: TimeOptions::default(),
         };
         assert_eq!(dials.apply(Event::Transition(transition(0))), Change::Rows);
         assert_eq!(dials.apply(Event::Transition(transition(9))), Change::None, "an unknown row is ignored");

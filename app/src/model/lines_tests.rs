@@ -11,6 +11,7 @@ use crate::model::update::{Told, Update};
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 
 const SHOP: [Row; 2] =
@@ -149,6 +150,7 @@ fn the_order_is_that_of_the_sums() {
             instances: Vec::new(),
             note: None,
             times_note: None,
+            options: TimeOptions::default(),
             calls,
         };
         let rows = Told::Event(Event::Rows { id: None, rows: vec![row] });

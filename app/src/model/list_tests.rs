@@ -11,6 +11,7 @@ use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
@@ -31,6 +32,7 @@ pub fn live(catalogue: &Catalogue, methods: &[u32], calls: impl Fn(u32) -> u64) 
         instances: vec![],
         note: None,
         times_note: None,
+        options: TimeOptions::default(),
         calls: calls(id as u32),
     };
     live.take_rows(methods.iter().enumerate().map(row).collect(), catalogue);

@@ -17,6 +17,7 @@ use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow, Transition};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
 use std::ops::Range;
@@ -44,6 +45,8 @@ pub struct LiveRow {
     pub domain: Box<str>,
     /// What the agent is to do.
     pub wanted: Level,
+    /// What it is to tell beyond times.
+    pub options: TimeOptions,
     /// What the runtime does.
     pub state: State,
     /// The number of its live body.
@@ -272,6 +275,7 @@ impl Live {
                     .into(),
                 domain: row.domain.into(),
                 wanted: row.wanted,
+                options: row.options,
                 state: row.state,
                 version: None,
                 note: None,
@@ -290,6 +294,7 @@ impl Live {
         let tick = self.tick();
         let Some(mine) = self.row_mut(id) else { return };
         (mine.wanted, mine.state, mine.version) = (row.wanted, row.state, row.version);
+        mine.options = row.options;
         mine.note_counting(tick);
         mine.note = row.note.map(Into::into);
         mine.times_note = row.times_note.map(Into::into);
@@ -313,6 +318,7 @@ impl Live {
         let row = self.row_mut(transition.row)?;
         let before = (row.wanted, row.state);
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
+        row.options = transition.options;
         row.note_counting(tick);
         row.note = transition.note.map(Into::into);
         row.times_note = transition.times_note.map(Into::into);

@@ -19,6 +19,7 @@ fn row(catalogue: &Catalogue, id: u32, method: u32, state: State, calls: u64) ->
         instances: vec![],
         note: None,
         times_note: None,
+        options: TimeOptions::default(),
         calls,
     }
 }
@@ -49,6 +50,7 @@ pub fn turned_off(row: u32) -> Transition {
         instances: Vec::new(),
         note: None,
         times_note: None,
+        options: TimeOptions::default(),
     }
 }
 
@@ -162,6 +164,7 @@ fn bits_and_sums_always_agree_with_the_rows() {
                 instances: Vec::new(),
                 note: None,
                 times_note: None,
+                options: TimeOptions::default(),
             })),
             _ => {
                 t_ms += 100;

@@ -7,6 +7,7 @@ use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Holder, Instance};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 use serde::{Serialize, Serializer};
 
@@ -107,6 +108,8 @@ pub struct DialJson<'a> {
     token: String,
     domain: &'a str,
     wanted: Level,
+    #[serde(flatten)]
+    options: OptionsJson,
     state: State,
     version: Option<u32>,
     instances: Vec<InstanceJson>,
@@ -123,6 +126,21 @@ pub struct DialJson<'a> {
     p90_ns: Option<u64>,
     p99_ns: Option<u64>,
     max_ns: Option<u64>,
+}
+
+/// What is asked for beyond times.
+#[derive(Debug, Serialize)]
+struct OptionsJson {
+    slower_than_ns: Option<u64>,
+    failed_only: bool,
+    callers: bool,
+}
+
+impl From<&TimeOptions> for OptionsJson {
+    fn from(options: &TimeOptions) -> Self {
+        let TimeOptions { slower_than_ns, failed_only, callers } = *options;
+        OptionsJson { slower_than_ns, failed_only, callers }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -157,6 +175,7 @@ impl<'a> DialJson<'a> {
             token: token(row.copy.token.0),
             domain: &row.domain,
             wanted: row.wanted,
+            options: OptionsJson::from(&row.options),
             state: row.state,
             version: row.version,
             instances: row.instances.iter().map(InstanceJson::from).collect(),

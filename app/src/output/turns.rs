@@ -54,6 +54,7 @@ pub fn planned(
     let becomes = [
         (plan.to_request, "would be recompiled"),
         (plan.to_revert, "would get the original IL back"),
+        (plan.to_adjust, "would go on with other options, without being recompiled"),
         (plan.unchanged, "would stay unchanged"),
         (plan.bodyless, "without a body"),
     ];
@@ -218,6 +219,7 @@ pub mod tests {
             matched: 9,
             to_request: 4,
             to_revert: 1,
+            to_adjust: 1,
             unchanged: 2,
             bodyless: 1,
             refused_by_reason: from.refused_by_reason,

@@ -196,6 +196,7 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
     for (number, what) in [
         (plan.to_request, "to be recompiled"),
         (plan.to_revert, "to get the original code back"),
+        (plan.to_adjust, "to go on with other options, without being recompiled"),
         (plan.unchanged, "as wanted already"),
         (plan.bodyless, "without a body (abstract, extern, P/Invoke), left out"),
     ] {

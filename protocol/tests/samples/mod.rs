@@ -13,7 +13,7 @@ use redial_protocol::message::{
     AgentStatus, AuditEntry, Budget, Command, Event, Holder, Instance, Refusal, Reply, Request, StatusRow,
     Transition,
 };
-use redial_protocol::order::{Order, Stand, StandingOrder};
+use redial_protocol::order::{Order, Stand, StandingOrder, TimeOptions};
 use redial_protocol::packet::{FromAgent, FromController};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -198,7 +198,12 @@ pub fn orders() -> Vec<Order> {
         all_domains: true,
         ..Order::new("Shop!*", Level::Count)
     });
+    orders.push(Order { options: time_options(), ..Order::new("Shop!*", Level::Time) });
     orders
+}
+
+fn time_options() -> TimeOptions {
+    TimeOptions { slower_than_ns: Some(10_000_000), failed_only: true, callers: true }
 }
 
 fn instance(state: State) -> Instance {
@@ -219,6 +224,7 @@ fn status_row(index: u32, state: State) -> StatusRow {
         instances: vec![instance(state)],
         note: Some("already inlined in Shop.Till.Ring".into()),
         times_note: Some("it is only counted".into()),
+        options: TimeOptions::default(),
         calls: 1 << 40,
     }
 }
@@ -233,6 +239,7 @@ fn transition() -> Transition {
         instances: vec![instance(State::Asked)],
         note: None,
         times_note: None,
+        options: TimeOptions::default(),
     }
 }
 
@@ -367,6 +374,7 @@ pub fn replies() -> Vec<Reply> {
             matched: 11,
             to_request: 5,
             to_revert: 2,
+            to_adjust: 1,
             unchanged: 1,
             bodyless: 3,
             refused_by_reason: vec![(Reason::Shared, 4)],

@@ -130,6 +130,7 @@ mod tests {
     fn the_last_dial_that_others_turn_off_is_noticed_once() {
         use redial_protocol::ids::RowId;
         use redial_protocol::message::Transition;
+        use redial_protocol::order::TimeOptions;
         let turn = |row, wanted, state| {
             let (version, instances, note) = (None, vec![], None);
             Event::Transition(Transition {
@@ -141,6 +142,7 @@ mod tests {
                 instances,
                 note,
                 times_note: None,
+                options: TimeOptions::default(),
             })
         };
         let rows = || Event::Rows {

@@ -15,6 +15,7 @@ use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, Event, Holder, StatusRow};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::time::Duration;
@@ -290,6 +291,7 @@ pub fn row(index: u32, state: State, wanted: Level, calls: u64, note: Option<&st
         instances: Vec::new(),
         note: note.map(str::to_owned),
         times_note: None,
+        options: TimeOptions::default(),
         calls,
     }
 }

@@ -13,6 +13,7 @@ use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
+use redial_protocol::order::TimeOptions;
 use redial_protocol::state::State;
 
 const METHODS: usize = 3_000;
@@ -63,6 +64,7 @@ fn row(number: u32, pid: u32, copy: CopyKey) -> StatusRow {
         instances: Vec::new(),
         note: None,
         times_note: None,
+        options: TimeOptions::default(),
         calls: u64::from(number * 7_919 % 1_000 * pid),
     }
 }

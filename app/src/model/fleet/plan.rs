@@ -34,6 +34,7 @@ pub fn sum<'a>(plans: impl IntoIterator<Item = &'a PlanReport>) -> PlanReport {
         sum.matched += plan.matched;
         sum.to_request += plan.to_request;
         sum.to_revert += plan.to_revert;
+        sum.to_adjust += plan.to_adjust;
         sum.unchanged += plan.unchanged;
         sum.bodyless += plan.bodyless;
         sum.generic += plan.generic;

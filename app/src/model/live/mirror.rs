@@ -73,6 +73,7 @@ impl Live {
         let (other_state, other_numbers) =
             ((mine.wanted, mine.state) != (wanted, state), (mine.calls, mine.rate) != (from.calls, rate));
         (mine.wanted, mine.state, mine.version) = (wanted, state, from.version.filter(|_| answers));
+        mine.options = from.options;
         if mine.note != from.note {
             mine.note.clone_from(&from.note);
         }

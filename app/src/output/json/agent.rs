@@ -1,6 +1,6 @@
 //! `status --agent`.
 
-use super::{ControlJson, hex};
+use super::{ControlJson, OptionsJson, hex};
 use crate::link::discover::user_name;
 use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
@@ -43,6 +43,8 @@ struct OrderJson<'a> {
     domain: Option<&'a str>,
     copy: Option<String>,
     all_domains: bool,
+    #[serde(flatten)]
+    options: OptionsJson,
     /// `held` or `kept`.
     stand: &'static str,
     /// Milliseconds it still stands; null: until it is turned off, or its session ends.
@@ -88,6 +90,7 @@ impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
             domain: order.domain.as_deref(),
             copy: order.copy.map(hex),
             all_domains: order.all_domains,
+            options: OptionsJson::from(&order.options),
             stand: if *stand == Stand::Held { "held" } else { "kept" },
             remaining_ms: match stand {
                 Stand::KeptFor { ms } => Some(*ms),
