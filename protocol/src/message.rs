@@ -1,6 +1,7 @@
 //! Commands (controller to agent) and events (agent to controller) above the frozen layer. Closed enums; the
 //! names are the profiling API's where it has one. Every message has committed golden bytes.
 
+use crate::callers::RowCallers;
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
 use crate::cost::Cost;
@@ -122,6 +123,11 @@ pub enum Command {
     /// How the durations of a row's calls are spread; answered by `Reply::Histogram`.
     Histogram {
         /// The row: one that is or was timed, in a module that is loaded.
+        row: RowId,
+    },
+    /// Who calls a row's method; answered by `Reply::Callers`.
+    Callers {
+        /// The row: one whose callers are or were wanted, in a module that is loaded.
         row: RowId,
     },
 }
@@ -262,6 +268,8 @@ pub enum Reply {
     Il(IlBody),
     /// To `Histogram`.
     Histogram(RowHistogram),
+    /// To `Callers`.
+    Callers(RowCallers),
 }
 
 /// Why a whole command was not carried out.
@@ -395,6 +403,9 @@ pub struct AgentStatus {
     /// What a call costs at each level that is offered.
     #[serde(deserialize_with = "capped::<_, _, MAX_COSTS>")]
     pub costs: Vec<Cost>,
+    /// Thousandths of a nanosecond that a timed call costs more where its caller is counted, too; absent where callers cannot be
+    /// told, or nothing is timed.
+    pub callers_picoseconds: Option<u64>,
 }
 
 /// A budget.

@@ -4,6 +4,7 @@
 mod arena;
 pub mod blocks;
 pub mod body;
+pub mod callers;
 pub mod changes;
 pub mod clock;
 pub mod cost;

@@ -16,6 +16,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+pub mod sites;
 mod sums;
 
 pub use sums::{Sums, Taken, fill, reset, sum, sums, taken};
@@ -85,6 +86,7 @@ pub struct Timer {
     frames: Steps,
     table: Steps,
     owned: AtomicBool,
+    chains: sites::Chains,
     next: *const Timer,
 }
 
@@ -165,6 +167,7 @@ impl Timer {
             frames,
             table,
             owned: AtomicBool::new(true),
+            chains: sites::Chains::default(),
             next: std::ptr::null(),
         })
     }

@@ -15,7 +15,7 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::timing::{self, Timing, Untimed};
-use crate::probes::{clock, stacks, timers, tokens};
+use crate::probes::{callers, clock, stacks, timers, tokens};
 use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
@@ -62,13 +62,16 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             let options = orders.options(row.decides);
             let changed = (row.wanted, row.options) != (wanted, options);
             (row.wanted, row.options) = (wanted, options);
-            let due = due(wanted, row.is_dialable(), row.runs());
+            let due = due(wanted, row.is_dialable(), row.runs(), row.fits());
             let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
             if is_put_off && (wanted == Level::Off || due == Due::Nothing) {
                 row.reason = None;
                 if row.runs() == Level::Count {
                     // The body it has is what it is to have, whatever was prepared for it.
                     (row.timing, row.untimed) = (None, None);
+                }
+                if let Some(timing) = &mut row.timing {
+                    timing.callers = row.asked_callers;
                 }
                 book.put_off.rows.remove(id);
             }
@@ -228,6 +231,7 @@ pub(super) struct Wish {
     local_sig: u32,
     pub(super) inlinable: bool,
     timing: Wanted,
+    callers: bool,
 }
 
 /// Whether a row is to be timed.
@@ -253,6 +257,7 @@ impl Wish {
             local_sig: what.local_sig,
             inlinable: what.inlinable,
             timing,
+            callers: row.options.callers && callers::KNOWN,
         }
     }
 
@@ -267,7 +272,8 @@ impl Wish {
         match lock(&self.module.local_sigs).get(&(self.local_sig, result.clone())) {
             Some(with) => {
                 let returns = result.is_some();
-                (Some(Timing { local_sig: with.token, local: with.local, returns }), None)
+                let (local_sig, local, callers) = (with.token, with.local, self.callers);
+                (Some(Timing { local_sig, local, returns, callers }), None)
             }
             None => (None, Some(Untimed::NoRoom)),
         }
@@ -347,6 +353,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             (row.timing, row.untimed) = wish.timing(has_room);
             newly_timed |= row.timing.is_some() && !row.was_timed;
             row.was_timed |= row.timing.is_some();
+            row.had_callers |= row.timing.is_some_and(|timing| timing.callers);
             ready.passengers.extend(found.passengers);
             if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }
         }
@@ -429,6 +436,7 @@ fn accepted(agent: &Agent, items: &[Item]) {
             }
             row.state = State::Asked;
             row.asked = row.wanted;
+            row.asked_callers = row.timing.is_some_and(|timing| timing.callers);
             let (id, early) = (row.id, row.early);
             book.announce(id, now);
             if early {

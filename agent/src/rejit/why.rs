@@ -15,6 +15,8 @@ pub(super) struct Why {
     pub passed_over: bool,
     pub untimed: Option<Untimed>,
     pub times: Lacks,
+    /// Its callers are wanted where they cannot be told.
+    pub untold_callers: bool,
 }
 
 /// The runtime compiled original code after a request.
@@ -24,6 +26,10 @@ const PASSED_OVER: &str = "the runtime accepted this, and compiled original code
 /// `[Intrinsic]`, `[NonVersionable]`.
 const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have its own code in the place of a call; such \
                         calls are not counted";
+
+/// Where [`crate::probes::callers::KNOWN`] is not.
+const UNTOLD_CALLERS: &str =
+    "it is timed, and its callers are not told: the agent can tell them on x86-64 Linux with glibc only";
 
 impl Why {
     /// Why it is refused, failed, or what is missing from its count.
@@ -55,6 +61,30 @@ impl Why {
     /// Why it is only counted, or what is missing of its times.
     pub fn times_note(self) -> Option<String> {
         let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
-        untimed.or_else(|| self.times.sentence())
+        let callers = || self.untold_callers.then(|| UNTOLD_CALLERS.to_owned());
+        untimed.or_else(|| self.times.sentence()).or_else(callers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_that_cannot_be_told_are_said_unless_more_is_missing() {
+        let nothing = Why {
+            reason: None,
+            inlined: Inlined::No,
+            expanded: false,
+            passed_over: false,
+            untimed: None,
+            times: Lacks::Nothing,
+            untold_callers: false,
+        };
+        assert_eq!(nothing.times_note(), None);
+        let untold = Why { untold_callers: true, ..nothing };
+        assert!(untold.times_note().is_some_and(|note| note.contains("its callers are not told")));
+        let graver = Why { times: Lacks::Memory, ..untold };
+        assert_eq!((graver.times_note(), untold.note()), (Lacks::Memory.sentence(), None));
     }
 }

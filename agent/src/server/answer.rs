@@ -10,6 +10,7 @@ use crate::known_bad;
 use crate::planner::SessionId;
 use crate::probes::{TIMING_BUDGET, blocks, cost, stacks, timing_bytes};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
+use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
 use redial_protocol::order::Stand;
@@ -75,6 +76,7 @@ impl Session {
             Command::LetGo => return self.let_go(id),
             Command::Il { copy, instrumented } => self.il(id, copy, instrumented),
             Command::Histogram { row } => self.histogram(row),
+            Command::Callers { row } => self.callers(row),
         };
         self.outbox.put(reply_frame(id, reply))
     }
@@ -185,6 +187,7 @@ impl Session {
                 + agent.inlining.bytes()
                 + blocks::touched_bytes(slots)
                 + stacks::touched_bytes()
+                + agent.callers.bytes()
                 + timing_bytes()) as u64,
             budgets: vec![
                 budget("dialled methods", slots, u64::from(blocks::OWN.0)),
@@ -197,6 +200,7 @@ impl Session {
             audit: agent.server.audit.entries(),
             remains,
             costs: cost::of_a_call(agent.max_level()),
+            callers_picoseconds: (agent.max_level() >= Level::Time).then(cost::of_a_caller).flatten(),
         }
     }
 

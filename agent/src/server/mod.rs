@@ -4,6 +4,7 @@
 
 mod answer;
 pub mod audit;
+mod callers;
 pub mod control;
 pub mod endpoint;
 mod histogram;

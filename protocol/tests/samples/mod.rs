@@ -1,6 +1,7 @@
 //! One message of every kind, with every field set to something that is told from its neighbours.
 #![allow(dead_code)] // each test program uses a part of it
 
+use redial_protocol::callers::{Caller, RowCallers, Who};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::cost::Cost;
 use redial_protocol::counters::CounterDelta;
@@ -56,6 +57,7 @@ variants!(
         TakeBack,
         Il,
         Histogram,
+        Callers,
     }
 );
 variants!(
@@ -79,7 +81,8 @@ variants!(
         Refused,
         LetGo,
         Il,
-        Histogram
+        Histogram,
+        Callers,
     }
 );
 variants!(
@@ -267,6 +270,19 @@ fn histogram() -> RowHistogram {
     RowHistogram { times: times()[0], tick_fs: 333_333, buckets, calls: vec![1, 2, 1 << 40, u64::MAX] }
 }
 
+fn callers() -> RowCallers {
+    let method = Who::Method {
+        copy: copy_key(),
+        module: "Shop".into(),
+        method: "Shop.Till.Ring".into(),
+        signature: "(Item)".into(),
+    };
+    let who = [method, Who::Dynamic { name: "lambda_method".into() }, Who::Native, Who::Gone];
+    let callers =
+        who.into_iter().zip(1..).map(|(who, sites)| Caller { who, sites, calls: 1 << (40 / sites) });
+    RowCallers { row: RowId(3), callers: callers.collect(), others: 300 }
+}
+
 fn dial_report() -> DialReport {
     DialReport {
         matched: 20,
@@ -331,6 +347,7 @@ pub fn commands() -> Vec<Command> {
         Command::TakeBack { change: 0x0c0d, take: true },
         Command::Il { copy: copy_key(), instrumented: true },
         Command::Histogram { row: RowId(0x0e0f) },
+        Command::Callers { row: RowId(0x1011) },
     ]
 }
 
@@ -399,6 +416,7 @@ pub fn replies() -> Vec<Reply> {
         Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
         Reply::Il(il_body()),
         Reply::Histogram(histogram()),
+        Reply::Callers(callers()),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
@@ -412,6 +430,7 @@ pub fn replies() -> Vec<Reply> {
             audit: vec![audit_entry()],
             remains: vec!["Shop.Till.Ring keeps its call of Shop.Cart.Add".into()],
             costs: vec![Cost { level: Level::Count, picoseconds: 9 }],
+            callers_picoseconds: Some(10),
         }),
     ]
 }
