@@ -394,6 +394,9 @@ pub struct Status {
     /// Add up what all the processes say of a method: one row each
     #[arg(long, conflicts_with = "agent")]
     pub sum: bool,
+    /// Who calls the methods whose callers are or were counted (dial … time --callers)
+    #[arg(long, conflicts_with_all = ["agent", "sum", "all"])]
+    pub callers: bool,
     /// The agent's own account: control, the orders that stand, memory, budgets, who turned what
     #[arg(long)]
     pub agent: bool,

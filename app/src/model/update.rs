@@ -1,5 +1,6 @@
 //! What worker threads tell the model.
 
+use super::callers;
 use super::catalogue::builder::{Batch, NameOrder};
 use super::histograms::Answer;
 use super::ids::{ConnectionId, Ticket};
@@ -128,6 +129,8 @@ pub enum Told {
     Plan(Ticket, Result<Box<PlanReport>, String>),
     /// How the durations of a row's calls are spread, or why nobody knows.
     Histogram(RowId, Answer),
+    /// Who calls a row's method, or why nobody knows.
+    Callers(RowId, callers::Answer),
     /// The orders that stand, and the number of changes that can be taken back.
     Orders(Vec<StandingOrder>, u32),
     /// The last change, whoever made it, was taken back, or not.

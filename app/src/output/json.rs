@@ -12,11 +12,13 @@ use redial_protocol::state::State;
 use serde::{Serialize, Serializer};
 
 mod agent;
+mod callers;
 mod il;
 mod modules;
 mod turns;
 
 pub use agent::{AgentJson, AuditJson};
+pub use callers::CallersJson;
 pub use il::IlJson;
 pub use modules::ModulesJson;
 pub use turns::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};

@@ -1,6 +1,7 @@
 //! What goes to stdout and stderr: tables, JSON, sentences. It must not know the pipe's messages beyond the
 //! rows it prints, and decides nothing.
 
+pub mod callers;
 #[cfg(windows)]
 mod console;
 pub mod json;

@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod bar;
 pub mod blank;
+pub mod callers;
 pub mod cells;
 pub mod columns;
 pub mod confirm;

@@ -4,6 +4,7 @@ pub mod stage;
 
 mod beside;
 mod bodyless;
+mod callers;
 mod contrast;
 mod costs;
 mod domains;

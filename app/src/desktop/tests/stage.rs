@@ -272,6 +272,7 @@ pub fn status() -> AgentStatus {
         audit: Vec::new(),
         remains: Vec::new(),
         costs: Vec::new(),
+        callers_picoseconds: None,
     }
 }
 

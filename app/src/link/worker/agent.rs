@@ -44,6 +44,8 @@ pub enum Order {
     UndoOfAnyone(Ticket),
     /// Ask how the durations of a row's calls are spread.
     Histogram(RowId),
+    /// Ask who calls a row's method.
+    Callers(RowId),
     /// Look for new modules.
     Reload,
     /// Do not wait for the next attempt.
@@ -248,7 +250,7 @@ impl Link {
                     Ok(false) => {}
                     Err(Gone) => return false,
                 },
-                Order::Reload | Order::Cancel(_) | Order::Histogram(_) => {}
+                Order::Reload | Order::Cancel(_) | Order::Histogram(_) | Order::Callers(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
                 Order::Turn(Turn { ticket, .. })
                 | Order::TakeBack(ticket, _)
@@ -403,6 +405,7 @@ impl Link {
             Order::Cancel(ticket) => talk.turns.cancel(ticket, session)?,
             Order::UndoOfAnyone(ticket) => talk.undo(ticket, session)?,
             Order::Histogram(row) => talk.histogram(row, session)?,
+            Order::Callers(row) => talk.callers(row, session)?,
         }
         Ok(())
     }

@@ -72,6 +72,8 @@ pub enum Command {
     UndoOfAnyone(ConnectionId, Ticket),
     /// Ask how the durations of a row's calls are spread.
     Histogram(ConnectionId, RowId),
+    /// Ask who calls a row's method.
+    Callers(ConnectionId, RowId),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Look at all processes again now.
@@ -125,6 +127,7 @@ impl Worker {
                 self.tell(connection, agent::Order::UndoOfAnyone(ticket))
             }
             Command::Histogram(connection, row) => self.tell(connection, agent::Order::Histogram(row)),
+            Command::Callers(connection, row) => self.tell(connection, agent::Order::Callers(row)),
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
             Command::Scan => self.scanner.scan(),
             Command::Launch(ticket, spec) => {

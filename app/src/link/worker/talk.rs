@@ -37,14 +37,38 @@ pub struct Talk {
     pub turns: Turnings,
     /// Other questions that are out: the ids of requests and what their answers are.
     asked: Vec<(u32, Asked)>,
-    /// Histograms that were asked for: the ids of requests and the rows.
-    histograms: Vec<(u32, RowId)>,
+    /// What was asked about rows that are looked at, with the ids of requests.
+    looks: Vec<(u32, Look)>,
     /// Whether control may be ours.
     turned: bool,
     /// Whether the counters told last were that nothing was called.
     silent: bool,
     /// The last word of a silence that goes on: told before the next thing that is news.
     silence: Option<Told>,
+}
+
+/// What may be asked about a row that is looked at.
+enum Look {
+    Histogram(RowId),
+    Callers(RowId),
+}
+
+impl Look {
+    /// What is told of the answer; None of one that answers something else.
+    fn answered(self, reply: Reply) -> Option<Told> {
+        let why = |refusal| describe::refused(&LinkError::Refused(refusal)).why;
+        Some(match (self, reply) {
+            (Look::Histogram(row), Reply::Histogram(told)) if told.times.row == row => {
+                Told::Histogram(row, Ok(Box::new(told)))
+            }
+            (Look::Callers(row), Reply::Callers(told)) if told.row == row => {
+                Told::Callers(row, Ok(Box::new(told)))
+            }
+            (Look::Histogram(row), Reply::Refused(refusal)) => Told::Histogram(row, Err(why(refusal))),
+            (Look::Callers(row), Reply::Refused(refusal)) => Told::Callers(row, Err(why(refusal))),
+            _ => return None,
+        })
+    }
 }
 
 /// How long a round trip that is much like the last told is kept back.
@@ -177,7 +201,13 @@ impl Talk {
 
     /// Asks how the durations of a row's calls are spread. That is answered at once, or the agent is silent.
     pub fn histogram(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
-        self.histograms.push((session.send(Command::Histogram { row })?, row));
+        self.looks.push((session.send(Command::Histogram { row })?, Look::Histogram(row)));
+        Ok(())
+    }
+
+    /// Asks who calls a row's method; as [`Talk::histogram`].
+    pub fn callers(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
+        self.looks.push((session.send(Command::Callers { row })?, Look::Callers(row)));
         Ok(())
     }
 
@@ -253,14 +283,8 @@ impl Talk {
                 }
                 told.extend(news);
             }
-        } else if let Some(at) = self.histograms.iter().position(|(of, _)| *of == id) {
-            let (_, row) = self.histograms.remove(at);
-            let answer = match reply {
-                Reply::Histogram(histogram) if histogram.times.row == row => Ok(Box::new(histogram)),
-                Reply::Refused(refusal) => Err(describe::refused(&LinkError::Refused(refusal)).why),
-                _ => return Err(session.wrong_reply()),
-            };
-            told.push(Told::Histogram(row, answer));
+        } else if let Some(at) = self.looks.iter().position(|(of, _)| *of == id) {
+            told.push(self.looks.remove(at).1.answered(reply).ok_or_else(|| session.wrong_reply())?);
         } else if let Some(at) = self.asked.iter().position(|(of, _)| *of == id) {
             let (_, asked) = self.asked.remove(at);
             told.push(self.answered(asked, reply, session)?);
@@ -356,6 +380,7 @@ mod tests {
             audit: Vec::new(),
             remains: Vec::new(),
             costs: Vec::new(),
+            callers_picoseconds: None,
         };
         assert!(account.status(status.clone()).is_some());
         assert!(account.status(status.clone()).is_none());

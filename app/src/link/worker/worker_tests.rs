@@ -93,6 +93,7 @@ fn status() -> AgentStatus {
         audit: vec![],
         remains: vec![],
         costs: vec![],
+        callers_picoseconds: None,
     }
 }
 

@@ -111,6 +111,7 @@ impl Connection {
             Told::Progress(ticket, done, total) => self.turns.progressed(ticket, done, total),
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
             Told::Histogram(row, answer) => self.histograms.take(row, answer),
+            Told::Callers(row, answer) => self.callers.take(row, answer),
             Told::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
             Told::Undone(_, Ok(undone)) => {
                 let Undone { what, report } = *undone;
@@ -151,6 +152,7 @@ impl Connection {
         self.control_told = false;
         self.live.begin_session();
         self.histograms.begin_session();
+        self.callers.begin_session();
         let what = format!(
             "connected to {} (pid {}), {} {}, agent {}",
             self.name,

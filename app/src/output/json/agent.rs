@@ -28,6 +28,8 @@ pub struct AgentJson<'a> {
     remains: &'a [String],
     /// What a call costs at each level.
     costs: Vec<CostJson>,
+    /// What a timed call costs more where its caller is counted; null where callers cannot be told.
+    callers_ns: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,6 +126,7 @@ impl<'a> AgentJson<'a> {
             audit: status.audit.iter().map(AuditJson::from).collect(),
             remains: &status.remains,
             costs: status.costs.iter().map(cost).collect(),
+            callers_ns: status.callers_picoseconds.map(|picoseconds| picoseconds as f64 / 1e3),
         }
     }
 }
