@@ -60,6 +60,8 @@ pub struct Agent {
     pub settings: Settings,
     /// What is loaded.
     pub modules: Modules,
+    /// Who calls.
+    pub callers: crate::callers::Callers,
     /// Copies, wanted and actual.
     pub ledger: Ledger,
     /// Debug builds may be edited here (Hot Reload), and the runtime recompiles none of them.
@@ -177,6 +179,7 @@ pub(crate) fn install(
         process,
         settings,
         modules: Modules::default(),
+        callers: Default::default(),
         ledger: Ledger::default(),
         hot_reload,
         launched: Launched::default(),

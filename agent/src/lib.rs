@@ -16,6 +16,7 @@
 
 pub mod agent;
 pub mod attach;
+pub mod callers;
 pub mod catalogue;
 pub mod clr;
 pub mod com;

@@ -10,7 +10,9 @@ mod system;
 #[path = "platform/windows.rs"]
 mod system;
 
-pub use system::{at_exit, changed_since_start, open_private, pin_library, runtime_path, thread_id};
+pub use system::{
+    at_exit, changed_since_start, is_native, open_private, pin_library, runtime_path, thread_id,
+};
 
 /// Stack of our threads, bytes. They do not recurse.
 const STACK: usize = 512 << 10;

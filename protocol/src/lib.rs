@@ -5,6 +5,7 @@
 //! nor what a user sees (that is the app's). Nothing here panics or allocates without bound on any bytes.
 
 pub mod attach;
+pub mod callers;
 pub mod calls;
 pub mod catalogue;
 pub mod codec;

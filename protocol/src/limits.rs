@@ -92,6 +92,12 @@ pub const TIMES_PER_PAGE: usize = 16 << 10;
 /// each) some 18 KiB.
 pub const MAX_BUCKETS: usize = 46 * 32;
 
+/// Call sites of a method that are told apart on one thread; calls from more are counted together.
+pub const MAX_CALL_SITES: usize = 64;
+
+/// Callers of one row that are named; calls by more are counted together. Few methods have a hundred.
+pub const MAX_CALLERS: usize = 1024;
+
 /// Compiled instances listed of one row: one per instantiation over value types, and one per version.
 pub const MAX_INSTANCES: usize = 4096;
 

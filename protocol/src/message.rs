@@ -1,6 +1,7 @@
 //! Commands (controller to agent) and events (agent to controller) above the frozen layer. Closed enums; the
 //! names are the profiling API's where it has one. Every message has committed golden bytes.
 
+use crate::callers::RowCallers;
 use crate::calls::RowCalls;
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
@@ -137,6 +138,11 @@ pub enum Command {
         /// The rows.
         #[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")]
         rows: Vec<RowId>,
+    },
+    /// Who calls a row's method; answered by `Reply::Callers`.
+    Callers {
+        /// The row: one whose callers are or were wanted, in a module that is loaded.
+        row: RowId,
     },
 }
 
@@ -282,6 +288,8 @@ pub enum Reply {
     Budget(CostBudget),
     /// To `KeptCalls`: one for each of the rows that has a condition now.
     KeptCalls(#[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")] Vec<RowCalls>),
+    /// To `Callers`.
+    Callers(RowCallers),
 }
 
 /// Why a whole command was not carried out.
@@ -417,6 +425,9 @@ pub struct AgentStatus {
     pub costs: Vec<Cost>,
     /// What dials may cost, and do.
     pub cost_budget: CostBudget,
+    /// Thousandths of a nanosecond that a timed call costs more where its caller is counted, too; absent where callers cannot be
+    /// told, or nothing is timed.
+    pub callers_picoseconds: Option<u64>,
 }
 
 /// A budget.

@@ -17,7 +17,6 @@
 //! controller.off("Shop!*")?;
 //! # Ok(()) }
 //! ```
-//!
 //! - [`Controller::connect`] waits for the endpoint, says hello and pings from then on, so that a test that is slow
 //!   elsewhere loses no held dials; [`Controller::connect_silent`] never pings. Dropping it ends the session.
 //! - [`Controller::ask`] sends any command and gives its reply with the pages that belong to it;

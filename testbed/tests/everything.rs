@@ -297,22 +297,29 @@ on_each_runtime!(
 /// the older runtimes' cryptography wants an OpenSSL that today's systems no longer have.)
 #[test]
 fn the_compiler_compiles_the_same() -> Result<()> {
-    the_compiler_at(Level::Count)
+    the_compiler_at(Level::Count, "")
 }
 
 /// The same with every call timed.
 #[test]
 fn the_compiler_compiles_the_same_timed() -> Result<()> {
-    the_compiler_at(Level::Time)
+    the_compiler_at(Level::Time, "")
 }
 
-fn the_compiler_at(level: Level) -> Result<()> {
-    let folder = cache::folder().join(format!("everything-{level}-{}", std::process::id()));
+/// The same with every call's caller counted: whatever frames the compiler's methods have, nothing else is read.
+#[test]
+fn the_compiler_compiles_the_same_with_callers() -> Result<()> {
+    the_compiler_at(Level::Time, " callers")
+}
+
+fn the_compiler_at(level: Level, more: &str) -> Result<()> {
+    let folder = cache::folder().join(format!("everything-{level}{}-{}", more.trim(), std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let out = folder.join("Big.dll");
     let source = generate::big_library_source()?;
     let command = Compilation::library("Big", vec![source]).command(Runtime::V8_0, &out)?;
-    let (report, order) = (ReportFile::new(&format!("compiler-{level}"))?, format!("*={level}"));
+    let (report, order) =
+        (ReportFile::new(&format!("compiler-{level}{}", more.trim()))?, format!("*={level}{more}"));
     let began = Instant::now();
     let mut dialled = redial_run(&["--report", report.path(), "--dial", &order], &command)?;
     dialled.env("REDIAL_MAX_LEVEL", "time");
@@ -332,7 +339,7 @@ fn the_compiler_at(level: Level) -> Result<()> {
     let rows = report["status"].as_array().context("no status in the report")?;
     let timed = rows.iter().filter(|row| row["total_ns"].as_u64() > Some(0)).count();
     assert!(level == Level::Count || timed > 10_000, "{timed} methods were timed");
-    println!("the C# compiler, everything at {level}: {dialled}; {took:.1?} beside {alone:.1?}");
+    println!("the C# compiler, everything at {level}{more}: {dialled}; {took:.1?} beside {alone:.1?}");
     assert!(dialled.live > 10_000 && dialled.asked > 50_000, "{dialled}");
     dialled.ensure_sound()
 }

@@ -189,7 +189,8 @@ fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Res
 fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &MethodDef<'_>) -> Result<()> {
     let result = result_variable(method.signature).map_err(|why| anyhow!(why.sentence()))?;
     ensure!(result.is_some() == shapes.returns_value(), "{result:?} for a result");
-    let timing = Timing { local_sig: 0x1100_0001, local: 3, returns: result.is_some(), noted_at: None };
+    let (returns, noted_at, callers) = (result.is_some(), None, false);
+    let timing = Timing { local_sig: 0x1100_0001, local: 3, returns, noted_at, callers };
     for call_form in [CallForm::Suppressed, CallForm::Transition] {
         let around = timing::around(0x1_0000, sites(call_form), timing);
         let before = around.before.len();

@@ -26,6 +26,10 @@ use std::time::{Duration, Instant};
 const UNLOAD_WAIT: Duration = Duration::from_millis(100);
 /// How long it sleeps between two looks.
 const UNLOAD_PAUSE: Duration = Duration::from_micros(200);
+/// How long after a module began to unload its code may be going.
+const CODE_GOES: Duration = Duration::from_millis(100);
+/// How long who asks about code sleeps between two looks.
+const CODE_PAUSE: Duration = Duration::from_millis(5);
 /// The shared domain's name on CoreCLR 2.1 and .NET Framework.
 const SHARED_DOMAIN: &str = "EE Shared Assembly Repository";
 
@@ -183,6 +187,20 @@ pub struct Modules {
     named: AtomicBool,
     /// What unloads while the modules loaded before an attach are entered.
     pub stock: Stock,
+    /// Read-locked by who asks the CLR whose code stands somewhere.
+    code: RwLock<Code>,
+}
+
+/// Whether the CLR may be asked about code of modules that are not known before it answers.
+#[derive(Clone, Copy, Default)]
+enum Code {
+    /// It may.
+    #[default]
+    Stays,
+    /// A module began to unload then: the runtime frees its code soon after.
+    Goes(Instant),
+    /// Never again.
+    Closed,
 }
 
 #[derive(Default)]
@@ -243,7 +261,40 @@ impl Modules {
         };
         self.changed();
         module.retire();
+        self.code_becomes(Code::Goes(Instant::now()));
         Some(module)
+    }
+
+    /// Runs `body`, which asks the CLR whose code stands somewhere, while no code goes. None where that is not to be had within
+    /// `patience`, or never again.
+    pub fn while_code_stays<T>(&self, patience: Duration, body: impl FnOnce() -> T) -> Option<T> {
+        let deadline = Instant::now() + patience;
+        loop {
+            {
+                let code = self.code.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+                match *code {
+                    Code::Closed => return None,
+                    Code::Goes(since) if since.elapsed() < CODE_GOES => {}
+                    Code::Goes(_) | Code::Stays => return Some(body()),
+                }
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            std::thread::sleep(CODE_PAUSE);
+        }
+    }
+
+    fn code_becomes(&self, state: Code) {
+        let deadline = Instant::now() + UNLOAD_WAIT;
+        loop {
+            match self.code.try_write() {
+                Ok(mut code) => return *code = state,
+                Err(TryLockError::Poisoned(code)) => return *code.into_inner() = state,
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(UNLOAD_PAUSE),
+            }
+        }
     }
 
     /// Ends all reading of metadata for good, waiting within a bound for who is at it.
@@ -252,6 +303,7 @@ impl Modules {
         all.iter().for_each(|module| module.gone.store(true, Ordering::Release));
         let deadline = Instant::now() + UNLOAD_WAIT;
         all.iter().for_each(|module| module.wait_for_readers(deadline));
+        self.code_becomes(Code::Closed);
     }
 
     /// An AppDomain that is being made: the CLR must not be asked about it yet.

@@ -3,8 +3,8 @@
 use super::bindings::{
     COR_PRF_DESKTOP_CLR, COR_PRF_METHOD, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC,
     COR_PRF_REJIT_BLOCK_INLINING, COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo, ICorProfilerInfo4,
-    ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo10, ICorProfilerMethodEnum, IMetaDataEmit2,
-    IMetaDataImport2,
+    ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo8, ICorProfilerInfo10, ICorProfilerMethodEnum,
+    IMetaDataEmit2, IMetaDataImport2,
 };
 use super::emit::Emitter;
 use super::hresult::{
@@ -33,6 +33,7 @@ pub struct ProfilerInfo {
     rejit: ICorProfilerInfo4,
     inliners: Option<ICorProfilerInfo6>,
     apply: Option<ICorProfilerInfo7>,
+    code: Option<ICorProfilerInfo8>,
     newer: Option<ICorProfilerInfo10>,
 }
 
@@ -66,6 +67,15 @@ pub struct ModuleInfo {
     pub collectible: bool,
 }
 
+/// Whose code stands at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodeAt {
+    /// A method's: ModuleID and MethodDef token.
+    Method(usize, u32),
+    /// A method's without metadata, of this name: one that was made at run time, or a stub of the runtime's.
+    Dynamic(String),
+}
+
 /// The runtime as it names itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeInfo {
@@ -84,6 +94,7 @@ impl ProfilerInfo {
             rejit: unknown.cast().map_err(missing("ICorProfilerInfo4"))?,
             inliners: unknown.cast().ok(),
             apply: unknown.cast().ok(),
+            code: unknown.cast().ok(),
             newer: unknown.cast().ok(),
         })
     }
@@ -248,6 +259,39 @@ impl ProfilerInfo {
         };
         check("GetFunctionInfo2", hresult)?;
         Ok((module, token))
+    }
+
+    /// Whose machine code stands at an address: `GetFunctionFromIP3`, or `GetFunctionFromIP` where there is only that, which
+    /// knows no dynamic methods. None of anything that the JIT did not make. The caller keeps modules from unloading.
+    pub fn code_at(&self, address: usize) -> Option<CodeAt> {
+        let ip = std::ptr::without_provenance::<u8>(address);
+        let Some(code) = &self.code else {
+            // SAFETY: the runtime looks the address up and does not follow it.
+            let function = unsafe { self.base.GetFunctionFromIP(ip) }.ok()?;
+            return self.function_info(function).ok().map(|(module, token)| CodeAt::Method(module, token));
+        };
+        let mut function = 0usize;
+        // SAFETY: as above; the out pointer is a live local, and no ReJITID is asked for, which takes no lock.
+        unsafe { code.GetFunctionFromIP3(ip, &mut function, std::ptr::null_mut()) }.ok().ok()?;
+        // SAFETY: the runtime has just told the FunctionID.
+        if !unsafe { code.IsFunctionDynamic(function) }.ok()?.as_bool() {
+            return self.function_info(function).ok().map(|(module, token)| CodeAt::Method(module, token));
+        }
+        let mut name = vec![0u16; NAME_UNITS];
+        let (mut module, mut signature, mut bytes, mut written) = (0usize, std::ptr::null_mut(), 0u32, 0u32);
+        // SAFETY: the buffer has the length given; out pointers are live locals.
+        let hresult = unsafe {
+            code.GetDynamicFunctionInfo(
+                function,
+                &mut module,
+                &mut signature,
+                &mut bytes,
+                name.len() as u32,
+                &mut written,
+                PWSTR(name.as_mut_ptr()),
+            )
+        };
+        Some(CodeAt::Dynamic(if hresult.is_ok() { text(&name, written) } else { String::new() }))
     }
 
     /// `GetILFunctionBody`: reads the original body, header and data sections included.

@@ -21,10 +21,10 @@ pub enum Due {
 }
 
 /// What is due for a copy of which `wanted` is wanted, where `runs` is the level of the request of ours that stands with
-/// the CLR (off: none).
-pub fn due(wanted: Level, dialable: bool, runs: Level) -> Due {
+/// the CLR (off: none), and its body `fits` what is wanted beyond the level.
+pub fn due(wanted: Level, dialable: bool, runs: Level, fits: bool) -> Due {
     match (wanted > Level::Off && dialable, runs > Level::Off) {
-        (true, _) if wanted != runs => Due::Request,
+        (true, _) if wanted != runs || !fits => Due::Request,
         (false, true) => Due::Revert,
         _ => Due::Nothing,
     }
@@ -37,6 +37,8 @@ pub struct CopyFacts {
     pub runs: Level,
     /// What is asked of it beyond times.
     pub options: TimeOptions,
+    /// Whether the body of that request counts callers; None where callers cannot be counted.
+    pub callers: Option<bool>,
     /// Why it cannot be dialled, if so.
     pub refusal: Option<Reason>,
     /// Whether it is only counted where a wildcard matched it: it has no body.
@@ -95,7 +97,8 @@ impl Tally {
             return Due::Nothing;
         };
         let wanted = latest.order.level;
-        let due = due(wanted, copy.refusal.is_none(), copy.runs);
+        let fits = copy.callers.is_none_or(|callers| callers == latest.order.options.callers);
+        let due = due(wanted, copy.refusal.is_none(), copy.runs, fits);
         match (due, copy.refusal) {
             (Due::Request, _) => {
                 self.report.to_request += 1;

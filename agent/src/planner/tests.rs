@@ -212,7 +212,7 @@ proptest! {
             let refusal = bit(broken).then_some(Reason::BadIl);
             let runs = if bit(on) && refusal.is_none() { Level::Count } else { Level::Off };
             let options = TimeOptions::default();
-            let copy = CopyFacts { runs, options, refusal, bodyless: false, generic: false };
+            let copy = CopyFacts { runs, options, callers: None, refusal, bodyless: false, generic: false };
             tally.add(copy, (here, refused), || format!("{type_name}.{method}"));
             let (wanted, shared) = reference(&lines, &modules[index], type_name, method);
             let which = match (wanted > Level::Off, runs > Level::Off, refusal) {
@@ -263,7 +263,14 @@ fn other_options_at_the_same_level_are_a_change_without_a_request() {
     assert_eq!((orders.options(Some(seq)), orders.options(None)), (options, TimeOptions::default()));
     let plan = |runs, before| {
         let mut tally = Tally::new(&[seq]);
-        let copy = CopyFacts { runs, options: before, refusal: None, bodyless: false, generic: false };
+        let copy = CopyFacts {
+            runs,
+            options: before,
+            callers: None,
+            refusal: None,
+            bodyless: false,
+            generic: false,
+        };
         tally.add(copy, (&[orders.get(seq).unwrap()], &[]), String::new);
         let plan = tally.finish();
         [plan.to_request, plan.to_adjust, plan.unchanged]

@@ -17,6 +17,15 @@ pub fn pin_library() {
     }
 }
 
+/// Whether an address is within a library, or the program itself, that the loader knows.
+pub fn is_native(address: usize) -> bool {
+    // SAFETY: an all-zero Dl_info is valid; dladdr looks the address up and does not follow it.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        libc::dladdr(std::ptr::without_provenance(address), &mut info) != 0
+    }
+}
+
 /// Has `run` called when the process exits (exit(3)), or when this library is unloaded before.
 pub fn at_exit(run: extern "C" fn()) {
     // SAFETY: `run` never unwinds and lives as long as this library; atexit(3) ties it to the library that registers it.

@@ -1,7 +1,8 @@
 //! Memory of what is timed, within one budget. Most of it are units of 256 bytes out of one reservation: a thread's record
-//! of a method takes one, and so does each octave of its histogram when a call first falls in it; a method's list of its
-//! worst calls takes eight. They are not given back; what a dead thread used goes on with the next thread. The rest
-//! (`steps`) is for the calls that threads are in, and for their lists of records.
+//! of a method takes one, and so does each octave of its histogram when a call first falls in it, and where callers are counted
+//! every fifteen places that they call from; a method's list of its worst calls takes eight. They are not given back; what a dead
+//! thread used goes on with the next thread. The rest (`steps`) is for the calls that threads are in, and for their lists of
+//! records.
 
 use super::reserve::{commit, reserve_space};
 use std::ptr::NonNull;
@@ -13,7 +14,7 @@ pub const UNIT: usize = 256;
 /// Most bytes of everything.
 pub const BUDGET: usize = 64 << 20;
 const UNITS: u32 = (BUDGET / UNIT) as u32;
-/// Units that histograms leave to records.
+/// Units that histograms and call sites leave to records.
 const UNITS_OF_RECORDS: u32 = UNITS / 4;
 /// Most of it that may be open for threads.
 const BUDGET_OF_THREADS: usize = BUDGET / 2;
@@ -29,6 +30,8 @@ pub enum For {
     Octave,
     /// A method's worst calls.
     Kept,
+    /// Where its calls come from.
+    Sites,
 }
 
 static BASE: OnceLock<Option<usize>> = OnceLock::new();

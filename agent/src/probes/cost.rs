@@ -5,7 +5,7 @@
 
 use super::blocks;
 use super::stacks::{self, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
-use super::time_leaf;
+use super::{callers, time_leaf};
 use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
 use std::hint::black_box;
@@ -17,6 +17,9 @@ use std::time::Instant;
 const CALLS: u64 = 4_000;
 /// The fastest of so many rounds is taken: whatever disturbs one makes it slower.
 const ROUNDS: usize = 24;
+
+/// Where the calls return to by whose callers' cost is measured: nobody's address, only noted.
+const RETURN: usize = 0x1000;
 
 /// What is counted to see what counting costs.
 static COUNTED: AtomicU64 = AtomicU64::new(0);
@@ -36,6 +39,15 @@ pub fn of_a_call(most: Level) -> Vec<Cost> {
     tell(Level::Count, &COUNT, of_counting);
     tell(Level::Time, &TIME, of_timing);
     costs
+}
+
+/// What a timed call costs more where its caller is counted, too, picoseconds; None where callers cannot be told. Measured as
+/// [`of_a_call`].
+pub fn of_a_caller() -> Option<u64> {
+    static CALLER: OnceLock<Option<u64>> = OnceLock::new();
+    let calls = |counted| callers::calls_of_nothing(blocks::OWN, RETURN, counted);
+    let measure = || callers::KNOWN.then(|| more(calls(true), calls(false)));
+    *CALLER.get_or_init(measure)
 }
 
 /// None where memory for the table of stacks is refused, and bodies count otherwise.
@@ -66,10 +78,17 @@ fn of_timing() -> Option<u64> {
 
 /// Picoseconds that one call of `probe` takes more than none.
 fn more_than_nothing(probe: impl Fn()) -> u64 {
-    let fastest = |call: &dyn Fn()| (0..ROUNDS).map(|_| round(call)).min().unwrap_or_default();
-    let all = || (0..CALLS).for_each(|_| probe());
-    let none = || (0..CALLS).for_each(|call| _ = black_box(call));
-    fastest(&all).saturating_sub(fastest(&none)).saturating_mul(1000) / CALLS
+    more(probe, || _ = black_box(()))
+}
+
+/// Picoseconds that one call of `probe` takes more than one of `other`. Rounds of both alternate: what slows the machine down
+/// for a while slows both.
+fn more(probe: impl Fn(), other: impl Fn()) -> u64 {
+    let (all, all_other) = (|| (0..CALLS).for_each(|_| probe()), || (0..CALLS).for_each(|_| other()));
+    let pair = |_| (round(&all), round(&all_other));
+    let fastest = |(a, b): (u64, u64), (c, d): (u64, u64)| (a.min(c), b.min(d));
+    let (with, without) = (0..ROUNDS).map(pair).reduce(fastest).unwrap_or_default();
+    with.saturating_sub(without).saturating_mul(1000) / CALLS
 }
 
 /// Nanoseconds.
@@ -96,6 +115,14 @@ mod tests {
             all.iter().all(|cost| cost.picoseconds < 100_000_000) && all[1].picoseconds > 1_000,
             "{all:?}"
         );
+    }
+
+    #[test]
+    fn a_caller_costs_some_nanoseconds_more_than_none() {
+        let more = of_a_caller();
+        assert_eq!(more.is_some(), callers::KNOWN);
+        assert!(more.is_none_or(|picoseconds| (1..100_000_000).contains(&picoseconds)), "{more:?}");
+        assert_eq!(more, of_a_caller());
     }
 
     #[test]

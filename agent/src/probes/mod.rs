@@ -5,6 +5,7 @@ mod arena;
 pub mod async_leaf;
 pub mod blocks;
 pub mod body;
+pub mod callers;
 pub mod changes;
 pub mod clock;
 pub mod completing;

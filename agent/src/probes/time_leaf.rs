@@ -55,7 +55,7 @@ pub(super) fn calls_of_nothing(slot: Slot) -> impl Fn() {
 
 /// # Safety
 /// As [`Timer::enter`].
-unsafe extern "C" fn enter<C: Clock>(slot_offset: usize, frame: *mut usize) {
+pub(super) unsafe extern "C" fn enter<C: Clock>(slot_offset: usize, frame: *mut usize) {
     match timer() {
         // SAFETY: the caller's contract; the timer is the thread's own.
         Some(timer) if unsafe { timer.enter::<C>(slot_offset, frame) } => (),
@@ -66,7 +66,7 @@ unsafe extern "C" fn enter<C: Clock>(slot_offset: usize, frame: *mut usize) {
 
 /// # Safety
 /// As [`Timer::enter`].
-unsafe extern "C" fn enter_letting_in<C: Clock>(slot_offset: usize, frame: *mut usize) {
+pub(super) unsafe extern "C" fn enter_letting_in<C: Clock>(slot_offset: usize, frame: *mut usize) {
     match timer() {
         // SAFETY: the caller's contract; the timer is the thread's own, and the variable the body's.
         Some(timer) if unsafe { timer.enter::<C>(slot_offset, frame) } => unsafe {

@@ -18,6 +18,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 mod alarm;
+pub mod sites;
 mod sums;
 
 pub use alarm::lower_alarms;
@@ -91,6 +92,7 @@ pub struct Timer {
     /// The system's number of the owner's thread.
     thread: Cell<u32>,
     thrown: Thrown,
+    chains: sites::Chains,
     next: *const Timer,
 }
 
@@ -174,6 +176,7 @@ impl Timer {
             owned: AtomicBool::new(true),
             thread: Cell::new(0),
             thrown: Thrown::default(),
+            chains: sites::Chains::default(),
             next: std::ptr::null(),
         })
     }

@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use super::form::{CallForm, CallSites, call, local_address, native};
-use super::time_leaf;
+use super::{callers, time_leaf};
 use crate::il::{Around, Body, Insn, Opcode, Operand, gives_frame_away};
 use crate::signature::{Type, parse_method};
 
@@ -64,7 +64,7 @@ pub fn untimed(body: &Body, ends_in_itself: bool) -> Option<Untimed> {
     ends_in_itself.then_some(Untimed::EndsInItself)
 }
 
-/// The variables that a timed body has beside its own.
+/// What a timed body has: the variables beside its own, and what it tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// StandAloneSig token of all its variables.
@@ -76,6 +76,8 @@ pub struct Timing {
     /// Where calls of an async method are noted that begin and complete in it, in bytes from the first slot; None of a body
     /// that is not its `MoveNext`.
     pub noted_at: Option<usize>,
+    /// Whether callers are counted.
+    pub callers: bool,
 }
 
 /// The type of the variable that holds a method's result; None inside for a method without one. References are all
@@ -115,7 +117,7 @@ pub fn around(slot_offset: usize, sites: CallSites, timing: Timing) -> Around {
         code.extend(call(leaf, site));
         code
     };
-    let leaves = time_leaf::leaves();
+    let leaves = if timing.callers { callers::leaves() } else { time_leaf::leaves() };
     // A thread that the collector waits for stops behind the first leaf, so the others are called as managed code is.
     let (enter, let_in) = match sites.form {
         CallForm::Suppressed => (told(leaves.enter as usize, sites.always), Vec::new()),
@@ -171,7 +173,8 @@ mod tests {
         for form in [CallForm::Suppressed, CallForm::Transition] {
             let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002, form };
             for (local, returns) in [(0, true), (255, true), (300, false)] {
-                let timing = Timing { local_sig: 0x1100_0003, local, returns, noted_at: None };
+                let (noted_at, callers) = (None, local == 0);
+                let timing = Timing { local_sig: 0x1100_0003, local, returns, noted_at, callers };
                 let code: &[u8] = if returns { &[2 << 2 | 2, 0x17, 0x2A] } else { &[1 << 2 | 2, 0x2A] };
                 let rewritten = with_code_around(code, around(8, sites, timing)).expect("it fits");
                 let body = verify_structure(&rewritten.body).expect("sound");

@@ -6,6 +6,7 @@ use crate::agent::Agent;
 use crate::inlining::Method;
 use crate::planner::plan::{CopyFacts, Due, Tally};
 use crate::planner::{OrderSeq, Orders};
+use crate::probes::callers;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_SHARED;
 use redial_protocol::order::TimeOptions;
@@ -42,15 +43,18 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
                 let row = book.find(module.id(), method.token).and_then(|id| book.row(id));
                 row.map(|row| {
                     let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
-                    (row.runs(), row.options, row.ineligible.or(reason))
+                    let is_told = callers::KNOWN && row.runs() >= Level::Time && row.untimed.is_none();
+                    let callers = is_told.then_some(row.asked_callers);
+                    (row.runs(), row.options, callers, row.ineligible.or(reason))
                 })
             };
-            let (runs, options, refusal) = known.unwrap_or_else(|| {
-                (Level::Off, TimeOptions::default(), refusal_of(agent, &module, import, method, here))
+            let (runs, options, callers, refusal) = known.unwrap_or_else(|| {
+                (Level::Off, TimeOptions::default(), None, refusal_of(agent, &module, import, method, here))
             });
             let copy = CopyFacts {
                 runs,
                 options,
+                callers,
                 refusal,
                 bodyless: refusal.is_some_and(Reason::is_bodyless),
                 generic: method.is_generic(),

@@ -17,7 +17,7 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::timing::{self, Timing, Untimed};
-use crate::probes::{clock, conditions, stacks, timers, tokens};
+use crate::probes::{callers, clock, conditions, stacks, timers, tokens};
 use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
@@ -69,10 +69,13 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
                 adjusted.extend(row.slot.map(|slot| (slot, options)));
             }
             (row.wanted, row.options) = (wanted, options);
-            let due = due(wanted, row.is_dialable(), row.runs());
+            let due = due(wanted, row.is_dialable(), row.runs(), row.fits());
             let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
             if is_put_off && (wanted == Level::Off || due == Due::Nothing) {
                 row.reason = None;
+                if let Some(timing) = &mut row.timing {
+                    timing.callers = row.asked_callers;
+                }
                 if row.runs() == Level::Count {
                     // The body it has is what it is to have, whatever was prepared for it.
                     (row.timing, row.untimed) = (None, None);
@@ -239,6 +242,7 @@ pub(super) struct Wish {
     pub(super) inlinable: bool,
     timing: Wanted,
     asynchronous: Option<Asynchronous>,
+    callers: bool,
 }
 
 /// Whether a row is to be timed.
@@ -265,6 +269,7 @@ impl Wish {
             inlinable: what.inlinable,
             timing,
             asynchronous: None,
+            callers: row.options.callers && callers::KNOWN,
         }
     }
 
@@ -279,7 +284,8 @@ impl Wish {
         match lock(&self.module.local_sigs).get(&(self.local_sig, result.clone())) {
             Some(with) => {
                 let returns = result.is_some();
-                (Some(Timing { local_sig: with.token, local: with.local, returns, noted_at: None }), None)
+                let (local_sig, local, callers) = (with.token, with.local, self.callers);
+                (Some(Timing { local_sig, local, returns, noted_at: None, callers }), None)
             }
             None => (None, Some(Untimed::NoRoom)),
         }
@@ -363,6 +369,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             (row.timing, row.untimed) = wish.timing(has_room);
             newly_timed |= row.timing.is_some() && !row.was_timed;
             row.was_timed |= row.timing.is_some();
+            row.had_callers |= row.timing.is_some_and(|timing| timing.callers);
             accounts.extend(book.give_account(wish.id, wish.asynchronous.clone(), now));
             ready.passengers.extend(found.passengers);
             if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }
@@ -454,6 +461,7 @@ fn accepted(agent: &Agent, items: &[Item]) {
             }
             row.state = State::Asked;
             row.asked = row.wanted;
+            row.asked_callers = row.timing.is_some_and(|timing| timing.callers);
             let (id, early, noted) = (row.id, row.early, row.probe().is_noted());
             if !noted {
                 book.close_account(id, now);

@@ -10,6 +10,7 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::{OrderSeq, Owner, Stepped};
 use crate::probes::blocks::Slot;
 use crate::probes::body::Probe;
+use crate::probes::callers;
 use crate::probes::lacks::lacks;
 use crate::probes::timers::Taken;
 use crate::probes::timing::{Timing, Untimed};
@@ -142,6 +143,8 @@ pub struct Row {
     pub options: TimeOptions,
     /// The level that the CLR was asked for last, while it is on.
     pub asked: Level,
+    /// Whether the body of that request counts callers.
+    pub asked_callers: bool,
     /// The variables of the body it was asked for last, where that is timed.
     pub timing: Option<Timing>,
     /// Why it is only counted though *time* is wanted, if so.
@@ -152,6 +155,8 @@ pub struct Row {
     pub noted_in: Option<Slot>,
     /// Whether a timed body was ever asked for: then there are times to tell.
     pub was_timed: bool,
+    /// Whether its callers were ever counted: then there are some to tell.
+    pub had_callers: bool,
     /// How long the order that decides stands.
     pub owner: Option<Owner>,
     /// Why the budget set the order that decides, if it did.
@@ -211,11 +216,13 @@ impl Row {
             wanted: Level::Off,
             options: TimeOptions::default(),
             asked: Level::Off,
+            asked_callers: false,
             timing: None,
             untimed: None,
             asynchronous: None,
             noted_in: None,
             was_timed: false,
+            had_callers: false,
             owner: None,
             stepped: None,
             spared: false,
@@ -272,6 +279,11 @@ impl Row {
         if self.is_on() { self.asked } else { Level::Off }
     }
 
+    /// Whether the body that the CLR was asked for last tells all that is wanted beyond the level, as far as it can.
+    pub fn fits(&self) -> bool {
+        self.untimed.is_some() || self.asked_callers == (self.options.callers && callers::KNOWN)
+    }
+
     /// Where its body counts, in bytes from the first slot.
     pub fn slot_offset(&self) -> Option<usize> {
         self.slot.map(|slot| slot.0 as usize * size_of::<u64>())
@@ -294,7 +306,7 @@ impl Row {
     /// It runs its original IL again, but for calls under way, if there are some, and needs nobody recompiled.
     pub fn is_off_again(&mut self, in_flight: bool) {
         self.state = if in_flight { State::Reverting } else { State::Off };
-        self.asked = Level::Off;
+        (self.asked, self.asked_callers) = (Level::Off, false);
         self.untimed = None;
         self.live_version = None;
         self.handed = false;
@@ -410,6 +422,7 @@ impl Row {
                 .as_ref()
                 .filter(|_| self.wanted >= Level::Time)
                 .and_then(Asynchronous::missing),
+            untold_callers: self.wanted >= Level::Time && self.options.callers && !callers::KNOWN,
             passed_over: on && self.passed_over.is_some_and(|seen| seen.told),
         }
     }

@@ -164,6 +164,7 @@ impl Worker {
                 self.look_after_open_compilations();
                 self.agent.look_after_silent_requests();
                 self.look_after_shared_copies();
+                self.agent.callers.look_up_new(self.agent);
                 self.looked_after = Instant::now();
             }
             self.publish();

@@ -57,6 +57,8 @@ pub(super) struct Why {
     pub(super) times: Lacks,
     /// What an async method's times lack.
     pub(super) missing: Option<Missing>,
+    /// Its callers are wanted where they cannot be told.
+    pub(super) untold_callers: bool,
 }
 
 /// The runtime compiled original code after a request.
@@ -68,6 +70,10 @@ const SPARED: &str =
 /// `[Intrinsic]`, `[NonVersionable]`.
 const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have its own code in the place of a call; such \
                         calls are not counted";
+
+/// Where [`crate::probes::callers::KNOWN`] is not.
+const UNTOLD_CALLERS: &str =
+    "it is timed, and its callers are not told: the agent can tell them on x86-64 Linux with glibc only";
 
 impl Why {
     /// Why it is refused, failed, or what is missing from its count.
@@ -106,10 +112,37 @@ impl Why {
         };
         let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
         let missing = || self.missing.as_ref().map(|missing| missing.sentence().into_owned());
-        let lacks = untimed.or_else(|| self.times.sentence()).or_else(missing);
+        let callers = || self.untold_callers.then(|| UNTOLD_CALLERS.to_owned());
+        let lacks = untimed.or_else(|| self.times.sentence()).or_else(missing).or_else(callers);
         match (by_budget, lacks) {
             (Some(by_budget), Some(lacks)) => Some(format!("{by_budget}; {lacks}")),
             (by_budget, lacks) => by_budget.or(lacks),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_that_cannot_be_told_are_said_unless_more_is_missing() {
+        let nothing = Why {
+            reason: None,
+            inlined: Inlined::No,
+            expanded: false,
+            passed_over: false,
+            untimed: None,
+            stepped: None,
+            spared: false,
+            times: Lacks::Nothing,
+            missing: None,
+            untold_callers: false,
+        };
+        assert_eq!(nothing.times_note(), None);
+        let untold = Why { untold_callers: true, ..nothing };
+        assert!(untold.times_note().is_some_and(|note| note.contains("its callers are not told")));
+        let graver = Why { times: Lacks::Memory, ..untold };
+        assert_eq!((graver.times_note(), graver.note()), (Lacks::Memory.sentence(), None));
     }
 }

@@ -10,6 +10,7 @@ use crate::known_bad;
 use crate::planner::SessionId;
 use crate::probes::{TIMING_BUDGET, blocks, cost, stacks, timing_bytes};
 use crate::rejit::{CLR_BYTES_PER_COMPILATION, Job, Wish};
+use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Budget, Command, Event, Refusal, Reply};
 use redial_protocol::order::Stand;
@@ -81,6 +82,7 @@ impl Session {
                 return self.turn(id, Wish::Budget(limit), take);
             }
             Command::KeptCalls { rows } => self.kept_calls(&rows),
+            Command::Callers { row } => self.callers(row),
         };
         self.outbox.put(reply_frame(id, reply))
     }
@@ -192,6 +194,7 @@ impl Session {
                 + agent.inlining.bytes()
                 + blocks::touched_bytes(slots)
                 + stacks::touched_bytes()
+                + agent.callers.bytes()
                 + timing_bytes()) as u64,
             budgets: vec![
                 budget("dialled methods", slots, u64::from(blocks::OWN.0)),
@@ -205,6 +208,7 @@ impl Session {
             remains,
             costs: cost::of_a_call(agent.max_level()),
             cost_budget: agent.server.budget.get(),
+            callers_picoseconds: (agent.max_level() >= Level::Time).then(cost::of_a_caller).flatten(),
         }
     }
 

@@ -5,6 +5,7 @@
 mod answer;
 pub mod audit;
 pub mod budget;
+mod callers;
 mod calls;
 pub mod control;
 pub mod endpoint;

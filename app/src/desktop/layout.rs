@@ -106,7 +106,7 @@ impl App {
                 });
             });
             self.settings.detail_width = dragged.or(self.settings.detail_width);
-            self.ask_histogram(ui.ctx());
+            self.ask_about_looked_at(ui.ctx());
         }
         CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))

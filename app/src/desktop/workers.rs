@@ -139,6 +139,11 @@ impl Workers {
         self.send(Command::Histogram(connection, row));
     }
 
+    /// Asks who calls a row's method.
+    pub fn callers(&mut self, connection: ConnectionId, row: RowId) {
+        self.send(Command::Callers(connection, row));
+    }
+
     /// Starts a program with the agent in it.
     pub fn launch(&mut self, ticket: Ticket, plan: Plan) {
         let spec = LaunchSpec {

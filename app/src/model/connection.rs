@@ -17,6 +17,7 @@ pub use others::PROGRAM;
 use transitions::Untold;
 pub use turning::{NO_BODIES, Sharing, Step, Targets};
 
+use super::callers::Callers;
 use super::catalogue::Catalogue;
 use super::catalogue::bits::Bits;
 use super::fleet::Untaken;
@@ -156,6 +157,8 @@ pub struct Connection {
     pub untaken: Vec<Untaken>,
     /// Histograms of single methods.
     pub histograms: Histograms,
+    /// Who calls the method that is looked at.
+    pub callers: Callers,
     /// Grows when methods are renumbered, so that numbers held elsewhere are void.
     pub numbering: u64,
     /// When updates arrived of late.
@@ -204,6 +207,7 @@ impl Connection {
             plan: None,
             untaken: Vec::new(),
             histograms: Histograms::default(),
+            callers: Callers::default(),
             numbering: 0,
             selection: Selection::default(),
             turns: Turns::default(),

@@ -3,77 +3,44 @@
 
 pub mod chart;
 
+use super::looked_at::{self, Ask, LookedAt};
 use redial_protocol::calls::RowCalls;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How often a histogram is asked for at most.
-const EVERY: Duration = Duration::from_secs(1);
 /// Marks kept, of one connection: whoever sets more forgets the oldest. Each is some 18 KiB at most.
 const MARKS: usize = 32;
 
-/// What is known of a row's histogram: what the agent said last, or why it said nothing, as a sentence.
-pub type Answer = Result<Box<RowHistogram>, String>;
+/// What is known of a row's histogram.
+pub type Answer = looked_at::Answer<RowHistogram>;
 
 /// The histograms of one connection.
 #[derive(Debug, Default)]
 pub struct Histograms {
-    last: Option<(RowId, Answer)>,
-    /// What was asked for last, and when, on the clock of `Now::mono`.
-    asked: Option<(RowId, Duration)>,
-    /// That is not answered yet.
-    awaited: bool,
+    last: LookedAt<RowHistogram>,
     /// The worst calls of the row looked at; told with its histogram.
     calls: Option<Box<RowCalls>>,
     /// Oldest first, one a row.
     marks: VecDeque<RowHistogram>,
 }
 
-/// Whether to ask for a histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
-    /// Now; it counts as asked for.
-    Now,
-    /// Not before this time, on the clock of `Now::mono`.
-    At(Duration),
-    /// Not before more is heard.
-    No,
-}
-
 impl Histograms {
     /// Whether the histogram of a row that is looked at is to be asked for, given how many of its calls have ended.
     pub fn ask(&mut self, row: RowId, exits: u64, now: Duration) -> Ask {
-        match self.of(row) {
-            Some(Ok(known)) if known.times.exits >= exits => return Ask::No,
-            Some(Err(_)) => return Ask::No,
-            _ => {}
-        }
-        if let Some((_, at)) = self.asked.filter(|(asked, _)| *asked == row) {
-            if self.awaited {
-                return Ask::No;
-            }
-            if now < at + EVERY {
-                return Ask::At(at + EVERY);
-            }
-        }
-        (self.asked, self.awaited) = (Some((row, now)), true);
-        Ask::Now
+        let is_old = |known: &Answer| known.as_ref().is_ok_and(|known| known.times.exits < exits);
+        self.last.ask(row, is_old, now)
     }
 
     /// Takes an answer in.
     pub fn take(&mut self, row: RowId, answer: Answer) {
-        // Of a row that is no longer looked at nobody wants to know.
-        if self.asked.is_some_and(|(asked, _)| asked == row) {
-            self.awaited = false;
-            self.last = Some((row, answer));
-        }
+        self.last.take(row, answer);
     }
 
     /// Takes the worst calls of a row in.
     pub fn take_calls(&mut self, row: RowId, calls: Option<Box<RowCalls>>) {
-        if self.asked.is_some_and(|(asked, _)| asked == row) {
+        if self.last.is_about(row) {
             self.calls = calls;
         }
     }
@@ -88,15 +55,15 @@ impl Histograms {
         self.calls.take_if(|calls| calls.row == row);
     }
 
-    /// A new session begins: what was asked for in the one before is never answered.
+    /// A new session begins.
     pub fn begin_session(&mut self) {
-        (self.asked, self.awaited, self.calls) = (None, false, None);
-        self.last.take_if(|(_, answer)| answer.is_err());
+        self.calls = None;
+        self.last.begin_session();
     }
 
     /// What is known of a row's histogram.
     pub fn of(&self, row: RowId) -> Option<&Answer> {
-        self.last.as_ref().filter(|(of, _)| *of == row).map(|(_, answer)| answer)
+        self.last.of(row)
     }
 
     /// Keeps the present histogram of a row, to compare later ones with.

@@ -15,6 +15,7 @@
 //!   is kept is renumbered.
 //! - [`live::Live`]: the agent's rows by [`redial_protocol::ids::RowId`]: wanted, state, calls, rate, sparkline.
 //! - [`histograms::Histograms`]: the histogram of the one timed method that is looked at, and those that were marked.
+//! - [`callers::Callers`]: who calls it.
 //! - [`list::List`]: the flat table after filter and sorting; [`tree::Tree`]: the same methods as expandable rows.
 //! - [`selection::Selection`]: survives filtering, sorting and updates, because it names methods, not positions.
 //! - [`connection::Connection::dial`] is what a knob shows of one method, [`connection::Connection::group`] of many.
@@ -22,6 +23,7 @@
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
 mod by_name;
+pub mod callers;
 pub mod catalogue;
 pub mod connection;
 pub mod cost;
@@ -36,6 +38,7 @@ pub mod live;
 mod live_index;
 mod live_rows;
 pub mod log;
+pub mod looked_at;
 pub mod methodset;
 pub mod near;
 pub mod orders;

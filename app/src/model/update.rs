@@ -1,5 +1,6 @@
 //! What worker threads tell the model.
 
+use super::callers;
 use super::catalogue::builder::{Batch, NameOrder};
 use super::histograms::Answer;
 use super::ids::{ConnectionId, Ticket};
@@ -131,6 +132,8 @@ pub enum Told {
     Histogram(RowId, Answer),
     /// The worst calls of a row; absent where it has no condition for them.
     KeptCalls(RowId, Option<Box<RowCalls>>),
+    /// Who calls a row's method, or why nobody knows.
+    Callers(RowId, callers::Answer),
     /// The orders that stand, and the number of changes that can be taken back.
     Orders(Vec<StandingOrder>, u32),
     /// The last change, whoever made it, was taken back, or not.

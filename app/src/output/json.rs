@@ -14,12 +14,14 @@ use serde::{Serialize, Serializer};
 
 mod agent;
 mod budget;
+mod callers;
 mod il;
 mod modules;
 mod turns;
 
 pub use agent::{AgentJson, AuditJson};
 pub use budget::{BudgetJson, CostBudgetJson};
+pub use callers::CallersJson;
 pub use il::IlJson;
 pub use modules::ModulesJson;
 pub use turns::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};

@@ -2,6 +2,7 @@
 //! rows it prints, and decides nothing.
 
 pub mod budget;
+pub mod callers;
 pub mod calls;
 pub mod completions;
 #[cfg(windows)]

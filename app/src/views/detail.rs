@@ -103,6 +103,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         super::completions::show(ui, connection, row, commands);
         super::latency::show(ui, connection, row, &full.text, commands);
         super::worst::show(ui, connection, row, connection.reaching(&MethodSet::one(method)), commands);
+        super::callers::show(ui, connection, row);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);

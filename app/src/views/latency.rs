@@ -20,11 +20,16 @@ use redial_protocol::times::Times;
 
 /// The row whose histogram is looked at, and how many of its calls have ended; None: none is.
 pub fn wanted(connection: &Connection) -> Option<(RowId, u64)> {
+    let row = row_looked_at(connection)?;
+    row.times.as_deref().filter(|times| times.exits > 0).map(|times| (row.id, times.exits))
+}
+
+/// The row of the one method that is selected in one process, while that answers.
+pub fn row_looked_at(connection: &Connection) -> Option<&LiveRow> {
     let one = connection.id != FLEET && connection.status == Status::Live && connection.selection.len() == 1;
     let targets = one.then(|| connection.targets()).filter(|targets| targets.len() == 1)?;
     let method = targets.iter().next().filter(|method| connection.merged(*method).is_none())?;
-    let row = connection.live.of_method(method)?;
-    row.times.as_deref().filter(|times| times.exits > 0).map(|times| (row.id, times.exits))
+    connection.live.of_method(method)
 }
 
 /// Numbers and histogram of a method with a row of its own; nothing where it is not timed.

@@ -6,6 +6,7 @@ pub mod agent;
 pub mod bar;
 pub mod blank;
 pub mod budget;
+pub mod callers;
 pub mod cells;
 pub mod columns;
 mod completions;

@@ -1,6 +1,7 @@
 //! One message of every kind, with every field set to something that is told from its neighbours.
 #![allow(dead_code)] // each test program uses a part of it
 
+use redial_protocol::callers::{Caller, RowCallers, Who};
 use redial_protocol::calls::{KeptCall, RowCalls};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::cost::{Cost, CostBudget, Share, SteppedDown};
@@ -59,6 +60,7 @@ variants!(
         Histogram,
         SetBudget,
         KeptCalls,
+        Callers,
     }
 );
 variants!(
@@ -97,7 +99,8 @@ variants!(
         Il,
         Histogram,
         Budget,
-        KeptCalls
+        KeptCalls,
+        Callers,
     }
 );
 variants!(
@@ -302,6 +305,19 @@ fn histogram() -> RowHistogram {
     RowHistogram { times: times()[0], tick_fs: 333_333, buckets, calls: vec![1, 2, 1 << 40, u64::MAX] }
 }
 
+fn callers() -> RowCallers {
+    let method = Who::Method {
+        copy: copy_key(),
+        module: "Shop".into(),
+        method: "Shop.Till.Ring".into(),
+        signature: "(Item)".into(),
+    };
+    let who = [method, Who::Dynamic { name: "lambda_method".into() }, Who::Native, Who::Gone];
+    let callers =
+        who.into_iter().zip(1..).map(|(who, sites)| Caller { who, sites, calls: 1 << (40 / sites) });
+    RowCallers { row: RowId(3), callers: callers.collect(), others: 300 }
+}
+
 fn dial_report() -> DialReport {
     DialReport {
         matched: 20,
@@ -381,6 +397,7 @@ pub fn commands() -> Vec<Command> {
         Command::Histogram { row: RowId(0x0e0f) },
         Command::SetBudget { limit: Some(Share(0x0201)), take: true },
         Command::KeptCalls { rows: vec![RowId(1), RowId(0x0e0f)] },
+        Command::Callers { row: RowId(0x1011) },
     ]
 }
 
@@ -451,6 +468,7 @@ pub fn replies() -> Vec<Reply> {
         Reply::Histogram(histogram()),
         Reply::Budget(CostBudget { last: None, problem: None, ..cost_budget() }),
         Reply::KeptCalls(vec![kept_calls()]),
+        Reply::Callers(callers()),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
@@ -465,6 +483,7 @@ pub fn replies() -> Vec<Reply> {
             remains: vec!["Shop.Till.Ring keeps its call of Shop.Cart.Add".into()],
             costs: vec![Cost { level: Level::Count, picoseconds: 9 }],
             cost_budget: CostBudget::default(),
+            callers_picoseconds: Some(10),
         }),
     ]
 }

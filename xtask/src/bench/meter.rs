@@ -73,6 +73,11 @@ impl<'b> Meter<'b> {
         self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), level])
     }
 
+    /// Dials it at time, with who calls it.
+    pub fn dial_callers(&self, kind: &str) -> Result<()> {
+        self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), "time", "--callers"])
+    }
+
     /// Turns every dial off.
     pub fn off(&self) -> Result<()> {
         self.redial(&["off", &self.pid])

@@ -40,6 +40,18 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
         let what = format!("time, {threads} thread{plural} (two bare readings: {bare:.1} ns)");
         let limit = Limit::Added(((bare + MOST_BESIDES) * 10.0).round() / 10.0);
         rows.push(Row::of(what, runtime.name(), "ns/call", pairs).at_most(limit));
+        let called = bench.pairs(
+            || {
+                meter.borrow().dial(PLAIN, "time")?;
+                meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS)
+            },
+            || {
+                meter.borrow().dial_callers(PLAIN)?;
+                meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS)
+            },
+        )?;
+        let what = format!("time with callers, {threads} thread{plural}, beside time without");
+        rows.push(Row::of(what, runtime.name(), "ns/call", called));
         meter.borrow().off()?;
         let written = bench.pairs(
             || meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS),

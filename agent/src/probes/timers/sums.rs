@@ -4,7 +4,7 @@ use super::super::arena;
 use super::super::blocks::Slot;
 use super::super::histogram::{self, BUCKETS, Histogram};
 use super::super::lacks::{self, Lacks, lacks};
-use super::{NONE, Record, all};
+use super::{NONE, Record, all, sites};
 use crate::sync::long_work;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -115,6 +115,7 @@ pub fn taken(slots: &[Slot], histogram: &mut Histogram) -> Vec<Taken> {
 /// Forgets what is known of a slot. Nobody runs its code any more.
 pub fn reset(slot: Slot) {
     lacks::forget(slot);
+    sites::reset(slot);
     let Some(base) = arena::made() else { return };
     for record in all().filter_map(|timer| timer.record(slot)) {
         let Record { entered, ended, exceptions, total, own, max, given_up, usual, pending, octaves } =

@@ -63,6 +63,7 @@ fn lines(
     let faults = words::grouped(status.guard_trips);
     lines.push(format!("faults of the agent itself, caught before they could reach the program: {faults}"));
     lines.extend(costs(&status.costs));
+    lines.extend(status.callers_picoseconds.map(callers));
     lines.push(budget::standing(&status.cost_budget));
     lines.extend(budget::effects(&status.cost_budget));
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
@@ -88,6 +89,14 @@ fn costs(costs: &[Cost]) -> Option<String> {
     let each: Vec<String> = costs.iter().map(each).collect();
     (!each.is_empty())
         .then(|| format!("a dialled call costs about {}, measured in this process", words::all(&each)))
+}
+
+/// What counting callers costs, in words.
+fn callers(picoseconds: u64) -> String {
+    format!(
+        "where its caller is counted, too, a timed call costs about {} more",
+        words::picoseconds(picoseconds)
+    )
 }
 
 /// Who turned what, oldest first.
@@ -129,6 +138,7 @@ pub mod tests {
             remains: vec!["1 caller was inlined".into()],
             costs: vec![Cost { level: Level::Count, picoseconds: 640 }],
             cost_budget: CostBudget::default(),
+            callers_picoseconds: Some(3_200),
         }
     }
 
@@ -148,6 +158,7 @@ pub mod tests {
             "undoable",
             "costs",
             "cost_budget",
+            "callers_ns",
         ] {
             assert!(value.get(field).is_some(), "{field} is missing in {value}");
         }
@@ -177,6 +188,7 @@ pub mod tests {
             "{lines:#?}"
         );
         assert!(has("a dialled call costs about 0.64 ns at count, measured in this process"), "{lines:#?}");
+        assert!(has("a timed call costs about 3.20 ns more"), "{lines:#?}");
         let mut by_number = agent_status();
         by_number.audit[0].user = "0".into();
         by_number.audit[0].order = "Shop!0x06000001 = count".into();

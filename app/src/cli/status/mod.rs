@@ -1,6 +1,7 @@
 //! `redial status`: every copy that is or was dialled, and with `--agent` the agent's account of itself.
 
 mod agent;
+mod callers;
 mod calls;
 
 use super::places::Places;
@@ -29,9 +30,10 @@ pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
     }
     several::each(&arguments.target, arguments.json, |pid, out| {
         let mut session = connect::open(pid, "redial status")?;
-        match arguments.agent {
-            true => agent::show(&mut session, arguments, out),
-            false => copies(&mut session, arguments, out),
+        match (arguments.agent, arguments.callers) {
+            (true, _) => agent::show(&mut session, arguments, out),
+            (false, true) => callers::show(&mut session, arguments, out),
+            (false, false) => copies(&mut session, arguments, out),
         }
     })
 }

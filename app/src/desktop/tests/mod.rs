@@ -5,6 +5,7 @@ pub mod stage;
 mod beside;
 mod bodyless;
 mod budget;
+mod callers;
 mod completions;
 mod contrast;
 mod costs;

@@ -273,6 +273,7 @@ pub fn status() -> AgentStatus {
         remains: Vec::new(),
         costs: Vec::new(),
         cost_budget: Default::default(),
+        callers_picoseconds: None,
     }
 }
 

@@ -47,6 +47,8 @@ pub enum Order {
     SetBudget(Option<Share>),
     /// Ask how the durations of a row's calls are spread.
     Histogram(RowId),
+    /// Ask who calls a row's method.
+    Callers(RowId),
     /// Look for new modules.
     Reload,
     /// Do not wait for the next attempt.
@@ -251,7 +253,7 @@ impl Link {
                     Ok(false) => {}
                     Err(Gone) => return false,
                 },
-                Order::Reload | Order::Cancel(_) | Order::Histogram(_) => {}
+                Order::Reload | Order::Cancel(_) | Order::Histogram(_) | Order::Callers(_) => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
                 Order::SetBudget(_) => {
                     let refused = Refused { why: why.to_owned(), holder: None };
@@ -413,6 +415,7 @@ impl Link {
             Order::UndoOfAnyone(ticket, change) => talk.undo(ticket, change, session)?,
             Order::SetBudget(limit) => talk.set_budget(limit, session)?,
             Order::Histogram(row) => talk.histogram(row, session)?,
+            Order::Callers(row) => talk.callers(row, session)?,
         }
         Ok(())
     }

@@ -75,6 +75,8 @@ pub enum Command {
     SetBudget(ConnectionId, Option<Share>),
     /// Ask how the durations of a row's calls are spread.
     Histogram(ConnectionId, RowId),
+    /// Ask who calls a row's method.
+    Callers(ConnectionId, RowId),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Look at all processes again now.
@@ -129,6 +131,7 @@ impl Worker {
             }
             Command::SetBudget(connection, limit) => self.tell(connection, agent::Order::SetBudget(limit)),
             Command::Histogram(connection, row) => self.tell(connection, agent::Order::Histogram(row)),
+            Command::Callers(connection, row) => self.tell(connection, agent::Order::Callers(row)),
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
             Command::Scan => self.scanner.scan(),
             Command::Launch(ticket, spec) => {

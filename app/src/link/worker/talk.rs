@@ -38,16 +38,43 @@ pub struct Talk {
     pub turns: Turnings,
     /// Other questions that are out: the ids of requests and what their answers are.
     asked: Vec<(u32, Asked)>,
-    /// Histograms that were asked for: the ids of requests and the rows.
-    histograms: Vec<(u32, RowId)>,
-    /// The worst calls that were asked for, likewise.
-    kept_calls: Vec<(u32, RowId)>,
+    /// What was asked about rows that are looked at, with the ids of requests.
+    looks: Vec<(u32, Look)>,
     /// Whether control may be ours.
     turned: bool,
     /// Whether the counters told last were that nothing was called.
     silent: bool,
     /// The last word of a silence that goes on: told before the next thing that is news.
     silence: Option<Told>,
+}
+
+/// What may be asked about a row that is looked at.
+enum Look {
+    Histogram(RowId),
+    KeptCalls(RowId),
+    Callers(RowId),
+}
+
+impl Look {
+    /// What is told of the answer; None of one that answers something else.
+    fn answered(self, reply: Reply) -> Option<Told> {
+        let why = |refusal| describe::refused(&LinkError::Refused(refusal)).why;
+        Some(match (self, reply) {
+            (Look::Histogram(row), Reply::Histogram(told)) if told.times.row == row => {
+                Told::Histogram(row, Ok(Box::new(told)))
+            }
+            (Look::KeptCalls(row), Reply::KeptCalls(mut kept)) if kept.iter().all(|one| one.row == row) => {
+                Told::KeptCalls(row, kept.pop().map(Box::new))
+            }
+            (Look::KeptCalls(row), Reply::Refused(_)) => Told::KeptCalls(row, None),
+            (Look::Callers(row), Reply::Callers(told)) if told.row == row => {
+                Told::Callers(row, Ok(Box::new(told)))
+            }
+            (Look::Histogram(row), Reply::Refused(refusal)) => Told::Histogram(row, Err(why(refusal))),
+            (Look::Callers(row), Reply::Refused(refusal)) => Told::Callers(row, Err(why(refusal))),
+            _ => return None,
+        })
+    }
 }
 
 /// How long a round trip that is much like the last told is kept back.
@@ -193,11 +220,19 @@ impl Talk {
         Ok(())
     }
 
-    /// Asks how the durations of a row's calls are spread, and for the worst of them. That is answered at once, or the agent is silent.
+    /// Asks how the durations of a row's calls are spread, and for the worst of them. That is answered at once, or the agent is
+    /// silent.
     pub fn histogram(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
-        self.histograms.push((session.send(Command::Histogram { row })?, row));
+        self.looks.push((session.send(Command::Histogram { row })?, Look::Histogram(row)));
         // Nothing that is kept is news unless calls have ended, and then the histogram is.
-        self.kept_calls.push((session.send(Command::KeptCalls { rows: vec![row] })?, row));
+        let rows = vec![row];
+        self.looks.push((session.send(Command::KeptCalls { rows })?, Look::KeptCalls(row)));
+        Ok(())
+    }
+
+    /// Asks who calls a row's method; as [`Talk::histogram`].
+    pub fn callers(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
+        self.looks.push((session.send(Command::Callers { row })?, Look::Callers(row)));
         Ok(())
     }
 
@@ -275,22 +310,8 @@ impl Talk {
                 }
                 told.extend(news);
             }
-        } else if let Some(at) = self.histograms.iter().position(|(of, _)| *of == id) {
-            let (_, row) = self.histograms.remove(at);
-            let answer = match reply {
-                Reply::Histogram(histogram) if histogram.times.row == row => Ok(Box::new(histogram)),
-                Reply::Refused(refusal) => Err(describe::refused(&LinkError::Refused(refusal)).why),
-                _ => return Err(session.wrong_reply()),
-            };
-            told.push(Told::Histogram(row, answer));
-        } else if let Some(at) = self.kept_calls.iter().position(|(of, _)| *of == id) {
-            let (_, row) = self.kept_calls.remove(at);
-            let kept = match reply {
-                Reply::KeptCalls(mut kept) if kept.iter().all(|one| one.row == row) => kept.pop(),
-                Reply::Refused(_) => None,
-                _ => return Err(session.wrong_reply()),
-            };
-            told.push(Told::KeptCalls(row, kept.map(Box::new)));
+        } else if let Some(at) = self.looks.iter().position(|(of, _)| *of == id) {
+            told.push(self.looks.remove(at).1.answered(reply).ok_or_else(|| session.wrong_reply())?);
         } else if let Some(at) = self.asked.iter().position(|(of, _)| *of == id) {
             let (_, asked) = self.asked.remove(at);
             told.push(self.answered(asked, reply, session)?);
@@ -387,6 +408,7 @@ mod tests {
             remains: Vec::new(),
             costs: Vec::new(),
             cost_budget: Default::default(),
+            callers_picoseconds: None,
         };
         assert!(account.status(status.clone()).is_some());
         assert!(account.status(status.clone()).is_none());

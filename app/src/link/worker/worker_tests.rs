@@ -94,6 +94,7 @@ fn status() -> AgentStatus {
         remains: vec![],
         costs: vec![],
         cost_budget: Default::default(),
+        callers_picoseconds: None,
     }
 }
 

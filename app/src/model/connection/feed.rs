@@ -113,6 +113,7 @@ impl Connection {
             Told::Plan(ticket, plan) => self.plan = Some((ticket, plan)),
             Told::Histogram(row, answer) => self.histograms.take(row, answer),
             Told::KeptCalls(row, kept) => self.histograms.take_calls(row, kept),
+            Told::Callers(row, answer) => self.callers.take(row, answer),
             Told::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
             Told::Undone(_, Ok(undone)) => {
                 let Undone { what, report } = *undone;
@@ -157,6 +158,7 @@ impl Connection {
         self.control_told = false;
         self.live.begin_session();
         self.histograms.begin_session();
+        self.callers.begin_session();
         let what = format!(
             "connected to {} (pid {}), {} {}, agent {}",
             self.name,

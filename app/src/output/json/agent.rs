@@ -30,6 +30,8 @@ pub struct AgentJson<'a> {
     costs: Vec<CostJson>,
     /// What dials may cost, and do.
     cost_budget: CostBudgetJson<'a>,
+    /// What a timed call costs more where its caller is counted; null where callers cannot be told.
+    callers_ns: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -127,6 +129,7 @@ impl<'a> AgentJson<'a> {
             remains: &status.remains,
             costs: status.costs.iter().map(cost).collect(),
             cost_budget: CostBudgetJson::from(&status.cost_budget),
+            callers_ns: status.callers_picoseconds.map(|picoseconds| picoseconds as f64 / 1e3),
         }
     }
 }

@@ -1,0 +1,105 @@
+//! Who calls the selected method: asked for while it is looked at, told below its times.
+
+use super::several::ADD;
+use super::stage::{look_at_shops, row, second, tell, with_shop};
+use crate::desktop::App;
+use crate::model::histograms::tests::histogram;
+use crate::model::update::Told;
+use eframe::egui::Theme;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use redial_protocol::callers::{Caller, RowCallers, Who};
+use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::message::Event;
+use redial_protocol::order::TimeOptions;
+use redial_protocol::state::State;
+
+fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+    harness.query_all_by_label_contains(part).next().is_some()
+}
+
+/// `Add` is timed, with its callers or without.
+fn timed(harness: &mut Harness<'static, App>, callers: bool, calls: u64) {
+    let options = TimeOptions { callers, ..TimeOptions::default() };
+    let mut add = row(0, State::Live, Level::Time, calls, None);
+    add.options = options;
+    let times = histogram(0, &[(210, calls)]).times;
+    let rows = Event::Rows { id: None, rows: vec![add] };
+    tell(harness, vec![Told::Event(rows), Told::Event(Event::Times { id: None, times: vec![times] })]);
+    tell(harness, vec![second(1, [0, 0])]);
+}
+
+fn look_at(harness: &mut Harness<'static, App>) {
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+}
+
+fn method(number: u32) -> Who {
+    let module = ModuleKey { module_id: 1, generation: 1 };
+    Who::Method {
+        copy: CopyKey { module, token: MethodToken(0x0600_0000 + number) },
+        module: "Shop".into(),
+        method: format!("Shop.Till.Ring{number}"),
+        signature: "()".into(),
+    }
+}
+
+fn told(callers: Vec<Caller>, others: u64) -> Told {
+    Told::Callers(RowId(0), Ok(Box::new(RowCallers { row: RowId(0), callers, others })))
+}
+
+#[test]
+fn callers_are_listed_most_calls_first() {
+    let mut harness = with_shop(Theme::Dark);
+    timed(&mut harness, true, 1_000);
+    look_at(&mut harness);
+    assert!(says(&harness, "The agent is asked who calls it."));
+    let dynamic = Who::Dynamic { name: "Made".into() };
+    let callers = [method(1), dynamic, Who::Native].into_iter().zip([900, 60, 1]);
+    let callers = callers.map(|(who, calls)| Caller { who, sites: 1, calls }).collect();
+    tell(&mut harness, vec![told(callers, 39)]);
+    for part in [
+        "called by",
+        "1,000 calls",
+        "Shop!Shop.Till.Ring1()",
+        "900  90 %",
+        "Made (made at run time)",
+        "60  6.0 %",
+        "the runtime or native code",
+        "others",
+        "39  3.9 %",
+    ] {
+        assert!(says(&harness, part), "{part}");
+    }
+}
+
+#[test]
+fn of_many_callers_those_that_call_less_are_told_together() {
+    let mut harness = with_shop(Theme::Dark);
+    timed(&mut harness, true, 1_000);
+    look_at(&mut harness);
+    let callers = (1..=20).map(|number| Caller { who: method(number), sites: 1, calls: 50 }).collect();
+    tell(&mut harness, vec![told(callers, 0)]);
+    assert!(says(&harness, "Ring8()") && !says(&harness, "Ring9()") && says(&harness, "12 more"));
+    assert!(says(&harness, "600  60 %") && !says(&harness, "others"));
+}
+
+#[test]
+fn where_nobody_is_told_it_is_said_why() {
+    let mut harness = with_shop(Theme::Dark);
+    timed(&mut harness, false, 10);
+    look_at(&mut harness);
+    tell(&mut harness, vec![Told::Callers(RowId(0), Err("its callers were never counted".into()))]);
+    assert!(says(&harness, "time --callers"), "how to have them counted");
+    timed(&mut harness, true, 10);
+    tell(&mut harness, vec![told(Vec::new(), 0)]);
+    assert!(says(&harness, "Its next calls tell who calls it."));
+}
+
+#[test]
+fn of_several_processes_none_are_told() {
+    let mut harness = look_at_shops(with_shop(Theme::Dark));
+    harness.run_steps(3);
+    assert!(!says(&harness, "called by") && !says(&harness, "who calls it"));
+}

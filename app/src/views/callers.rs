@@ -1,0 +1,89 @@
+//! Who calls the selected method, and how often.
+
+use super::latency::row_looked_at;
+use crate::model::callers::Seen;
+use crate::model::connection::Connection;
+use crate::model::ids::FLEET;
+use crate::model::live::LiveRow;
+use crate::output::{callers, words};
+use crate::ui::theme::Palette;
+use eframe::egui::{Align, Label, Layout, RichText, Ui};
+use redial_protocol::callers::RowCallers;
+use redial_protocol::ids::RowId;
+
+/// Callers that have a line each; those that call less are told together.
+const SHOWN: usize = 8;
+
+/// The row whose callers are looked at; None: none is.
+pub fn wanted(connection: &Connection) -> Option<(RowId, Seen)> {
+    let row = row_looked_at(connection).filter(|row| row.times.is_some() || row.options.callers)?;
+    Some((row.id, Seen { calls: row.calls, wanted: row.options.callers }))
+}
+
+/// The callers of a method with a row of its own; nothing where it was never timed.
+pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow) {
+    if row.times.is_none() && !row.options.callers {
+        return;
+    }
+    if connection.id == FLEET {
+        if row.options.callers {
+            ui.weak("Callers are told of one process alone: look at that.");
+        }
+        return;
+    }
+    match connection.callers.of(row.id) {
+        Some(Ok(told)) if told.calls() > 0 => drawn(ui, told, row.options.callers),
+        Some(Ok(_)) if row.options.callers => nothing(ui, "Its next calls tell who calls it."),
+        Some(_) if !row.options.callers => {
+            nothing(
+                ui,
+                "Who calls it is not counted: `redial dial PID PATTERN time --callers` has it counted.",
+            );
+        }
+        Some(Err(why)) => nothing(ui, &format!("Who calls it is not known: {why}.")),
+        Some(Ok(_)) => {}
+        None if connection.obstacle().is_none() => nothing(ui, "The agent is asked who calls it."),
+        None => {}
+    }
+}
+
+fn nothing(ui: &mut Ui, text: &str) {
+    ui.add_space(4.0);
+    ui.label(RichText::new(text).small().color(Palette::of(ui).weak));
+}
+
+fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
+    let all = told.calls();
+    ui.add_space(4.0);
+    let heading = if now { "called by" } else { "called by, while that was counted" };
+    line(ui, heading, true, &words::count(all, "call", "calls"));
+    let part =
+        |calls: u64| format!("{}  {}", words::grouped(calls), words::percent(callers::share(calls, all)));
+    let (first, rest) = told.callers.split_at(told.callers.len().min(SHOWN));
+    for caller in first {
+        line(ui, &callers::name(&caller.who), false, &part(caller.calls));
+    }
+    if !rest.is_empty() {
+        let calls = rest.iter().map(|caller| caller.calls).sum();
+        line(ui, &format!("{} more", words::grouped(rest.len() as u64)), true, &part(calls));
+    }
+    if told.others > 0 {
+        let others = ui.scope(|ui| line(ui, callers::OTHERS, true, &part(told.others)));
+        others.response.on_hover_text(callers::others_are());
+    }
+}
+
+/// A name, cut where there is no room for it, and numbers at the other end of the line.
+fn line(ui: &mut Ui, name: &str, weak: bool, numbers: &str) {
+    ui.scope(|ui| {
+        ui.spacing_mut().interact_size.y = 18.0;
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.label(RichText::new(numbers).monospace());
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                let text = RichText::new(name);
+                let text = if weak { text.color(Palette::of(ui).weak) } else { text };
+                ui.add(Label::new(text).truncate()).on_hover_text(name);
+            });
+        });
+    });
+}
