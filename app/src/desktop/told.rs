@@ -15,16 +15,27 @@ const NAMED: usize = 3;
 
 /// What is told now; one of them at least.
 pub(super) struct Telling {
-    news: Option<(String, Color32)>,
+    news: Option<News>,
     unmatched: Option<String>,
 }
 
+/// What is told for a while.
+struct News {
+    text: String,
+    colour: Color32,
+    all_off: bool,
+}
+
 impl App {
-    /// The newest refusal or failure, or that all is off, for a while; and dials of a launch that match nothing, until that
+    /// The newest refusal or failure, or that all is off or something undone, for a while; and dials of a launch that match nothing, until that
     /// is closed. The log says it all, too.
     pub(super) fn telling(&mut self, ui: &Ui) -> Option<Telling> {
         let palette = Palette::of(ui);
-        let news = self.news(ui.ctx()).map(|entry| (self.wording(&entry), log::colour(entry.kind, palette)));
+        let news = self.news(ui.ctx()).map(|entry| News {
+            text: self.wording(&entry),
+            colour: log::colour(entry.kind, palette),
+            all_off: entry.kind == Kind::AllOff,
+        });
         let unmatched = self.unmatched();
         (news.is_some() || unmatched.is_some()).then_some(Telling { news, unmatched })
     }
@@ -38,8 +49,12 @@ impl App {
             {
                 self.model.forget_unmatched();
             }
-            let Some((text, colour)) = &told.news else { return };
+            let Some(News { text, colour, all_off }) = &told.news else { return };
             let closed = note(ui, text, *colour, |ui| {
+                // Their last numbers stay in sight; who is done with them wants the others.
+                if *all_off && now.switches.only_dialled && ui.button("Show all methods").clicked() {
+                    commands.push(Command::OnlyDialled);
+                }
                 if now.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
                     commands.push(Command::TakeControl);
                 }
@@ -57,18 +72,19 @@ impl App {
 
     /// What is told for a while; a refusal also goes with the next request to its process.
     fn news(&mut self, context: &Context) -> Option<Entry> {
-        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff];
+        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff, Kind::Undone, Kind::Hint];
         let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
         let entry = newest.max_by_key(|entry| entry.serial)?;
         if entry.serial != self.toast.0 {
-            let long = if entry.kind == Kind::AllOff { TOAST / 2 } else { TOAST };
+            let is_bad = matches!(entry.kind, Kind::Refusal | Kind::NoAnswer | Kind::Failure);
+            let long = if is_bad { TOAST } else { TOAST / 2 };
             self.toast = (entry.serial, Some(Instant::now() + long));
         }
         let left = self.toast.1?.saturating_duration_since(Instant::now());
         // Who asked the same process for something since has read it, or does not wait for it any more.
         let since = self.model.log.entries().iter().rev().take_while(|one| one.serial > entry.serial);
         let mut asked = since.filter(|one| one.kind == Kind::Request);
-        let asked_since = entry.kind == Kind::Refusal
+        let asked_since = matches!(entry.kind, Kind::Refusal | Kind::Undone | Kind::Hint)
             && asked.any(|one| entry.connection.is_none() || one.connection == entry.connection);
         let is_on_again =
             entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);
