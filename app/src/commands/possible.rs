@@ -30,11 +30,11 @@ impl Command {
         match self {
             Command::ToggleSelected | Command::TurnUp | Command::TurnDown => {
                 need(now.connected, "no agent is connected")?;
-                need(now.selected > 0, "no method is selected")
+                need(now.selected > 0, "no method is selected: pick one in the list first")
             }
             Command::TurnTo(level) => {
                 need(now.connected, "no agent is connected")?;
-                need(now.selected > 0, "no method is selected")?;
+                need(now.selected > 0, "no method is selected: pick one in the list first")?;
                 let offered = now.offered.get(*level as usize).is_some_and(|offered| *offered);
                 need(offered, why_not(*level, &NOT_OFFERED))
             }
@@ -89,7 +89,9 @@ impl Command {
             Command::Stop => need(now.stoppable, "no program that was launched from here runs"),
             Command::Disconnect => need(now.connected, "no agent is connected"),
             Command::ClearFilter => need(now.filtered, "there is no filter"),
-            Command::SelectAll | Command::Copy(_) => need(now.shown > 0, "no method is shown"),
+            Command::SelectAll | Command::Copy(_) => {
+                need(now.shown > 0, "the list shows no method: change the filter, or the switches below it")
+            }
             Command::StartDemo => {
                 need(now.demo, "the demo program was not found; in a checkout, `cargo xtask demo` builds it")
             }

@@ -25,6 +25,7 @@ fn all_off_is_always_there_and_has_a_key() {
 
 #[test]
 fn what_cannot_be_done_says_why() {
+    const NONE: &str = "no method is selected: pick one in the list first";
     let nothing = Situation::default();
     for command in listed() {
         if let Err(why) = command.enabled(&nothing) {
@@ -33,10 +34,10 @@ fn what_cannot_be_done_says_why() {
     }
     assert_eq!(Command::ToggleSelected.enabled(&nothing), Err("no agent is connected"));
     let connected = Situation { connected: true, process: true, ..nothing };
-    assert_eq!(Command::TurnUp.enabled(&connected), Err("no method is selected"));
+    assert_eq!(Command::TurnUp.enabled(&connected), Err(NONE));
     let selected = Situation { selected: 1, offered: [true, true, false, false], ..connected };
     assert_eq!(Command::TurnUp.enabled(&selected), Ok(()));
-    assert_eq!(Command::TurnTo(Level::Count).enabled(&connected), Err("no method is selected"));
+    assert_eq!(Command::TurnTo(Level::Count).enabled(&connected), Err(NONE));
     assert_eq!(Command::TurnTo(Level::Count).enabled(&selected), Ok(()));
     let why = Command::TurnTo(Level::Time).enabled(&selected).expect_err("it is not offered");
     assert!(why.ends_with("its program was started with a lower REDIAL_MAX_LEVEL"), "{why}");

@@ -203,6 +203,12 @@ impl App {
         self.model.log.add(now, None, Kind::Refusal, format!("{}: {why}", command.name()));
     }
 
+    /// Says what is needed for a command first.
+    pub(super) fn hint(&mut self, command: &Command, why: &str) {
+        let now = self.now();
+        self.model.log.add(now, None, Kind::Hint, format!("{}: {why}", command.name()));
+    }
+
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Connection)) {
         if let Some(connection) = self.model.current_mut() {
             change(connection);

@@ -80,7 +80,11 @@ impl App {
         commands.retain(|command| match command.enabled(&situation) {
             Ok(()) => true,
             Err(why) => {
-                self.refuse(command, why);
+                // A level that is not offered is asked for in vain; all else only too early.
+                match (&command, situation.connected && situation.selected > 0) {
+                    (Command::TurnTo(_), true) => self.refuse(command, why),
+                    _ => self.hint(command, why),
+                }
                 false
             }
         });

@@ -4,6 +4,7 @@ use super::panels::Sized;
 use super::{App, unread};
 use crate::commands::Command;
 use crate::model::lines::Lines;
+use crate::model::processes::AgentState;
 use crate::model::state::Launched;
 use crate::output::words;
 use crate::ui::theme::Palette;
@@ -129,7 +130,10 @@ impl App {
             return;
         }
         let Some(connection) = model.current() else {
-            let any = model.processes.shown().any(|row| row.agent.can_connect());
+            let any = model
+                .processes
+                .shown()
+                .any(|row| row.agent.can_connect() || row.agent == AgentState::Attachable);
             empty::show(ui, &Why::NoProcess { any }, situation, commands);
             return;
         };

@@ -47,7 +47,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use workers::Workers;
 
-/// How long a refusal stays in sight; that all is off, half as long.
+/// How long a refusal stays in sight; what is none (all is off, undone, a hint), half as long.
 const TOAST: Duration = Duration::from_secs(8);
 
 /// The window's state.

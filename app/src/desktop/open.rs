@@ -29,6 +29,7 @@ pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
         sentence(why);
         return 1;
     }
+    end_with_the_window();
     let options = Options { pid, dialled, settings: persist::place(), scan: true, clock: Clock::default() };
     // The window is made before the settings are read for good, which says what is wrong with them.
     let settings = options.settings.as_deref().and_then(persist::glance).unwrap_or_default();
@@ -54,6 +55,24 @@ pub fn open(pid: Option<u32>, dialled: bool) -> i32 {
             1
         }
     }
+}
+
+/// Where the desktop takes the window away and goes on, the toolkit panics at its next question about it; its words name a line
+/// of its source. There is nothing left to be shown then, and what the window holds goes with its connections.
+fn end_with_the_window() {
+    let others = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|location| asks_the_desktop(location.file())) {
+            return others(panic);
+        }
+        sentence("the desktop took the window away; dials that it held are turned off by their agents");
+        std::process::exit(1);
+    }));
+}
+
+/// Whether a file of the toolkit is one of those that speak to the desktop.
+fn asks_the_desktop(file: &str) -> bool {
+    file.replace('\\', "/").split_once("/winit-").is_some_and(|(_, rest)| rest.contains("/platform_impl/"))
 }
 
 /// The display a window would be opened on, as the environment names it; empty where there are no such names.
@@ -97,6 +116,16 @@ fn no_display(set: impl Fn(&str) -> bool) -> Option<String> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_speaks_to_the_desktop_ends_with_the_window() {
+        let crates = "/home/me/.cargo/registry/src/index/";
+        assert!(asks_the_desktop(&format!("{crates}winit-0.30.13/src/platform_impl/linux/x11/window.rs")));
+        for other in ["winit-0.30.13/src/event_loop.rs", "egui-0.37.0/src/context.rs"] {
+            assert!(!asks_the_desktop(&format!("{crates}{other}")));
+        }
+        assert!(!asks_the_desktop("app/src/desktop/mod.rs"));
+    }
 
     #[test]
     fn without_a_display_a_sentence_says_what_else_there_is() {

@@ -15,18 +15,29 @@ const NAMED: usize = 3;
 
 /// What is told now; one of them at least.
 pub(super) struct Telling {
-    news: Option<(String, Color32, Option<Command>)>,
+    news: Option<News>,
     unmatched: Option<String>,
 }
 
+/// What is told for a while.
+struct News {
+    text: String,
+    colour: Color32,
+    all_off: bool,
+    /// What takes it back.
+    undo: Option<Command>,
+}
+
 impl App {
-    /// The newest refusal or failure, or that all is off, for a while; and dials of a launch that match nothing, until that
+    /// The newest refusal or failure, or that all is off or something undone, for a while; and dials of a launch that match nothing, until that
     /// is closed. The log says it all, too.
     pub(super) fn telling(&mut self, ui: &Ui) -> Option<Telling> {
         let palette = Palette::of(ui);
-        let news = self.news(ui.ctx()).map(|entry| {
-            let undo = (entry.kind == Kind::Budget).then_some(Command::UndoOfBudget(entry.connection));
-            (self.wording(&entry), log::colour(entry.kind, palette), undo)
+        let news = self.news(ui.ctx()).map(|entry| News {
+            text: self.wording(&entry),
+            colour: log::colour(entry.kind, palette),
+            all_off: entry.kind == Kind::AllOff,
+            undo: (entry.kind == Kind::Budget).then_some(Command::UndoOfBudget(entry.connection)),
         });
         let unmatched = self.unmatched();
         (news.is_some() || unmatched.is_some()).then_some(Telling { news, unmatched })
@@ -41,8 +52,12 @@ impl App {
             {
                 self.model.forget_unmatched();
             }
-            let Some((text, colour, undo)) = &told.news else { return };
+            let Some(News { text, colour, all_off, undo }) = &told.news else { return };
             let closed = note(ui, text, *colour, |ui| {
+                // Their last numbers stay in sight; who is done with them wants the others.
+                if *all_off && now.switches.only_dialled && ui.button("Show all methods").clicked() {
+                    commands.push(Command::OnlyDialled);
+                }
                 if now.control_elsewhere && ui.button(Command::TakeControl.name()).clicked() {
                     commands.push(Command::TakeControl);
                 }
@@ -65,18 +80,19 @@ impl App {
 
     /// What is told for a while; a refusal also goes with the next request to its process.
     fn news(&mut self, context: &Context) -> Option<Entry> {
-        let told = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::AllOff, Kind::Budget];
-        let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
+        let bad = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::Budget];
+        let told = bad.into_iter().chain([Kind::AllOff, Kind::Undone, Kind::Hint]);
+        let newest = told.filter_map(|kind| self.model.log.newest(kind));
         let entry = newest.max_by_key(|entry| entry.serial)?;
         if entry.serial != self.toast.0 {
-            let long = if entry.kind == Kind::AllOff { TOAST / 2 } else { TOAST };
+            let long = if bad.contains(&entry.kind) { TOAST } else { TOAST / 2 };
             self.toast = (entry.serial, Some(Instant::now() + long));
         }
         let left = self.toast.1?.saturating_duration_since(Instant::now());
         // Who asked the same process for something since has read it, or does not wait for it any more.
         let since = self.model.log.entries().iter().rev().take_while(|one| one.serial > entry.serial);
         let mut asked = since.filter(|one| one.kind == Kind::Request);
-        let asked_since = matches!(entry.kind, Kind::Refusal | Kind::Budget)
+        let asked_since = matches!(entry.kind, Kind::Refusal | Kind::Budget | Kind::Undone | Kind::Hint)
             && asked.any(|one| entry.connection.is_none() || one.connection == entry.connection);
         let is_on_again =
             entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);

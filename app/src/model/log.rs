@@ -17,8 +17,12 @@ pub enum Kind {
     Answer,
     /// The agent confirmed that every dial is off.
     AllOff,
+    /// What was turned in this window was taken back, or turned again.
+    Undone,
     /// The agent, or the window itself, said no; the text says why.
     Refusal,
+    /// Nothing was tried: the window says what is needed first.
+    Hint,
     /// Nobody said anything: the agent did not answer.
     NoAnswer,
     /// It was tried and did not work.

@@ -4,6 +4,7 @@ use super::catalogue::bits::Bits;
 use super::catalogue::forget::Renumbering;
 use super::ids::{ConnectionId, MethodIx, Node, Ticket};
 use super::live::Live;
+use super::log::Kind;
 use super::methodset::MethodSet;
 use super::orders::Reach;
 use super::update::Now;
@@ -59,6 +60,11 @@ impl Pending {
     /// The methods it turns on.
     pub fn turned_on(&self) -> impl Iterator<Item = &MethodSet> {
         self.wishes.iter().filter(|(level, _)| *level != Level::Off).map(|(_, set)| set)
+    }
+
+    /// What kind of thing it is that the agent did it.
+    pub fn done(&self) -> Kind {
+        if self.again.is_some() { Kind::Undone } else { Kind::Answer }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bars over a logarithmic axis of durations: filled ones, others drawn as an outline upon them, and lines with names.
 
 use super::numbers::tick;
-use super::theme::Palette;
+use super::theme::{Palette, SMALL};
 use eframe::egui::{
     self, Align2, EventFilter, FontId, Key, Painter, Rangef, Rect, Response, Sense, Shape, Stroke, Ui,
     WidgetInfo, pos2, vec2,
@@ -12,7 +12,6 @@ const HEIGHT: f32 = 158.0;
 const LOWEST: f32 = 96.0;
 /// Height of a name above the bars, and of the axis's words below them.
 const LINE: f32 = 14.0;
-const SMALL: f32 = 11.0;
 /// Least height of a bar that is not empty, and least width.
 const LEAST: f32 = 1.5;
 /// How near a bar the pointer must be.

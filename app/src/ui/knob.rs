@@ -4,7 +4,9 @@
 
 use super::theme::Palette;
 use super::{knob_levels, knob_paint};
-use eframe::egui::{self, EventFilter, Key, Pos2, Response, Sense, Ui, WidgetInfo, accesskit, vec2};
+use eframe::egui::{
+    self, EventFilter, Key, Pos2, RectAlign, Response, Sense, Tooltip, Ui, WidgetInfo, accesskit, vec2,
+};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
@@ -146,10 +148,25 @@ impl<'a> Knob<'a> {
         if !egui::Popup::is_any_open(ui.ctx()) {
             response = match self.enabled {
                 Err(why) => response.on_hover_text(why),
-                Ok(()) => response.on_hover_ui(|ui| self.explain(ui)),
+                Ok(()) => {
+                    self.hint(&response);
+                    response
+                }
             };
         }
         Turned { to, refused, response }
+    }
+
+    /// Shows its hint while the pointer is at it and nothing lies upon it; that of a large one beside the names around it.
+    fn hint(&self, response: &Response) {
+        if !response.hovered() {
+            return;
+        }
+        let mut hint = Tooltip::for_enabled(response);
+        if self.size >= LARGE {
+            hint.popup = hint.popup.align(RectAlign::LEFT_START).gap(knob_levels::ROOM + 4.0);
+        }
+        hint.show(|ui| self.explain(ui));
     }
 
     /// The level the user asked for in this frame.

@@ -7,6 +7,8 @@ use eframe::egui::{
 
 /// Height of a row in every table, points.
 pub const ROW: f32 = 26.0;
+/// Size of what is selected and its numbers, and of the first line of a question, points.
+pub const TITLE: f32 = 18.0;
 /// Size of body text, points.
 pub const BODY: f32 = 14.0;
 /// Size of numbers and of the words between them, points.
@@ -118,9 +120,17 @@ impl Palette {
 }
 
 /// What texts are written in mostly, the commonest first.
-pub fn text_fonts() -> [FontId; 5] {
+pub fn text_fonts() -> [FontId; 7] {
     let (proportional, monospace) = (FontId::proportional, FontId::monospace);
-    [proportional(BODY), proportional(SMALL), monospace(DIGITS), proportional(DIGITS), monospace(SMALL)]
+    [
+        proportional(BODY),
+        proportional(SMALL),
+        monospace(DIGITS),
+        proportional(DIGITS),
+        monospace(SMALL),
+        proportional(TITLE),
+        monospace(TITLE),
+    ]
 }
 
 /// Gives both themes to a context.

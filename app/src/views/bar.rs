@@ -1,7 +1,7 @@
 //! The bar at the top: every command in menus, and the one button that turns everything off.
 
 use crate::commands::{Command, MENUS, Situation};
-use crate::ui::theme::Palette;
+use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{Align, Button, Layout, RichText, Role, Stroke, Ui, WidgetInfo};
 
 /// Below this width the menus become one, points.
@@ -21,7 +21,7 @@ pub fn show(ui: &mut Ui, now: &Situation, on: On, commands: &mut Vec<Command>) {
     let wide = ui.available_width() >= NARROW;
     ui.horizontal(|ui| {
         if wide {
-            ui.label(RichText::new("Redial").size(17.0).strong());
+            ui.label(RichText::new("Redial").size(TITLE).strong());
             ui.add_space(8.0);
             menus(ui, now, commands);
         } else {

@@ -317,9 +317,10 @@ impl Paint<'_> {
         if excess > 0.0 { shortened(excess) } else { galley }
     }
 
-    /// A name, from `left` to the end of its column, elided.
-    pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>) {
-        let room = Rangef::new(left, self.columns.name.max - 8.0).span().max(10.0);
+    /// A name, from `left` to the end of its column, elided; where no state is told, to the end of that column.
+    pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>, face: &Face) {
+        let end = if face.says.is_empty() { self.columns.state.max } else { self.columns.name.max };
+        let room = Rangef::new(left, end - 8.0).span().max(10.0);
         if !name.remarks.is_empty() && self.with_remarks(rect, left, room, name) {
             return;
         }

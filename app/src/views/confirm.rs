@@ -7,7 +7,7 @@ use crate::model::fleet::{Connections, out_of_reach, plan};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::output::words;
 use crate::ui::knob::meaning;
-use crate::ui::theme::Palette;
+use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{self, Button, Id, Key, Modal, Modifiers, RichText, Ui, WidgetInfo};
 use redial_protocol::level::Level;
 use redial_protocol::report::PlanReport;
@@ -261,7 +261,7 @@ fn inside(ui: &mut Ui, bulk: &mut Bulk, connections: &Connections) -> Option<boo
     ui.set_width(ui.ctx().content_rect().width().min(560.0) - 40.0);
     let methods = words::grouped(bulk.targets.methods.len());
     let title =
-        ui.label(RichText::new(format!("Turn {methods} dials to {}?", bulk.level)).size(19.0).strong());
+        ui.label(RichText::new(format!("Turn {methods} dials to {}?", bulk.level)).size(TITLE).strong());
     ui.label(RichText::new(meaning(bulk.level)).color(palette.weak));
     ui.separator();
     for sentence in bulk.sentences(connections) {

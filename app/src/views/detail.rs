@@ -10,15 +10,17 @@ use crate::model::list::{Key, Sort};
 use crate::model::methodset::MethodSet;
 use crate::output::words;
 use crate::ui::knob::{self, Knob};
-use crate::ui::theme::Palette;
+use crate::ui::theme::{Palette, TITLE};
 use crate::ui::{numbers, sparkline};
 use eframe::egui::{RichText, Sense, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
 const KNOB: f32 = 116.0;
-/// The same in a low panel where methods can be timed, so that the histogram below is in sight; and what height is low.
+/// The smallest there is in a low panel, and the height from which on all that is told of one counted method is in sight.
 const LOW_KNOB: f32 = 64.0;
+const WHOLE: f32 = 532.0;
+/// Below that height, where methods can be timed, the knob gives way to the histogram.
 const LOW: f32 = 540.0;
 /// Height of a line with a number that one looks for first.
 const FIGURE: f32 = 22.0;
@@ -50,12 +52,11 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
         }
         ui.strong("What is called most?");
         let on = connection.live.count(State::Live) + connection.live.count(State::Asked);
-        let counted = on > 0 && on >= connection.list.shown();
+        // Of a few nobody counts there may be a reason, as of what loaded later.
+        let counted = on > 0 && on * 10 >= connection.list.shown() * 9;
         ui.weak(match (counted, connection.list.sort() == Sort { key: Key::Rate, descending: true }) {
-            (true, true) => {
-                "All of these are counted and sorted by “per second”: the top row is called most now."
-            }
-            (true, false) => "All of these are counted: sort by “per second”.",
+            (true, true) => "These are counted and sorted by “per second”: the top row is called most now.",
+            (true, false) => "These are counted: sort by “per second”.",
             (false, _) => "Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.",
         });
     });
@@ -75,7 +76,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         }
         None => Face::of(&dial, connected),
     };
-    ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.method)).size(18.0).strong()).truncate());
+    ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.method)).size(TITLE).strong()).truncate());
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.type_name)).color(palette.weak)).wrap());
     let params = full.part(&full.signature);
     if params != "()" {
@@ -87,7 +88,8 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     if let Some(group) = group {
         let calls = words::grouped(group.sums.calls);
         figures(ui, Numbers::of(connected && group.counts()), &calls, group.counted_rate());
-        last_numbers(ui, super::rows::last_of_group(&group).filter(|_| connected));
+        // Nothing below moves when the dial goes off.
+        last_numbers(ui, Some(super::rows::last_of_group(&group).filter(|_| connected).unwrap_or_default()));
         let timed = Numbers::of(connected && group.is_timed());
         super::latency::sums(ui, timed, group.sums.times.as_ref());
         group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
@@ -106,7 +108,8 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
-            let top = series.at(connection.live.tick()).fold(0.0, f32::max);
+            // Its points are a second apart; what is said to be now may lie between them.
+            let top = series.at(connection.live.tick()).fold(row.counted_rate().unwrap_or(0.0), f32::max);
             let text = match last.filter(|_| in_graph) {
                 Some(last) => last.to_owned(),
                 None => format!("last minute, at most {}", numbers::rate(top.into())),
@@ -185,11 +188,11 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     if merged {
         let rows = words::methods(connection.targets().len());
         let text = format!("{rows} in {}", connection.title());
-        ui.label(RichText::new(text).size(18.0).strong());
+        ui.label(RichText::new(text).size(TITLE).strong());
         let there = connection.catalogue.not_over(&targets.methods);
         ui.weak(format!("{} turned together", words::count(there, "copy", "copies")));
     } else {
-        ui.label(RichText::new(words::methods(targets.methods.len())).size(18.0).strong());
+        ui.label(RichText::new(words::methods(targets.methods.len())).size(TITLE).strong());
         ui.weak("turned together");
     }
     let these = targets.methods.clone();
@@ -239,14 +242,14 @@ fn knob(
     targets: Targets,
     commands: &mut Vec<Command>,
 ) {
-    let is_low = ui.clip_rect().height() < LOW && connection.offered().contains(&Level::Time);
-    ui.add_space(if is_low { 0.0 } else { 6.0 });
+    let size = knob_size(ui.clip_rect().height(), connection.offered().contains(&Level::Time));
+    ui.add_space(if size < KNOB { 0.0 } else { 6.0 });
     ui.vertical_centered(|ui| {
         let enabled = face.enabled(connection);
         let costs = || cost::hints(connection, &targets.methods, face.wanted);
         let offered = connection.offered_to_picked();
         let face_of_it = knob::Face { offered, ..face.knob(connection, "dial of the selection") };
-        let knob = Knob::new(face_of_it, if is_low { LOW_KNOB } else { KNOB }).hinting(&costs);
+        let knob = Knob::new(face_of_it, size).hinting(&costs);
         let turned = knob.enabled(enabled).show(ui);
         if let Some(level) = turned.to {
             commands.push(Command::Turn { targets, level });
@@ -273,12 +276,20 @@ fn knob(
     ui.separator();
 }
 
+/// How large the knob is in a panel of a height, `timed`: where methods can be timed.
+fn knob_size(height: f32, timed: bool) -> f32 {
+    match timed && height < LOW {
+        true => LOW_KNOB,
+        false => (KNOB - (WHOLE - height)).clamp(LOW_KNOB, KNOB),
+    }
+}
+
 /// The numbers that one looks for first; of what is not counted now there is no rate to be known.
 fn figures(ui: &mut Ui, counted: Numbers, calls: &str, rate: Option<f64>) {
     let rate = rate.filter(|_| counted == Numbers::Live).map_or("–".to_owned(), numbers::rate);
     let colour = counted.colour(Palette::of(ui));
     for (name, value) in [("calls", calls), ("now", rate.as_str())] {
-        line_of(ui, FIGURE, name, RichText::new(value).monospace().size(18.0).color(colour));
+        line_of(ui, FIGURE, name, RichText::new(value).monospace().size(TITLE).color(colour));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::commands::{Command, Situation};
 use crate::model::connection::Connection;
 use crate::model::list::Filter;
 use crate::output::words;
-use crate::ui::theme::Palette;
+use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{Button, Color32, Label, RichText, ScrollArea, Stroke, Ui, vec2};
 
 /// Why there is nothing to show.
@@ -249,7 +249,7 @@ fn first_run(ui: &mut Ui, any: bool, now: &Situation, commands: &mut Vec<Command
     text(ui, "No restart, no rebuild; and afterwards every method runs its original code again.");
     ui.add_space(14.0);
     let first = match any {
-        true => "Pick a process on the left. Those with the agent in them have a green dot.",
+        true => "Pick a process on the left. A green dot: the agent is in it; a ring: it can be loaded.",
         false => "Start a program with the agent in it: the demo, or one of your own.",
     };
     // A column of its own width in the middle, so that the steps begin under each other.
@@ -273,7 +273,7 @@ fn first_run(ui: &mut Ui, any: bool, now: &Situation, commands: &mut Vec<Command
 }
 
 fn title(ui: &mut Ui, title: &str) {
-    ui.label(RichText::new(title).size(19.0).strong());
+    ui.label(RichText::new(title).size(TITLE).strong());
     ui.add_space(4.0);
 }
 

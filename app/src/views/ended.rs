@@ -6,7 +6,7 @@ use crate::model::connection::Connection;
 use crate::model::live::LiveRow;
 use crate::model::state::Launched;
 use crate::output::words;
-use crate::ui::theme::Palette;
+use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{Align, Label, RichText, ScrollArea, Ui};
 use redial_protocol::level::Level;
 
@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, launched: &Launched, model: &Model, now: &Situation, co
         ui.vertical_centered(|ui| {
             ui.set_max_width((ui.available_width() - 24.0).clamp(100.0, 760.0));
             ui.add_space(24.0);
-            ui.add(Label::new(RichText::new(launched.ending()).size(19.0).strong()).wrap());
+            ui.add(Label::new(RichText::new(launched.ending()).size(TITLE).strong()).wrap());
             wrote(ui, launched, model);
             match model.current() {
                 Some(connection) => numbers(ui, connection),

@@ -203,7 +203,7 @@ pub fn time(at: Now) -> String {
 fn word(kind: Kind) -> &'static str {
     match kind {
         Kind::Request => "request",
-        Kind::Answer => "answer",
+        Kind::Answer | Kind::Undone => "answer",
         Kind::AllOff => "all off",
         Kind::Refusal => "refused",
         Kind::NoAnswer => "no answer",
@@ -212,14 +212,15 @@ fn word(kind: Kind) -> &'static str {
         Kind::Connection => "link",
         Kind::Budget => "budget",
         Kind::Notice => "note",
+        Kind::Hint => "hint",
     }
 }
 
 /// The colour of what kind of thing happened.
 pub fn colour(kind: Kind, palette: &Palette) -> Color32 {
     match kind {
-        Kind::Request => palette.accent,
-        Kind::Answer | Kind::AllOff | Kind::Transition => palette.live,
+        Kind::Request | Kind::Hint => palette.accent,
+        Kind::Answer | Kind::Undone | Kind::AllOff | Kind::Transition => palette.live,
         Kind::Connection => palette.weak,
         Kind::Budget | Kind::Notice | Kind::NoAnswer => palette.asked,
         Kind::Refusal | Kind::Failure => palette.bad,

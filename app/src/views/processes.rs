@@ -11,7 +11,7 @@ use crate::model::selection::Mode;
 use crate::model::state::Launched;
 use crate::output::words;
 use crate::ui::list::Scroll;
-use crate::ui::theme::Palette;
+use crate::ui::theme::{BODY, Palette, SMALL};
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
     self, Align, Align2, Color32, CornerRadius, FontId, Layout, Popup, Rect, Sense, TextEdit, TextFormat, Ui,
@@ -179,7 +179,7 @@ fn one(
         pos2(right, rect.top() + 15.0),
         Align2::RIGHT_CENTER,
         row.key.pid,
-        FontId::monospace(12.0),
+        FontId::monospace(SMALL),
         palette.weak,
     );
     let left = rect.left() + 26.0;
@@ -187,12 +187,12 @@ fn one(
         &painter,
         pos2(left, rect.top() + 5.0),
         pid.left() - left - 8.0,
-        &[(&title(row), 14.5, if has_ended { palette.weak } else { palette.text })],
+        &[(&title(row), BODY, if has_ended { palette.weak } else { palette.text })],
     );
     let new = if is_new { "new  " } else { "" };
     let word = if has_ended { "ended  ".to_owned() } else { format!("{}  ", row.agent.word()) };
     let second =
-        [(new, 12.0, palette.accent), (word.as_str(), 12.0, colour), (&runtime(row), 12.0, palette.weak)];
+        [(new, SMALL, palette.accent), (word.as_str(), SMALL, colour), (&runtime(row), SMALL, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
     if has_ended {
         response.on_hover_text("it has ended; its row goes when the pointer leaves the list");

@@ -168,7 +168,7 @@ impl Row<'_> {
                 None => name.remark(&format!("   {place}"), palette.weak),
             }
         }
-        paint.name(*rect, self.left, &name);
+        paint.name(*rect, self.left, &name, &face);
         paint.state(*rect, &face);
         if let Some(row) = dial.row {
             let least = if misses_calls(row) { "≥ " } else { "" };
@@ -265,7 +265,7 @@ impl Row<'_> {
             Some((some, all)) => name.remark(&format!("   in {some} of {all} processes"), palette.weak),
             None => name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak),
         }
-        paint.name(*rect, self.left, &name);
+        paint.name(*rect, self.left, &name, &face);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
             self.sums(&group, |column| column.cell(group.sums.times.as_ref()?));
@@ -344,7 +344,7 @@ impl Row<'_> {
             ui.ctx().accesskit_node_builder(self.response.id, |node| node.set_value(hidden.clone()));
             name.remark(&format!(", {hidden}"), paint.palette.accent);
         }
-        paint.name(*rect, self.left + 18.0, &name);
+        paint.name(*rect, self.left + 18.0, &name, &face);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
             // Its methods call each other: their totals do not add up.

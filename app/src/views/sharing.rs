@@ -3,7 +3,7 @@
 use crate::commands::Command;
 use crate::model::connection::Sharing;
 use crate::output::words;
-use crate::ui::theme::Palette;
+use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{self, Button, Id, Key, Modal, Modifiers, RichText, Ui, WidgetInfo};
 use redial_protocol::level::Level;
 
@@ -73,7 +73,7 @@ fn inside(ui: &mut Ui, question: &mut Question) -> Option<Option<Command>> {
     let palette = Palette::of(ui);
     ui.set_width(ui.ctx().content_rect().width().min(560.0) - 40.0);
     let number = words::count(question.sharing.domains.len() as u64, "AppDomain", "AppDomains");
-    let title = ui.label(RichText::new(format!("Shared by {number}")).size(19.0).strong());
+    let title = ui.label(RichText::new(format!("Shared by {number}")).size(TITLE).strong());
     ui.separator();
     for sentence in question.sentences() {
         ui.label(sentence);

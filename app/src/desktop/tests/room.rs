@@ -6,10 +6,13 @@ use super::times::painted;
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
+use crate::model::update::Told;
 use eframe::egui::{Shape, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::level::Level;
+use redial_protocol::message::Event;
+use redial_protocol::state::State;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const HINT: &str = "a wider window shows the panel";
@@ -105,4 +108,46 @@ fn below_what_is_told_a_line_of_the_log_stays_in_sight() {
         assert!(harness.query_by_label("to the newest").is_none(), "it is in sight");
     }
     assert_eq!(harness.state().settings.log_height, Some(60.0));
+}
+
+/// All that is told of one counted method, at the size a window has first.
+#[test]
+fn the_panels_last_line_is_in_sight() {
+    for height in [720.0, 800.0] {
+        let harness = counting([1_180.0, height]);
+        let token = painted(&harness, "0x06000001").expect("the token");
+        let log = harness.get_by_label("Log").rect();
+        assert!(token.bottom() + 6.0 <= log.top(), "{height}: {token} {log}");
+    }
+}
+
+/// Nor does it stay over what is asked then.
+#[test]
+fn a_large_knobs_hint_covers_neither_it_nor_the_names_around_it() {
+    let mut harness = counting([1_180.0, 720.0]);
+    let knob = harness.get_by_label("dial of the selection").rect();
+    harness.get_by_label("dial of the selection").hover();
+    harness.run_steps(40);
+    let says = "Click or Space toggles. Drag, the wheel, arrows, Home, End and 0–3 turn it. Right-click lists levels.";
+    let hint = |harness: &Harness<'static, App>| painted(harness, says);
+    let place = hint(&harness).expect("a hint");
+    let name = harness.get_by_label("dial of the selection to count").rect();
+    assert!(place.right() < name.left() && name.left() < knob.left(), "{place} {name} {knob}");
+    crowd(&mut harness, 1_200);
+    act(&mut harness, Command::SelectAll);
+    act(&mut harness, Command::TurnTo(Level::Count));
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains("dials to count?").is_some(), "a question");
+    assert!(hint(&harness).is_none(), "it stays over the question");
+}
+
+/// A row without a state has the state's room for its name.
+#[test]
+fn names_are_not_cut_where_nothing_stands_beside_them() {
+    let mut harness = counting([1_180.0, 720.0]);
+    let whole = "Shop.Pricing.Discount(Shop.Money, int)";
+    assert!(painted(&harness, whole).is_some(), "never dialled");
+    let dialled = super::stage::row(6, State::Off, Level::Off, 1, None);
+    tell(&mut harness, vec![Told::Event(Event::Rows { id: None, rows: vec![dialled] })]);
+    assert!(painted(&harness, whole).is_none(), "its state needs the room");
 }

@@ -197,11 +197,9 @@ fn undo_and_all_off_go_to_all() {
     accept(&mut harness, &sent);
     let undo = parts(&harness);
     accept(&mut harness, &undo);
-    assert!(
-        logged(&harness, Kind::Answer)[1].starts_with("undo count on "),
-        "{:?}",
-        logged(&harness, Kind::Answer)
-    );
+    let undone = logged(&harness, Kind::Undone);
+    assert!(undone[0].starts_with("undo count on "), "{undone:?}");
+    assert!(harness.query_by_label("Close").is_some(), "it is told where one looks");
     act(&mut harness, Command::Redo);
     let redo = parts(&harness);
     assert_eq!(redo.len(), 3);

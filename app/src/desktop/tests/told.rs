@@ -1,7 +1,9 @@
 //! What the window tells: of control that goes elsewhere, of numbers of dials, of programs that end as was wanted.
 
 use super::several::{ADD, logged};
-use super::stage::{CONNECTION, SHOP, act, feed, processes, rows, second, status, tell, window, with_shop};
+use super::stage::{
+    CONNECTION, SHOP, act, feed, processes, row, rows, second, status, tell, window, with_shop,
+};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::connection::PROGRAM;
@@ -10,10 +12,13 @@ use crate::model::ids::Ticket;
 use crate::model::log::Kind;
 use crate::model::update::{Launch, Now, Refused, Retry, Told, Update};
 use crate::ui::theme::DARK;
-use eframe::egui::{Color32, Key, Shape, Theme};
+use eframe::egui::{Color32, Key, Modifiers, Shape, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
+use redial_protocol::report::DialReport;
+use redial_protocol::state::State;
 
 fn says(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
@@ -100,6 +105,81 @@ fn the_strip_counts_what_all_off_turns_off() {
     harness.get_by_label("4 on, kept");
     tell(&mut harness, account(2, 0));
     assert!(says(&harness, "2 on") && !says(&harness, " kept"));
+}
+
+/// It is seen in the rows that are in view, if they are.
+#[test]
+fn what_was_undone_is_told_where_one_looks() {
+    let mut harness = with_shop(Theme::Dark);
+    let bar = |harness: &Harness<'static, App>| harness.query_by_label("Close").is_some();
+    let answer = |harness: &mut Harness<'static, App>| {
+        let pending = harness.state().model.current().map(|shop| shop.turns.pending().to_vec());
+        let ticket = pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a turn");
+        let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
+        tell(harness, vec![Told::Dialled(ticket, Ok(report))]);
+    };
+    act(&mut harness, Command::SelectAll);
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    harness.key_press(Key::Num1);
+    harness.run_steps(3);
+    answer(&mut harness);
+    assert!(!bar(&harness), "a turn is seen where it was made");
+    for (key, what) in [(Modifiers::COMMAND, "undo"), (Modifiers::COMMAND.plus(Modifiers::SHIFT), "redo")] {
+        harness.key_press_modifiers(key, Key::Z);
+        harness.run_steps(3);
+        answer(&mut harness);
+        assert!(bar(&harness), "{what}");
+        let text = format!("{what} count on {ADD}: 1 of 1 accepted");
+        assert_eq!(logged(&harness, Kind::Undone).last(), Some(&text));
+        assert_eq!(colours(&harness, &text)[0], DARK.text);
+    }
+    harness.key_press(Key::Num0);
+    harness.run_steps(3);
+    assert!(!bar(&harness), "something else was asked for");
+}
+
+/// Nothing went wrong where something else is to be done first.
+#[test]
+fn what_is_asked_for_too_early_gets_a_hint() {
+    let mut harness = with_shop(Theme::Dark);
+    act(&mut harness, Command::Filter("nothing is called so".to_owned()));
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    harness.run_steps(3);
+    harness.key_press(Key::Num1);
+    harness.run_steps(3);
+    assert_eq!(logged(&harness, Kind::Refusal), [] as [String; 0]);
+    let hints = [
+        "Select every method shown: the list shows no method: change the filter, or the switches below it",
+        "Turn the selected dials to count: no method is selected: pick one in the list first",
+    ];
+    assert_eq!(logged(&harness, Kind::Hint), hints);
+    assert!(says(&harness, "Close") && colours(&harness, hints[1])[0] == DARK.text);
+}
+
+/// The numbers that were looked at stay with them; who is done with those is one click from all.
+#[test]
+fn after_all_off_every_method_is_a_click_away() {
+    let mut harness = with_shop(Theme::Dark);
+    let button = |harness: &Harness<'static, App>| harness.query_by_label("Show all methods").is_some();
+    for only_dialled in [false, true] {
+        tell(&mut harness, vec![rows()]);
+        if only_dialled {
+            act(&mut harness, Command::OnlyDialled);
+        }
+        act(&mut harness, Command::AllOff);
+        let pending = harness.state().model.current().map(|shop| shop.turns.pending().to_vec());
+        let ticket = pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a turn");
+        let rows = [0, 1, 2, 7].map(|method| row(method, State::Off, Level::Off, 9, None)).to_vec();
+        let rows = Told::Event(Event::Rows { id: None, rows });
+        tell(&mut harness, vec![Told::AllOff(ticket, Ok((3, 0))), rows]);
+        assert!(says(&harness, "every dial is off"));
+        assert_eq!(button(&harness), only_dialled);
+    }
+    assert!(says(&harness, "hide those that are off again") && harness.query_by_label(ADD).is_some());
+    harness.get_by_label("Show all methods").click();
+    harness.run_steps(3);
+    assert!(!button(&harness) && says(&harness, "10 of 13 methods"));
 }
 
 /// The colours of texts with this in them.

@@ -118,7 +118,7 @@ impl Connection {
                 let Undone { what, report } = *undone;
                 let by = if what.user.is_empty() { "the launcher".to_owned() } else { what.user };
                 let words = format!("undo of {} (by {by}, {})", what.order, what.program);
-                self.tell_report(&words, &report, log, now);
+                self.tell_report(&words, &report, Kind::Undone, log, now);
             }
             Told::Undone(ticket, Err(refused)) => {
                 let why = format!("undo of the last change refused: {}", refused.why);
@@ -333,13 +333,14 @@ impl Connection {
     }
 
     fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
-        let Some(words) = self.turns.accepted(ticket, now).map(|pending| pending.words.clone()) else {
+        let accepted = self.turns.accepted(ticket, now);
+        let Some((words, done)) = accepted.map(|pending| (pending.words.clone(), pending.done())) else {
             return;
         };
         if self.part_is_over(ticket, || Outcome::Done(Box::new(report.clone()))) {
             return;
         }
-        self.tell_report(&words, report, log, now);
+        self.tell_report(&words, report, done, log, now);
         let pending = self.turns.pending().iter().find(|pending| pending.ticket == ticket);
         let mut without =
             pending.into_iter().flat_map(Pending::turned_on).map(|set| self.bodyless_named(set));
@@ -349,7 +350,8 @@ impl Connection {
         }
     }
 
-    fn tell_report(&self, what: &str, report: &DialReport, log: &mut Log, now: Now) {
+    /// `done`: what it is where it was not refused.
+    fn tell_report(&self, what: &str, report: &DialReport, done: Kind, log: &mut Log, now: Now) {
         let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
         let (accepted, matched) = (words::grouped(report.accepted), words::grouped(report.matched));
         let mut text = match report.matched {
@@ -359,7 +361,7 @@ impl Connection {
         if report.bodyless > 0 {
             text.push_str(&format!(", {} without a body", words::grouped(report.bodyless)));
         }
-        let kind = if report.accepted == 0 && refused > 0 { Kind::Refusal } else { Kind::Answer };
+        let kind = if report.accepted == 0 && refused > 0 { Kind::Refusal } else { done };
         self.say(log, now, kind, text);
         for (reason, number) in &report.refused_by_reason {
             let named = report.refused.iter().filter(|one| one.reason == *reason);

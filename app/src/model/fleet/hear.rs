@@ -22,6 +22,8 @@ pub(super) struct Sent {
     pub methods: MethodSet,
     /// Whether it turns everything off.
     pub is_off: bool,
+    /// What it is once it is done.
+    pub is_done: Kind,
     waiting: Vec<(ConnectionId, Ticket)>,
     done: Vec<(ConnectionId, Ticket)>,
     refused: Vec<(ConnectionId, Refused)>,
@@ -51,6 +53,7 @@ impl Sent {
             words,
             methods,
             is_off: false,
+            is_done: Kind::Answer,
             waiting: Vec::new(),
             done: Vec::new(),
             refused: Vec::new(),
@@ -195,10 +198,10 @@ impl Fleet {
                 );
                 (Kind::Refusal, text)
             }
-            (false, _) if all == 0 => (Kind::Answer, format!("{}: nothing was left to do", sent.words)),
+            (false, _) if all == 0 => (sent.is_done, format!("{}: nothing was left to do", sent.words)),
             (false, _) => {
                 let nobody = done == 0 || accepted == 0 && refused > 0;
-                let kind = if nobody { Kind::Refusal } else { Kind::Answer };
+                let kind = if nobody { Kind::Refusal } else { sent.is_done };
                 let methods = match matched {
                     _ if done == 0 => None,
                     0 => Some("nothing was left to do".to_owned()),

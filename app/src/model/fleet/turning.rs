@@ -205,7 +205,7 @@ impl Fleet {
             },
         );
         let mut sent = Sent::new(ticket, undo.words, methods);
-        sent.is_off = undo.all_off && redo;
+        (sent.is_off, sent.is_done) = (undo.all_off && redo, Kind::Undone);
         let mut errands = Vec::new();
         for (id, part) in self.made.get(&made).cloned().unwrap_or_default() {
             // Whoever is gone has nothing left to undo; what was undone there by itself neither.
