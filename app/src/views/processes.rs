@@ -99,10 +99,10 @@ fn head(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Comman
         ui.strong("Processes");
         let (shown, all) = (processes.shown().len(), processes.len());
         if processes.is_scanned() {
-            let text = if shown == all { all.to_string() } else { format!("{shown} shown of {all}") };
-            ui.weak(text).on_hover_text(
-                "shown, of all processes of this machine: those with .NET (the others, too, where that is ticked) that have what is typed",
-            );
+            ui.weak(words::grouped(shown as u64)).on_hover_text(format!(
+                "shown, of {} of this machine: those with .NET (the others, too, where that is ticked) that have what is typed",
+                words::count(all as u64, "process", "processes")
+            ));
         }
         together(ui, model, commands);
     });
