@@ -19,7 +19,7 @@ use redial_protocol::state::State;
 const KNOB: f32 = 116.0;
 /// The smallest there is in a low panel, and the height from which on all that is told of one counted method is in sight.
 const LOW_KNOB: f32 = 64.0;
-const WHOLE: f32 = 532.0;
+const WHOLE: f32 = 520.0;
 /// Below that height, where methods can be timed, the knob gives way to the histogram.
 const LOW: f32 = 540.0;
 /// Height of a line with a number that one looks for first.

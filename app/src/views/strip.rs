@@ -176,7 +176,7 @@ fn items(connection: &Connection) -> Vec<Item> {
         // All that “All dials off” turns off, not those alone that outlast their window.
         let on = words::grouped(agent.kept.saturating_add(agent.held));
         let text = match (agent.kept, agent.held) {
-            (0, _) => format!("{on} on"),
+            (0, _) => format!("{on} on, held"),
             (_, 0) => format!("{on} on, kept"),
             (kept, held) => {
                 format!("{on} on: {} kept, {} held", words::grouped(kept), words::grouped(held))
