@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn only_what_speaks_to_the_desktop_ends_with_the_window() {
-        let crates = "/home/me/.cargo/registry/src/index/";
+        let crates = "/cargo/registry/src/index/";
         assert!(asks_the_desktop(&format!("{crates}winit-0.30.13/src/platform_impl/linux/x11/window.rs")));
         for other in ["winit-0.30.13/src/event_loop.rs", "egui-0.37.0/src/context.rs"] {
             assert!(!asks_the_desktop(&format!("{crates}{other}")));
