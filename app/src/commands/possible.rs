@@ -36,7 +36,7 @@ impl Command {
                 need(now.connected, "no agent is connected")?;
                 need(now.selected > 0, "no method is selected: pick one in the list first")?;
                 let offered = now.offered.get(*level as usize).is_some_and(|offered| *offered);
-                need(offered, why_not(*level, &NOT_OFFERED))
+                need(offered, why_not(*level, NOT_OFFERED))
             }
             Command::Turn { .. } | Command::ConfirmTurn | Command::ShareTurn | Command::LeaveShared => {
                 need(now.connected, "no agent is connected")

@@ -24,7 +24,7 @@ struct News {
     text: String,
     colour: Color32,
     all_off: bool,
-    /// What undoes it, where that is a click.
+    /// What takes it back.
     undo: Option<Command>,
 }
 
@@ -80,27 +80,19 @@ impl App {
 
     /// What is told for a while; a refusal also goes with the next request to its process.
     fn news(&mut self, context: &Context) -> Option<Entry> {
-        let told = [
-            Kind::Refusal,
-            Kind::NoAnswer,
-            Kind::Failure,
-            Kind::AllOff,
-            Kind::Undone,
-            Kind::Hint,
-            Kind::Budget,
-        ];
-        let newest = told.into_iter().filter_map(|kind| self.model.log.newest(kind));
+        let bad = [Kind::Refusal, Kind::NoAnswer, Kind::Failure, Kind::Budget];
+        let told = bad.into_iter().chain([Kind::AllOff, Kind::Undone, Kind::Hint]);
+        let newest = told.filter_map(|kind| self.model.log.newest(kind));
         let entry = newest.max_by_key(|entry| entry.serial)?;
         if entry.serial != self.toast.0 {
-            let is_bad = matches!(entry.kind, Kind::Refusal | Kind::NoAnswer | Kind::Failure);
-            let long = if is_bad { TOAST } else { TOAST / 2 };
+            let long = if bad.contains(&entry.kind) { TOAST } else { TOAST / 2 };
             self.toast = (entry.serial, Some(Instant::now() + long));
         }
         let left = self.toast.1?.saturating_duration_since(Instant::now());
         // Who asked the same process for something since has read it, or does not wait for it any more.
         let since = self.model.log.entries().iter().rev().take_while(|one| one.serial > entry.serial);
         let mut asked = since.filter(|one| one.kind == Kind::Request);
-        let asked_since = matches!(entry.kind, Kind::Refusal | Kind::Undone | Kind::Hint | Kind::Budget)
+        let asked_since = matches!(entry.kind, Kind::Refusal | Kind::Budget | Kind::Undone | Kind::Hint)
             && asked.any(|one| entry.connection.is_none() || one.connection == entry.connection);
         let is_on_again =
             entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);

@@ -153,7 +153,7 @@ impl Face {
             runs: self.runs,
             pending: self.pending,
             offered: connection.offered(),
-            not_offered: &NOT_OFFERED,
+            not_offered: NOT_OFFERED,
             label,
             says: &self.says,
             several: self.several,
