@@ -168,6 +168,9 @@ pub(crate) mod tests {
                     }
                 });
             }
+            while noted(first).begun == 0 {
+                std::thread::yield_now();
+            }
             for _ in 0..2000 {
                 let noted = noted(first);
                 let until = now();

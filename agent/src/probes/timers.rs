@@ -46,8 +46,8 @@ struct Record {
     given_up: AtomicU64,
     /// What takes no longer is nothing out of the ordinary: as `max`, or less where a condition has it looked at (`alarm`).
     usual: AtomicU64,
-    /// How long the call took that ended last and is in no bucket yet, or [`NONE`]. Which place in memory is written to must
-    /// not depend on a reading of the counter that was only just asked for: that costs 3 ns.
+    /// How long the call took that ended last and is in no bucket yet, or [`NONE`]. No place in memory that is written to may
+    /// depend on a reading of the counter that was only just asked for: that costs 3 ns.
     pending: AtomicU64,
     /// The histogram's octaves, units of the arena; 0 where there is none yet.
     octaves: [AtomicU32; OCTAVES],
@@ -377,8 +377,7 @@ impl Timer {
     /// # Safety
     /// As [`Timer::enter`].
     pub unsafe fn leave_slowly(&self, slot_offset: usize, frame: *const usize, now: u64, thrown: bool) {
-        // SAFETY: the caller's contract; `top` is always one of the frames, and one with that address is that of a call, so it
-        // has a record.
+        // SAFETY: the caller's contract; `top` is one of the frames, and one with that address, a call's, has a record.
         let (top, record, took) = unsafe {
             self.give_up_below(frame.addr());
             let top = self.top.load(Ordering::Relaxed);

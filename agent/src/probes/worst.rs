@@ -395,11 +395,11 @@ mod tests {
         assert_eq!(took(), [true]);
         set(Some(1_000_000), true);
         call(slot.0, &mut 0, || false);
-        call(slot.0, &mut 0, || wait() && false);
+        call(slot.0, &mut 0, || !wait());
         call(slot.0, &mut 0, wait);
         assert_eq!((took(), read(slot).met), (vec![true], 1));
         set(None, false);
-        call(slot.0, &mut 0, || wait() && false);
+        call(slot.0, &mut 0, || !wait());
         assert_eq!(read(slot), Worst::default());
     }
 }

@@ -140,8 +140,8 @@ fn the_json_of_a_plan_has_those_and_more() {
         ])
     );
     assert_eq!(
-        (&value["to_recompile"], &value["to_turn_off"], &value["unchanged"], &value["generic"]),
-        (&json!(4), &json!(1), &json!(2), &json!(2))
+        ["to_recompile", "to_turn_off", "to_adjust", "unchanged", "generic"].map(|name| &value[name]),
+        [4, 1, 1, 1, 2].map(|number| json!(number)).each_ref()
     );
     assert_eq!(value["expected_cost_percent"], json!(4.0));
     assert_eq!(value["refused_by_reason"], json!([{"reason": Reason::Shared.sentence(), "copies": 1}]));
