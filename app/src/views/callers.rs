@@ -1,49 +1,64 @@
 //! Who calls the selected method, and how often.
 
 use super::latency::row_looked_at;
+use crate::commands::Command;
 use crate::model::callers::Seen;
-use crate::model::connection::Connection;
+use crate::model::connection::{Connection, Targets};
 use crate::model::ids::FLEET;
 use crate::model::live::LiveRow;
 use crate::output::{callers, words};
 use crate::ui::theme::Palette;
-use eframe::egui::{Align, Label, Layout, RichText, Ui};
+use eframe::egui::{Align, Checkbox, Label, Layout, RichText, Ui};
 use redial_protocol::callers::RowCallers;
 use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::order::TimeOptions;
 
 /// Callers that have a line each; those that call less are told together.
 const SHOWN: usize = 8;
 
 /// The row whose callers are looked at; None: none is.
 pub fn wanted(connection: &Connection) -> Option<(RowId, Seen)> {
-    let row = row_looked_at(connection).filter(|row| row.times.is_some() || row.options.callers)?;
-    Some((row.id, Seen { calls: row.calls, wanted: row.options.callers }))
+    let row = row_looked_at(connection).filter(|row| row.options.callers)?;
+    Some((row.id, Seen { calls: row.calls, wanted: true }))
 }
 
-/// The callers of a method with a row of its own; nothing where it was never timed.
-pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow) {
-    if row.times.is_none() && !row.options.callers {
-        return;
+/// The callers of a method with a row of its own that is timed, and whether they are counted.
+pub fn show(
+    ui: &mut Ui,
+    connection: &Connection,
+    row: &LiveRow,
+    targets: Targets,
+    commands: &mut Vec<Command>,
+) {
+    let known = connection.callers.of(row.id).filter(|_| connection.id != FLEET);
+    if row.wanted >= Level::Time && (row.times_note.is_none() || row.options.callers) {
+        switch(ui, connection, row, targets, commands);
     }
-    if connection.id == FLEET {
-        if row.options.callers {
-            ui.weak("Callers are told of one process alone: look at that.");
-        }
-        return;
-    }
-    match connection.callers.of(row.id) {
+    match known {
         Some(Ok(told)) if told.calls() > 0 => drawn(ui, told, row.options.callers),
-        Some(Ok(_)) if row.options.callers => nothing(ui, "Its next calls tell who calls it."),
-        Some(_) if !row.options.callers => {
-            nothing(
-                ui,
-                "Who calls it is not counted: `redial dial PID PATTERN time --callers` has it counted.",
-            );
-        }
+        _ if !row.options.callers => {}
+        _ if connection.id == FLEET => nothing(ui, "Callers are told of one process alone: look at that."),
+        Some(Ok(_)) => nothing(ui, "Its next calls tell who calls it."),
         Some(Err(why)) => nothing(ui, &format!("Who calls it is not known: {why}.")),
-        Some(Ok(_)) => {}
         None if connection.obstacle().is_none() => nothing(ui, "The agent is asked who calls it."),
         None => {}
+    }
+}
+
+fn switch(
+    ui: &mut Ui,
+    connection: &Connection,
+    row: &LiveRow,
+    targets: Targets,
+    commands: &mut Vec<Command>,
+) {
+    let mut callers = row.options.callers;
+    let shown =
+        ui.add_enabled(connection.obstacle().is_none(), Checkbox::new(&mut callers, "count who calls it"));
+    if shown.on_hover_text("Callers are counted by method, for some nanoseconds a call.").changed() {
+        let options = TimeOptions { callers, ..row.options };
+        commands.push(Command::Turn { targets: Targets { options, ..targets }, level: Level::Time });
     }
 }
 

@@ -104,8 +104,6 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         last_numbers(ui, last.filter(|_| !in_graph));
         super::completions::show(ui, connection, row, commands);
         super::latency::show(ui, connection, row, &full.text, commands);
-        super::worst::show(ui, connection, row, connection.reaching(&MethodSet::one(method)), commands);
-        super::callers::show(ui, connection, row);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
@@ -117,6 +115,9 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             };
             ui.label(RichText::new(text).small().color(palette.weak));
         }
+        let these = || connection.reaching(&MethodSet::one(method));
+        super::worst::show(ui, connection, row, these(), commands);
+        super::callers::show(ui, connection, row, these(), commands);
         let wanted =
             if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
         pair(ui, "wanted", &wanted);
