@@ -16,7 +16,7 @@ use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::limits::MAX_CALLERS;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Places that are kept, and methods; those beyond are looked up whenever they are asked for.
 const MAX_PLACES: usize = 64 << 10;
@@ -26,6 +26,8 @@ const METHOD: usize = size_of::<Who>() + 128;
 
 /// How long it is waited for where code is being unloaded.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long places are looked up before anybody asked.
+const AT_ONCE: Duration = Duration::from_millis(20);
 
 /// What is known of places in code.
 #[derive(Default)]
@@ -40,6 +42,8 @@ struct Known {
     methods: HashMap<CopyKey, Arc<Who>>,
     /// Places that threads had seen when all of them were looked up last.
     seen: u64,
+    /// The slot with which the look-up goes on for which there was no time.
+    from: Option<Slot>,
 }
 
 /// Who called, and how often.
@@ -66,14 +70,26 @@ impl Callers {
         if lock(&self.known).seen == seen {
             return;
         }
-        let slots: Vec<Slot> = {
+        let mut slots: Vec<Slot> = {
             let book = agent.ledger.book();
             book.rows().iter().filter(|row| row.had_callers).filter_map(|row| row.slot).collect()
         };
-        let mut places = slots.into_iter().flat_map(|slot| sites(slot).calls.into_keys());
-        if places.all(|address| self.at(agent, address, Duration::ZERO).is_some()) {
-            lock(&self.known).seen = seen;
+        slots.sort_unstable();
+        // Others wait for this thread: what there is no time for comes first the next time.
+        let until = Instant::now() + AT_ONCE;
+        let from = lock(&self.known).from;
+        let (done, todo) = slots.split_at(slots.partition_point(|slot| Some(*slot) < from));
+        for slot in todo.iter().chain(done) {
+            if Instant::now() >= until {
+                lock(&self.known).from = Some(*slot);
+                return;
+            }
+            let mut places = sites(*slot).calls.into_keys();
+            if !places.all(|address| self.at(agent, address, Duration::ZERO).is_some()) {
+                return;
+            }
         }
+        lock(&self.known).seen = seen;
     }
 
     /// Who called a slot.

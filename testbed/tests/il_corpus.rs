@@ -193,7 +193,7 @@ fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &Me
     let timing = Timing { local_sig: 0x1100_0001, local: 3, returns, noted_at, callers };
     for call_form in [CallForm::Suppressed, CallForm::Transition] {
         let around = timing::around(0x1_0000, sites(call_form), timing);
-        let before = around.before.len();
+        let before = around.before.len() + around.first.len();
         let rewritten = with_code_around(bytes, around);
         if gives_frame_away(original) {
             ensure!(rewritten == Err(IlError::NoWayOut), "{rewritten:?}");

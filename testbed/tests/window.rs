@@ -46,9 +46,10 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
     let from = window.0.get_by_label(&label(FIND)).rect().center();
     window.0.drag_at(from);
     window.0.run_steps(2);
-    window.0.hover_at(from - vec2(0.0, 40.0));
+    // One level up.
+    window.0.hover_at(from - vec2(0.0, 20.0));
     window.0.run_steps(2);
-    window.0.drop_at(from - vec2(0.0, 40.0));
+    window.0.drop_at(from - vec2(0.0, 20.0));
     window.0.run_steps(2);
     window.0.get_by_label(&label(RAISE)).set_value_accesskit(1.0);
     window.0.run_steps(2);

@@ -161,18 +161,23 @@ impl Module {
     }
 
     /// Marks it unloaded, and waits, within a bound, for those who read its metadata.
-    fn retire(&self) {
+    fn retire(&self, deadline: Instant) {
         self.gone.store(true, Ordering::Release);
-        self.wait_for_readers(Instant::now() + UNLOAD_WAIT);
+        self.wait_for_readers(deadline);
     }
 
     fn wait_for_readers(&self, deadline: Instant) {
-        while let Err(TryLockError::WouldBlock) = self.readers.try_write() {
-            if Instant::now() >= deadline {
-                return;
-            }
-            std::thread::sleep(UNLOAD_PAUSE);
+        wait_for_readers(&self.readers, deadline);
+    }
+}
+
+/// Who reads after this has seen what was stored before.
+fn wait_for_readers(readers: &RwLock<()>, deadline: Instant) {
+    while let Err(TryLockError::WouldBlock) = readers.try_write() {
+        if Instant::now() >= deadline {
+            return;
         }
+        std::thread::sleep(UNLOAD_PAUSE);
     }
 }
 
@@ -187,20 +192,18 @@ pub struct Modules {
     named: AtomicBool,
     /// What unloads while the modules loaded before an attach are entered.
     pub stock: Stock,
-    /// Read-locked by who asks the CLR whose code stands somewhere.
-    code: RwLock<Code>,
+    code: Code,
 }
 
 /// Whether the CLR may be asked about code of modules that are not known before it answers.
-#[derive(Clone, Copy, Default)]
-enum Code {
-    /// It may.
-    #[default]
-    Stays,
-    /// A module began to unload then: the runtime frees its code soon after.
-    Goes(Instant),
+#[derive(Default)]
+struct Code {
+    /// Read-locked by who asks.
+    readers: RwLock<()>,
+    /// When a module began to unload last: the runtime frees its code soon after.
+    goes: Mutex<Option<Instant>>,
     /// Never again.
-    Closed,
+    closed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -252,6 +255,9 @@ impl Modules {
 
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
+        // Before anything that may wait in vain: who asks from now on sees it.
+        *lock(&self.code.goes) = Some(Instant::now());
+        let deadline = Instant::now() + UNLOAD_WAIT;
         self.stock.unloading(id, UNLOAD_WAIT);
         let module = {
             let mut inner = lock(&self.inner);
@@ -260,8 +266,8 @@ impl Modules {
             module
         };
         self.changed();
-        module.retire();
-        self.code_becomes(Code::Goes(Instant::now()));
+        module.retire(deadline);
+        wait_for_readers(&self.code.readers, deadline);
         Some(module)
     }
 
@@ -271,11 +277,12 @@ impl Modules {
         let deadline = Instant::now() + patience;
         loop {
             {
-                let code = self.code.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-                match *code {
-                    Code::Closed => return None,
-                    Code::Goes(since) if since.elapsed() < CODE_GOES => {}
-                    Code::Goes(_) | Code::Stays => return Some(body()),
+                let _reading = self.code.readers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if self.code.closed.load(Ordering::Acquire) {
+                    return None;
+                }
+                if lock(&self.code.goes).is_none_or(|since| since.elapsed() >= CODE_GOES) {
+                    return Some(body());
                 }
             }
             if Instant::now() >= deadline {
@@ -285,25 +292,14 @@ impl Modules {
         }
     }
 
-    fn code_becomes(&self, state: Code) {
-        let deadline = Instant::now() + UNLOAD_WAIT;
-        loop {
-            match self.code.try_write() {
-                Ok(mut code) => return *code = state,
-                Err(TryLockError::Poisoned(code)) => return *code.into_inner() = state,
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return,
-                Err(TryLockError::WouldBlock) => std::thread::sleep(UNLOAD_PAUSE),
-            }
-        }
-    }
-
     /// Ends all reading of metadata for good, waiting within a bound for who is at it.
     pub fn close(&self) {
+        self.code.closed.store(true, Ordering::Release);
         let all = self.all();
         all.iter().for_each(|module| module.gone.store(true, Ordering::Release));
         let deadline = Instant::now() + UNLOAD_WAIT;
         all.iter().for_each(|module| module.wait_for_readers(deadline));
-        self.code_becomes(Code::Closed);
+        wait_for_readers(&self.code.readers, deadline);
     }
 
     /// An AppDomain that is being made: the CLR must not be asked about it yet.

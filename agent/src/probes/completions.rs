@@ -130,6 +130,10 @@ impl Account {
     pub fn begin(&self, slots: Slot) {
         let (base, now) = (async_leaf::noted(slots), async_leaf::now());
         let mut state = lock(&self.state);
+        if !self.open.load(Ordering::Acquire) {
+            // Its module went meanwhile, and the slots may be another's.
+            return;
+        }
         if let Some(stretch) = &mut state.stretch {
             if stretch.until.is_none() {
                 return;
@@ -160,9 +164,11 @@ impl Account {
     /// The last numbers stay, and its slots may be another's: nobody runs the body any more.
     pub fn finish(&self) {
         self.close();
-        let Some(last) = self.read() else { return };
+        let last = self.read();
         let mut state = lock(&self.state);
-        state.past = Completions { in_flight: 0, ..last };
+        if let Some(last) = last {
+            state.past = Completions { in_flight: 0, ..last };
+        }
         state.stretch = None;
     }
 

@@ -4,7 +4,9 @@
 
 use super::blocks::{MAX_SLOTS, Slot};
 use super::{clock, timers, worst};
+use crate::sync::lock;
 use redial_protocol::order::TimeOptions;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A condition stands.
@@ -96,8 +98,10 @@ impl OfSlot {
 }
 
 /// Sets or takes away which calls of a slot are kept, for all threads at once. What was kept before is void where that
-/// changes. May wait for milliseconds; one thread at a time for a slot.
+/// changes. May wait for milliseconds; not for leaves.
 pub fn set(slot: Slot, options: TimeOptions) {
+    static SETTING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = lock(&SETTING);
     let Some(of_slot) = SLOTS.get(slot.0 as usize) else { return };
     if options.keeps_calls() {
         clock::begin();

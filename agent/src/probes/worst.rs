@@ -161,7 +161,10 @@ fn fresh(of_slot: &OfSlot) -> Option<&'static List> {
 
 impl List {
     fn enter(&self, stamp: u64, call: &Kept) {
-        self.begin((stamp >> 32) as u32);
+        if !self.begin((stamp >> 32) as u32) {
+            // The thread was held up: the condition it looked at has gone.
+            return;
+        }
         self.met.fetch_add(1, Ordering::Relaxed);
         let floor = self.floor.load(Ordering::Relaxed);
         if floor >> FLOOR == tag(stamp) && call.took <= floor & ((1 << FLOOR) - 1) {
@@ -180,9 +183,9 @@ impl List {
         self.missed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts anew where this is the first call of a generation.
-    fn begin(&self, generation: u32) {
-        let before = self.generation.load(Ordering::Relaxed);
+    /// Counts anew where this is the first call of a generation. False where a later one has begun.
+    fn begin(&self, generation: u32) -> bool {
+        let before = self.generation.load(Ordering::Acquire);
         if generation.wrapping_sub(before) as i32 > 0
             && self
                 .generation
@@ -192,6 +195,7 @@ impl List {
             self.met.store(0, Ordering::Relaxed);
             self.missed.store(0, Ordering::Relaxed);
         }
+        generation.wrapping_sub(self.generation.load(Ordering::Acquire)) as i32 >= 0
     }
 
     /// An entry is given up only where so many of its period are longer, all of them seen at rest, that it is told no more.

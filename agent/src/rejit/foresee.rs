@@ -44,7 +44,7 @@ pub fn foresee(agent: &Agent, orders: &Orders, seqs: &[OrderSeq]) -> Foreseen {
                 row.map(|row| {
                     let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
                     let is_told = callers::KNOWN && row.runs() >= Level::Time && row.untimed.is_none();
-                    let callers = is_told.then_some(row.asked_callers);
+                    let callers = is_told.then_some(row.asked_callers());
                     (row.runs(), row.options, callers, row.ineligible.or(reason))
                 })
             };

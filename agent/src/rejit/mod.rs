@@ -6,6 +6,7 @@
 mod apart;
 pub mod asynchronous;
 mod budget;
+mod conditions;
 mod domains;
 pub mod foresee;
 pub mod inbox;

@@ -30,7 +30,11 @@ pub fn report(book: &Book, orders: &Orders, found: &Scan, warnings: Vec<String>)
     let (mut inlined, mut expanded, mut untimed, mut starts) = (0, 0, 0, 0);
     for row in found.rows.iter().filter_map(|id| book.row(*id)) {
         let (wanted, _) = orders.wanted(row.decides);
-        let done = if wanted == Level::Off { !row.is_on() } else { row.runs() == wanted };
+        let done = if wanted == Level::Off {
+            !row.is_on()
+        } else {
+            row.runs() == wanted && (wanted < Level::Time || row.fits())
+        };
         if done {
             report.accepted += 1;
             inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);

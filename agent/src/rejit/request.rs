@@ -3,6 +3,7 @@
 
 use super::apart::apart;
 use super::asynchronous::{self, Asynchronous, Begins};
+use super::conditions;
 use super::inbox::Progress;
 use super::inliners;
 use super::ledger::PutOff;
@@ -17,11 +18,12 @@ use crate::inlining::{Inlined, Method};
 use crate::planner::Orders;
 use crate::planner::plan::{Due, due};
 use crate::probes::timing::{self, Timing, Untimed};
-use crate::probes::{callers, clock, conditions, stacks, timers, tokens};
+use crate::probes::{callers, clock, stacks, timers, tokens};
 use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
+use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
 use std::collections::{BTreeSet, HashSet};
@@ -66,19 +68,17 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             let options = orders.options(row.decides);
             let changed = (row.wanted, row.options) != (wanted, options);
             if row.options != options {
-                adjusted.extend(row.slot.map(|slot| (slot, options)));
+                let kept = if row.is_dialable() { options } else { TimeOptions::default() };
+                adjusted.extend(row.slot.map(|slot| (*id, slot, kept)));
             }
             (row.wanted, row.options) = (wanted, options);
             let due = due(wanted, row.is_dialable(), row.runs(), row.fits());
             let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
             if is_put_off && (wanted == Level::Off || due == Due::Nothing) {
                 row.reason = None;
-                if let Some(timing) = &mut row.timing {
-                    timing.callers = row.asked_callers;
-                }
-                if row.runs() == Level::Count {
-                    // The body it has is what it is to have, whatever was prepared for it.
-                    (row.timing, row.untimed) = (None, None);
+                // The body it has is what it is to have, whatever was prepared for it.
+                (row.timing, row.untimed) = row.asked_times;
+                if !row.probe().is_noted() {
                     book.close_account(*id, now);
                 }
                 book.put_off.rows.remove(id);
@@ -91,8 +91,7 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             }
         }
     });
-    adjusted.into_iter().for_each(|(slot, options)| conditions::set(slot, options));
-    agent.follow_exceptions();
+    conditions::set(agent, &adjusted);
     revert(agent, &down);
     let asked = up.len() + down.len();
     for (part, rows) in up.chunks(AT_ONCE).enumerate() {
@@ -351,7 +350,6 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             }
             let was = book.passengers.remove(wish.method());
             let Some(row) = book.row_mut(wish.id) else { continue };
-            conditioned.extend(row.slot.filter(|_| is_new).map(|slot| (slot, row.options)));
             row.inlined = found.missed;
             held_by.extend(found.inliners.iter().filter(|method| going.contains(method)));
             row.inliners = found.inliners.into();
@@ -369,6 +367,8 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
             (row.timing, row.untimed) = wish.timing(has_room);
             newly_timed |= row.timing.is_some() && !row.was_timed;
             row.was_timed |= row.timing.is_some();
+            let options = if row.timing.is_some() { row.options } else { TimeOptions::default() };
+            conditioned.extend(row.slot.filter(|_| is_new).map(|slot| (wish.id, slot, options)));
             row.had_callers |= row.timing.is_some_and(|timing| timing.callers);
             accounts.extend(book.give_account(wish.id, wish.asynchronous.clone(), now));
             ready.passengers.extend(found.passengers);
@@ -382,8 +382,7 @@ fn prepare(agent: &Agent, rows: Vec<RowId>, going: &HashSet<Method>) -> Ready {
         no_room
     });
     accounts.into_iter().for_each(|(account, slots)| account.begin(slots));
-    conditioned.into_iter().for_each(|(slot, options)| conditions::set(slot, options));
-    agent.follow_exceptions();
+    conditions::set(agent, &conditioned);
     no_room.into_iter().for_each(|id| refused(agent, id, Reason::Budget, 0));
     ready
 }
@@ -461,7 +460,7 @@ fn accepted(agent: &Agent, items: &[Item]) {
             }
             row.state = State::Asked;
             row.asked = row.wanted;
-            row.asked_callers = row.timing.is_some_and(|timing| timing.callers);
+            row.asked_times = (row.timing, row.untimed);
             let (id, early, noted) = (row.id, row.early, row.probe().is_noted());
             if !noted {
                 book.close_account(id, now);

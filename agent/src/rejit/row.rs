@@ -143,9 +143,9 @@ pub struct Row {
     pub options: TimeOptions,
     /// The level that the CLR was asked for last, while it is on.
     pub asked: Level,
-    /// Whether the body of that request counts callers.
-    pub asked_callers: bool,
-    /// The variables of the body it was asked for last, where that is timed.
+    /// What `timing` and `untimed` were of that request.
+    pub asked_times: (Option<Timing>, Option<Untimed>),
+    /// The variables of the body it was, or is just being, asked for last, where that is timed.
     pub timing: Option<Timing>,
     /// Why it is only counted though *time* is wanted, if so.
     pub untimed: Option<Untimed>,
@@ -216,7 +216,7 @@ impl Row {
             wanted: Level::Off,
             options: TimeOptions::default(),
             asked: Level::Off,
-            asked_callers: false,
+            asked_times: (None, None),
             timing: None,
             untimed: None,
             asynchronous: None,
@@ -281,7 +281,12 @@ impl Row {
 
     /// Whether the body that the CLR was asked for last tells all that is wanted beyond the level, as far as it can.
     pub fn fits(&self) -> bool {
-        self.untimed.is_some() || self.asked_callers == (self.options.callers && callers::KNOWN)
+        self.untimed.is_some() || self.asked_callers() == (self.options.callers && callers::KNOWN)
+    }
+
+    /// Whether the body of the request that stands counts callers.
+    pub fn asked_callers(&self) -> bool {
+        self.asked_times.0.is_some_and(|timing| timing.callers)
     }
 
     /// Where its body counts, in bytes from the first slot.
@@ -306,7 +311,7 @@ impl Row {
     /// It runs its original IL again, but for calls under way, if there are some, and needs nobody recompiled.
     pub fn is_off_again(&mut self, in_flight: bool) {
         self.state = if in_flight { State::Reverting } else { State::Off };
-        (self.asked, self.asked_callers) = (Level::Off, false);
+        (self.asked, self.asked_times) = (Level::Off, (None, None));
         self.untimed = None;
         self.live_version = None;
         self.handed = false;

@@ -73,7 +73,7 @@ const EXPANDED: &str = "the JIT, or precompiled code of other modules, may have 
 
 /// Where [`crate::probes::callers::KNOWN`] is not.
 const UNTOLD_CALLERS: &str =
-    "it is timed, and its callers are not told: the agent can tell them on x86-64 Linux with glibc only";
+    "it is timed, and its callers are not told: the agent can tell them on x86-64 Linux only";
 
 impl Why {
     /// Why it is refused, failed, or what is missing from its count.

@@ -186,6 +186,9 @@ impl Session {
                 if restrained == 1 { " was" } else { "s were" },
             ));
         }
+        // Before memory is looked at: measuring takes some, the first time.
+        let costs = cost::of_a_call(agent.max_level());
+        let callers_picoseconds = (agent.max_level() >= Level::Time).then(cost::of_a_caller).flatten();
         AgentStatus {
             control: agent.server.control.holder(),
             held,
@@ -206,9 +209,9 @@ impl Session {
             guard_trips: crate::guard::trips(),
             audit: agent.server.audit.entries(),
             remains,
-            costs: cost::of_a_call(agent.max_level()),
+            costs,
             cost_budget: agent.server.budget.get(),
-            callers_picoseconds: (agent.max_level() >= Level::Time).then(cost::of_a_caller).flatten(),
+            callers_picoseconds,
         }
     }
 
