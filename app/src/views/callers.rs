@@ -71,33 +71,35 @@ fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
     let all = told.calls();
     ui.add_space(4.0);
     let heading = if now { "called by" } else { "called by, while that was counted" };
-    line(ui, heading, true, &words::count(all, "call", "calls"));
+    line(ui, heading, &words::count(all, "call", "calls"));
     let part =
         |calls: u64| format!("{}  {}", words::grouped(calls), words::percent(callers::share(calls, all)));
     let (first, rest) = told.callers.split_at(told.callers.len().min(SHOWN));
     for caller in first {
-        line(ui, &callers::name(&caller.who), false, &part(caller.calls));
+        // Names are long: the numbers stand below.
+        let name = callers::name(&caller.who);
+        ui.add(Label::new(&name).truncate()).on_hover_text(&name);
+        line(ui, "", &part(caller.calls));
     }
     if !rest.is_empty() {
         let calls = rest.iter().map(|caller| caller.calls).sum();
-        line(ui, &format!("{} more", words::grouped(rest.len() as u64)), true, &part(calls));
+        line(ui, &format!("{} more", words::grouped(rest.len() as u64)), &part(calls));
     }
     if told.others > 0 {
-        let others = ui.scope(|ui| line(ui, callers::OTHERS, true, &part(told.others)));
+        let others = ui.scope(|ui| line(ui, callers::OTHERS, &part(told.others)));
         others.response.on_hover_text(callers::others_are());
     }
 }
 
 /// A name, cut where there is no room for it, and numbers at the other end of the line.
-fn line(ui: &mut Ui, name: &str, weak: bool, numbers: &str) {
+fn line(ui: &mut Ui, name: &str, numbers: &str) {
     ui.scope(|ui| {
         ui.spacing_mut().interact_size.y = 18.0;
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.label(RichText::new(numbers).monospace());
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let text = RichText::new(name);
-                let text = if weak { text.color(Palette::of(ui).weak) } else { text };
-                ui.add(Label::new(text).truncate()).on_hover_text(name);
+                let text = RichText::new(name).color(Palette::of(ui).weak);
+                ui.add(Label::new(text).truncate());
             });
         });
     });
