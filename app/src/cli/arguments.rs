@@ -328,7 +328,7 @@ pub struct Status {
     #[arg(long, conflicts_with = "agent")]
     pub sum: bool,
     /// Who calls the methods whose callers are or were counted (dial … time --callers)
-    #[arg(long, conflicts_with_all = ["agent", "sum", "all"])]
+    #[arg(long, conflicts_with_all = ["agent", "sum", "all", "calls"])]
     pub callers: bool,
     /// The agent's own account: control, the orders that stand, memory, budgets, who turned what
     #[arg(long)]

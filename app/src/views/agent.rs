@@ -32,7 +32,8 @@ pub fn show(
         .default_size([(room.x - 80.0).clamp(200.0, 760.0), (room.y - 80.0).clamp(200.0, 600.0)])
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
-            ScrollArea::vertical().max_height(room.y - 140.0).show(ui, |ui| {
+            let scrolled = ScrollArea::both().max_width(room.x - 80.0).max_height(room.y - 140.0);
+            scrolled.show(ui, |ui| {
                 inside(ui, connection, now, situation, commands);
             });
         });

@@ -78,7 +78,7 @@ fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
     for caller in first {
         // Names are long: the numbers stand below.
         let name = callers::name(&caller.who);
-        ui.add(Label::new(&name).truncate()).on_hover_text(&name);
+        ui.add(Label::new(name).truncate());
         line(ui, "", &part(caller.calls));
     }
     if !rest.is_empty() {
