@@ -172,14 +172,13 @@ fn sites(form: CallForm) -> CallSites {
 }
 
 fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Result<()> {
-    let sites = sites(CallForm::Suppressed);
-    for (probe, local_sig) in [
-        (form::calling(0x1_0000, sites.always), None),
-        (form::inline(0x1_0000, sites, 3).context("no table")?, Some(0x1100_0001)),
-        (form::inline(0x1_0000, sites, 300).context("no table")?, Some(0x1100_0001)),
-    ] {
-        let prologue = Prologue { code: probe, stack: form::PROLOGUE_STACK, local_sig };
-        probed(bytes, original, shapes, prologue)?;
+    for form in [CallForm::Suppressed, CallForm::Transition] {
+        let sites = sites(form);
+        probed(bytes, original, shapes, form::calling(0x1_0000, sites.always))?;
+        for local in [3, 300] {
+            let inline = form::inline(0x1_0000, sites, local, 0x1100_0001).context("no table")?;
+            probed(bytes, original, shapes, inline)?;
+        }
     }
     Ok(())
 }
@@ -222,8 +221,13 @@ fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &Me
 
 fn probed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, prologue: Prologue) -> Result<()> {
     let (probe, local_sig) = (prologue.code.clone(), prologue.local_sig);
+    let guarded = prologue.guarded.is_some();
     let rewritten = with_prologue(bytes, prologue)?;
-    let probed = verify(&rewritten.body, shapes)?;
+    let mut probed = verify(&rewritten.body, shapes)?;
+    if guarded {
+        let own = probed.clauses.pop().context("the probe's own clause")?;
+        ensure!(own.handler.end <= Label(probe.len() as u32), "{own:?} is not in the probe");
+    }
     let first = probed.instructions.get(probe.len()).and_then(|first| first.old_offset);
     ensure!(
         rewritten.map.first() == first.map(|first| (0, first)).as_ref(),

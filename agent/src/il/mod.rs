@@ -44,7 +44,7 @@ pub use encode::{Encoded, encode};
 pub use error::IlError;
 pub use last_calls::last_calls;
 pub use opcodes::Opcode;
-pub use prologue::{Insn, Prologue, Rewritten, local_sig, with_prologue};
+pub use prologue::{Guarded, Insn, Prologue, Rewritten, local_sig, with_prologue};
 
 #[cfg(test)]
 mod tests;

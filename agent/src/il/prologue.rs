@@ -2,7 +2,10 @@
 
 use super::bytes::Bytes;
 use super::header::Header;
-use super::{Edit, IlError, Instruction, Label, Landing, Opcode, Operand, decode, encode};
+use super::{
+    Clause, ClauseKind, Edit, IlError, Instruction, Label, Landing, Opcode, Operand, decode, encode,
+};
+use std::ops::Range;
 
 /// An instruction to insert.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub enum Insn {
     Brfalse(usize),
     /// The same when it is not.
     Brtrue(usize),
+    /// The same as [`Insn::Br`], out of a try region.
+    Leave(usize),
     /// Any instruction. Its labels are those of the unedited body.
     Any(Opcode, Operand),
 }
@@ -35,7 +40,7 @@ impl Insn {
     /// How many of the following inserted instructions this branch goes past.
     pub(super) fn skip(&self) -> Option<usize> {
         match self {
-            Insn::Br(skip) | Insn::Brfalse(skip) | Insn::Brtrue(skip) => Some(*skip),
+            Insn::Br(skip) | Insn::Brfalse(skip) | Insn::Brtrue(skip) | Insn::Leave(skip) => Some(*skip),
             _ => None,
         }
     }
@@ -54,6 +59,7 @@ impl Insn {
             Insn::Br(skip) => (Opcode::BR_S, past(skip)),
             Insn::Brfalse(skip) => (Opcode::BRFALSE_S, past(skip)),
             Insn::Brtrue(skip) => (Opcode::BRTRUE_S, past(skip)),
+            Insn::Leave(skip) => (Opcode::LEAVE_S, past(skip)),
             Insn::Any(opcode, operand) => (opcode, operand),
         };
         Instruction::new(opcode, operand)
@@ -98,12 +104,31 @@ pub struct Prologue {
     pub stack: u16,
     /// StandAloneSig token of the locals, in place of the body's own; it must begin with the body's own locals.
     pub local_sig: Option<u32>,
+    /// A try region in the code, if there is one.
+    pub guarded: Option<Guarded>,
+}
+
+/// A try region and its finally handler, as places in a [`Prologue`]'s code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guarded {
+    /// The protected instructions; the last of them is a [`Insn::Leave`].
+    pub try_region: Range<usize>,
+    /// The handler's instructions; the last of them is `endfinally`.
+    pub handler: Range<usize>,
+}
+
+impl Guarded {
+    /// The same behind so many instructions more.
+    pub fn behind(self, more: usize) -> Guarded {
+        let moved = |places: Range<usize>| places.start + more..places.end + more;
+        Guarded { try_region: moved(self.try_region), handler: moved(self.handler) }
+    }
 }
 
 impl Prologue {
     /// Code that needs no local variable.
     pub fn new(code: impl Into<Vec<Insn>>, stack: u16) -> Prologue {
-        Prologue { code: code.into(), stack, local_sig: None }
+        Prologue { code: code.into(), stack, local_sig: None, guarded: None }
     }
 }
 
@@ -134,6 +159,12 @@ pub fn with_prologue(original: &[u8], prologue: Prologue) -> Result<Rewritten, I
     let mut edit = Edit::new();
     edit.insert_before(Label(0), Landing::Original, prologue.code);
     edit.apply(&mut body)?;
+    if let Some(Guarded { try_region, handler }) = prologue.guarded {
+        let labels = |places: Range<usize>| Label(places.start as u32)..Label(places.end as u32);
+        let kind = ClauseKind::Finally { unused: 0 };
+        // No clause of the method is within it or around it, so its place among them has no meaning.
+        body.clauses.push(Clause { kind, try_region: labels(try_region), handler: labels(handler) });
+    }
     body.max_stack = body.max_stack.max(prologue.stack);
     body.local_sig = prologue.local_sig.unwrap_or(body.local_sig);
     let encoded = encode(&body)?;

@@ -1,11 +1,11 @@
 //! A method's body with the probe in it.
 #![forbid(unsafe_code)]
 
-use super::form::{self, CallForm, CallSites, PROLOGUE_STACK};
+use super::form::{self, CallForm, CallSites};
 use super::timing::{self, Timing};
 use super::{completing, stacks, tokens};
 use crate::catalogue::Module;
-use crate::il::{self, IlError, Prologue, Rewritten};
+use crate::il::{self, IlError, Rewritten};
 use crate::sync::lock;
 
 /// What a body is to have.
@@ -52,29 +52,31 @@ pub fn with_probe(
     let own = il::local_sig(original)?;
     // A variable whose address is taken keeps the JIT from turning a last call into a jump.
     let with_local = lock(&module.local_sigs).counting(own).filter(|_| !ends_in_itself);
-    let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local));
-    let local_sig = with_local.filter(|_| inline.is_some()).map(|with| with.token);
+    let inline = with_local.and_then(|with| form::inline(slot_offset, sites, with.local, with.token));
     // So does an unmanaged call with a transition, for the frame it needs.
     let site = match (sites.form, ends_in_itself) {
         (CallForm::Transition, true) => sites.seldom,
         _ => sites.always,
     };
-    let code = inline.unwrap_or_else(|| form::calling(slot_offset, site));
-    il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })
+    il::with_prologue(original, inline.unwrap_or_else(|| form::calling(slot_offset, site)))
 }
 
-/// A counting body, as it is to be expected before anything of it is made: 0 where a call site's token will be, and a variable
-/// of ours after the `locals` that the body has, in a signature that is not there yet. True when there is that variable.
+/// A counting body, as it is to be expected before anything of it is made, in a module that will have that form: 0 where a
+/// call site's token will be, and a variable of ours after the `locals` that the body has, in a signature that is not there
+/// yet. True when there is that variable.
 ///
 /// # Errors
 /// As [`with_probe`].
-pub fn foreseen(ends_in_itself: bool, locals: usize, original: &[u8]) -> Result<(Rewritten, bool), IlError> {
-    let sites = CallSites { always: 0, seldom: 0, form: CallForm::Transition };
+pub fn foreseen(
+    form: CallForm,
+    ends_in_itself: bool,
+    locals: usize,
+    original: &[u8],
+) -> Result<(Rewritten, bool), IlError> {
+    let sites = CallSites { always: 0, seldom: 0, form };
     let has_variable = stacks::table().is_some() && tokens::takes_local(locals) && !ends_in_itself;
     let local = u16::try_from(locals).ok().filter(|_| has_variable);
-    let inline = local.and_then(|local| form::inline(0, sites, local));
-    let local_sig = inline.is_some().then_some(0);
-    let code = inline.unwrap_or_else(|| form::calling(0, sites.always));
-    let rewritten = il::with_prologue(original, Prologue { code, stack: PROLOGUE_STACK, local_sig })?;
-    Ok((rewritten, local_sig.is_some()))
+    let inline = local.and_then(|local| form::inline(0, sites, local, 0));
+    let has_it = inline.is_some();
+    Ok((il::with_prologue(original, inline.unwrap_or_else(|| form::calling(0, sites.always)))?, has_it))
 }

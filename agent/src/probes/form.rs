@@ -8,7 +8,7 @@
 
 use super::leaf;
 use super::stacks::{self, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
-use crate::il::{Insn, Opcode, Operand};
+use crate::il::{Guarded, Insn, Opcode, Operand, Prologue};
 
 /// How an instrumented body calls a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,10 @@ pub enum CallForm {
 pub const SUPPRESS_NAME: &str = "System.Runtime.CompilerServices.CallConvSuppressGCTransition";
 
 /// IL stack slots a prologue needs.
-pub const PROLOGUE_STACK: u16 = 3;
+const PROLOGUE_STACK: u16 = 4;
+
+/// Of how many calls of a method on a thread one lets the collector in, less one: some microseconds of calls that do nothing.
+const LET_IN_MASK: i32 = (1 << 12) - 1;
 
 /// `calli` calling convention of managed static methods (ECMA-335 II.23.2.3).
 const CALL_DEFAULT: u8 = 0x00;
@@ -68,19 +71,19 @@ impl CallForm {
     }
 }
 
-/// The instructions before everything else in a body: count one call in the slot at `slot_offset`, through the leaf, by one
-/// of the module's call sites.
-pub fn calling(slot_offset: usize, site: u32) -> Vec<Insn> {
+/// What stands before everything else in a body: it counts one call in the slot at `slot_offset`, through the leaf, by one of
+/// the module's call sites.
+pub fn calling(slot_offset: usize, site: u32) -> Prologue {
     let mut code = native(slot_offset);
     code.extend([Insn::LdcI4(0), Insn::ConvI]);
     code.extend(call(leaf::address(), site));
-    code
+    Prologue::new(code, PROLOGUE_STACK)
 }
 
-/// The same without a call, by the address of a local variable of ours; None when there is no table of stacks.
-pub fn inline(slot_offset: usize, sites: CallSites, local: u16) -> Option<Vec<Insn>> {
+/// The same without a call, by the address of a local variable of ours, number `local` of the signature `local_sig`; None when
+/// there is no table of stacks.
+pub fn inline(slot_offset: usize, sites: CallSites, local: u16, local_sig: u32) -> Option<Prologue> {
     let here = || [local_address(local), Insn::ConvU];
-    let plain = |opcode| Insn::Any(opcode, Operand::None);
     // Entry of a table of pointers: the bits from `low` on that `mask` leaves.
     let entry = |low: u32, mask: usize| {
         let mut code = vec![Insn::LdcI4(low as i32), plain(Opcode::SHR_UN)];
@@ -94,10 +97,7 @@ pub fn inline(slot_offset: usize, sites: CallSites, local: u16) -> Option<Vec<In
     code.extend(here());
     code.extend(entry(PAGE_BITS, PAGE_MASK));
 
-    let mut fast = native(slot_offset);
-    fast.extend([plain(Opcode::ADD), Insn::Dup, plain(Opcode::LDIND_I8)]);
-    fast.extend([Insn::LdcI4(1), plain(Opcode::CONV_I8), plain(Opcode::ADD), plain(Opcode::STIND_I8)]);
-
+    let (fast, guarded) = one_more(slot_offset, sites);
     let mut slow = vec![Insn::Pop];
     slow.extend(native(slot_offset));
     slow.extend(here());
@@ -106,8 +106,44 @@ pub fn inline(slot_offset: usize, sites: CallSites, local: u16) -> Option<Vec<In
 
     code.extend([Insn::Dup, Insn::Brtrue(slow.len())]);
     code.extend(slow);
+    let guarded = guarded.map(|guarded| guarded.behind(code.len()));
     code.extend(fast);
-    Some(code)
+    Some(Prologue { code, stack: PROLOGUE_STACK, local_sig: Some(local_sig), guarded })
+}
+
+/// Adds one to the counter at `slot_offset` of the block on the stack.
+///
+/// Below .NET 5 a signal stops a thread for the collector only at some instructions, and which one a processor interrupts is
+/// its own affair: one that seldom interrupts there lets a collection wait for ten milliseconds. So there a body makes a call
+/// now and then in which a thread can be stopped. It stands in a try region, where the JIT does not inline it: inlined, it
+/// costs a frame in the prolog, made or not. The handler is empty, and the JIT leaves it out.
+fn one_more(slot_offset: usize, sites: CallSites) -> (Vec<Insn>, Option<Guarded>) {
+    let increment = || [Insn::LdcI4(1), plain(Opcode::CONV_I8), plain(Opcode::ADD), plain(Opcode::STIND_I8)];
+    let mut code = native(slot_offset);
+    code.extend([plain(Opcode::ADD), Insn::Dup, plain(Opcode::LDIND_I8)]);
+    if sites.form == CallForm::Suppressed {
+        code.extend(increment());
+        return (code, None);
+    }
+    let mut let_in = increment().to_vec();
+    let start = let_in.len();
+    let_in.extend(native(0));
+    let_in.extend(native(0));
+    let_in.extend(call(leaf::let_in(), sites.always));
+    let_in.push(Insn::Leave(1 + increment().len()));
+    let end = let_in.len();
+    let_in.push(plain(Opcode::ENDFINALLY));
+
+    code.extend([Insn::Dup, plain(Opcode::CONV_I4), Insn::LdcI4(LET_IN_MASK), plain(Opcode::AND)]);
+    code.push(Insn::Brtrue(let_in.len()));
+    let guarded = Guarded { try_region: start..end, handler: end..let_in.len() }.behind(code.len());
+    code.extend(let_in);
+    code.extend(increment());
+    (code, Some(guarded))
+}
+
+fn plain(opcode: Opcode) -> Insn {
+    Insn::Any(opcode, Operand::None)
 }
 
 /// Pushes a slot's offset.
@@ -123,5 +159,29 @@ pub(super) fn local_address(local: u16) -> Insn {
     match u8::try_from(local) {
         Ok(short) => Insn::Any(Opcode::LDLOCA_S, Operand::U8(short)),
         Err(_) => Insn::Any(Opcode::LDLOCA, Operand::U16(local)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::il::verify::verify_structure;
+    use crate::il::with_prologue;
+
+    #[test]
+    fn a_body_lets_the_collector_in_where_the_runtime_does_not_do_so_by_itself() {
+        for (form, clauses) in [(CallForm::Suppressed, 0), (CallForm::Transition, 1)] {
+            let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002, form };
+            for local in [0, 300] {
+                let prologue = inline(8, sites, local, 0x1100_0003).expect("a table of stacks");
+                let rewritten = with_prologue(&[0x06, 0x2A], prologue).expect("it fits");
+                let body = verify_structure(&rewritten.body).expect("sound");
+                assert_eq!((body.clauses.len(), body.local_sig), (clauses, 0x1100_0003));
+                let unmanaged = (Opcode::CALLI, Operand::Token(sites.always));
+                let lets_in =
+                    body.instructions.iter().any(|one| (one.opcode, one.operand.clone()) == unmanaged);
+                assert_eq!(lets_in, clauses > 0);
+            }
+        }
     }
 }

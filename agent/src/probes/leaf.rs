@@ -84,6 +84,13 @@ pub fn address_here() -> usize {
     redial_count_here as *const () as usize
 }
 
+/// Address of a leaf that does nothing: on the way into it a thread can be stopped.
+pub fn let_in() -> usize {
+    redial_let_in as *const () as usize
+}
+
+extern "C" fn redial_let_in(_: usize, _: usize) {}
+
 /// The first count of a thread, and every count of one that cannot own a block.
 #[unsafe(no_mangle)]
 extern "C" fn redial_count_slow(slot_offset: usize) {

@@ -31,13 +31,6 @@ pub fn leaves() -> Leaves {
     if clock::is_counter() { by::<Counter>() } else { by::<Monotonic>() }
 }
 
-/// Address of a leaf that does nothing: on the way into it a thread can be stopped.
-pub fn let_in() -> usize {
-    redial_let_in as *const () as usize
-}
-
-extern "C" fn redial_let_in(_: usize, _: *mut usize) {}
-
 /// Timed calls of the calling thread that do nothing. Not from within another.
 pub(super) fn calls_of_nothing(slot: Slot) -> impl Fn() {
     let leaves = leaves();

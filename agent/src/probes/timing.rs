@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use super::form::{CallForm, CallSites, call, local_address, native};
-use super::{callers, time_leaf};
+use super::{callers, leaf, time_leaf};
 use crate::il::{Around, Body, Insn, Opcode, Operand, gives_frame_away};
 use crate::signature::{Type, parse_method};
 
@@ -124,7 +124,7 @@ pub fn around(slot_offset: usize, sites: CallSites, timing: Timing) -> Around {
         CallForm::Transition => {
             let mut call_in = native(0);
             call_in.extend(native(0));
-            call_in.extend(call(time_leaf::let_in(), sites.always));
+            call_in.extend(call(leaf::let_in(), sites.always));
             let mut code = vec![local(timing.local), Insn::Brfalse(call_in.len())];
             code.extend(call_in);
             (told(leaves.enter_letting_in as usize, sites.seldom), code)

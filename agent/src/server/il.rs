@@ -120,13 +120,17 @@ impl Shown {
             }
             _ => {
                 self.source = IlSource::WouldBe;
+                let form = match self.module.call_sites.get() {
+                    Some(Ok(sites)) => sites.form,
+                    _ => agent.call_form(),
+                };
                 let count = crate::signature::parse_locals(&self.locals).map_or(0, |locals| locals.len());
                 let read = |import: &Import| {
                     let method = import.method(token).ok()?;
                     Some(ends_in_itself(import, &self.body, token, &method))
                 };
                 let in_itself = self.module.with_metadata(&agent.info, read).flatten().ok_or_else(gone)?;
-                body::foreseen(in_itself, count, original).map(|(rewritten, one_more)| {
+                body::foreseen(form, in_itself, count, original).map(|(rewritten, one_more)| {
                     self.one_more = one_more;
                     rewritten
                 })

@@ -1,4 +1,7 @@
-use crate::il::{Insn, Prologue, Rewritten, decode, last_calls, with_prologue};
+use crate::il::verify::verify_structure;
+use crate::il::{
+    ClauseKind, Guarded, Insn, Label, Opcode, Operand, Prologue, Rewritten, decode, last_calls, with_prologue,
+};
 
 fn probe() -> Vec<Insn> {
     vec![Insn::LdcI4(1000), Insn::LdcI8(0x7FFF_1234_5678_9ABC), Insn::ConvI, Insn::Calli(0x1100_0001)]
@@ -121,4 +124,27 @@ fn last_calls_are_those_before_a_return() {
         assert_eq!(of(call, &[0x65]), [], "its result is negated");
     }
     assert_eq!(of(0x73, &[]), [], "newobj");
+}
+
+#[test]
+fn a_try_region_of_the_prologue_s_own_stands_beside_those_of_the_method() {
+    let endfinally = Insn::Any(Opcode::ENDFINALLY, Operand::None);
+    let code = [Insn::LdcI4(1), Insn::Pop, Insn::Leave(1), endfinally];
+    let guarded = Guarded { try_region: 0..1, handler: 1..2 }.behind(2);
+    // nop; leave.s +1; endfinally; ret, with a finally around the nop.
+    let original = [
+        0x1B, 0x30, 8, 0, 5, 0, 0, 0, 0, 0, 0, 0, // the header
+        0x00, 0xDE, 0x01, 0xDC, 0x2A, 0, 0, 0, // the code
+        0x01, 0x10, 0, 0, 0x02, 0, 0, 0, 0x03, 0x03, 0, 0x01, 0, 0, 0, 0,
+    ];
+    for (original, more) in [(&[0x06_u8, 0x2A][..], 0), (&original, 1)] {
+        let mut prologue = Prologue::new(code.clone(), 1);
+        prologue.guarded = Some(guarded.clone());
+        let rewritten = with_prologue(original, prologue).unwrap();
+        let body = verify_structure(&rewritten.body).unwrap();
+        assert_eq!(body.clauses.len(), more + 1);
+        let own = body.clauses.last().unwrap();
+        assert!(matches!(own.kind, ClauseKind::Finally { .. }));
+        assert_eq!((own.try_region.clone(), own.handler.clone()), (Label(2)..Label(3), Label(3)..Label(4)));
+    }
 }

@@ -71,9 +71,9 @@ pub fn lines(
     lines
 }
 
-/// Whether the probe around a body measures time: only then it has a handler, which ends with this instruction.
+/// Whether the probe around a body measures time: only then the method returns where the probe ends.
 fn is_timed(instructions: &[IlLine]) -> bool {
-    instructions.iter().any(|line| line.inserted && line.opcode == "endfinally")
+    instructions.iter().any(|line| line.inserted && line.opcode == "ret")
 }
 
 fn locals(body: &IlBody) -> u64 {
@@ -155,7 +155,8 @@ fn remark(line: &IlLine, timed: bool) -> Option<&'static str> {
         _ if !line.inserted => None,
         "calli" if timed => Some("the agent's own code"),
         _ if timed => None,
-        "calli" => Some("the agent's own code, where the counter is not found without it"),
+        "calli" => Some("the agent's own code, once in a while"),
+        "leave" | "leave.s" => Some("the collector could stop the thread here"),
         "ldind.i8" => Some("the calls counted so far"),
         "stind.i8" => Some("and one more"),
         _ => None,
