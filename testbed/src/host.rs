@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::artefacts;
 
 /// How long any single wait may take before the test fails. Far above what a loaded machine needs.
-pub const DEADLINE: Duration = Duration::from_secs(120);
+pub const DEADLINE: Duration = Duration::from_secs(300);
 
 /// How long a process that has closed its output is given to end before it is said to run on.
 const ENDING: Duration = Duration::from_secs(2);
