@@ -1,6 +1,6 @@
 //! Many Shops under a name that no other process has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::host::{self, Host, Outcome};
 use crate::runtimes::Runtime;
 use crate::shop::LiveShop;
-use crate::{cache, programs};
+use crate::{artefacts, cache, programs};
 
 /// Shop's files under another name; removed when dropped.
 pub struct Program {
@@ -43,7 +43,7 @@ impl Program {
     /// # Errors
     /// When it has not been built, or there is something already.
     #[cfg(unix)]
-    pub fn put_agent(&self, library: &std::path::Path) -> Result<()> {
+    pub fn put_agent(&self, library: &Path) -> Result<()> {
         Ok(std::os::unix::fs::symlink(library, self.agent_to_come())?)
     }
 
@@ -57,14 +57,14 @@ impl Program {
         format!("process {} ({}.dll)", shop.pid, self.name)
     }
 
-    fn command(&self, with_agent: bool) -> Result<Command> {
+    fn command(&self, agent: Option<&Path>) -> Result<Command> {
         let dll = self.folder.join(format!("{}.dll", self.name));
         let mut command = Runtime::V8_0.ensure()?.command(&dll);
         command.args(["--live", "--threads", "1"]);
         // Small heaps: there are many of them.
         command.env("DOTNET_GCHeapHardLimit", "0x4000000").env("DOTNET_GCgen0size", "0x100000");
-        if with_agent {
-            host::load_agent(&mut command)?;
+        if let Some(library) = agent {
+            host::load_agent_from(&mut command, library);
         }
         Ok(command)
     }
@@ -74,8 +74,16 @@ impl Program {
     /// # Errors
     /// When one cannot be started.
     pub fn start(&self, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
-        let hosts: Vec<Host> =
-            (0..number).map(|index| Host::start(self.command(index < with_agent)?)).collect::<Result<_>>()?;
+        self.start_under(&artefacts::agent()?, number, with_agent)
+    }
+
+    /// As [`Program::start`], with a given library.
+    ///
+    /// # Errors
+    /// When one cannot be started.
+    pub fn start_under(&self, agent: &Path, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
+        let start = |index| Host::start(self.command((index < with_agent).then_some(agent))?);
+        let hosts: Vec<Host> = (0..number).map(start).collect::<Result<_>>()?;
         hosts.into_iter().map(ready).collect()
     }
 

@@ -14,6 +14,7 @@ mod peers;
 mod plan;
 mod ps;
 mod report;
+mod shops;
 #[cfg(unix)]
 mod slices;
 mod startup;

@@ -1,12 +1,14 @@
 //! `cargo run --release -p redial-window-bench`: what the window takes of its thread with a million methods in 500
 //! modules, 20,000 of them dialled and called: logic, views and tessellation of every frame, without a screen. One line
 //! a figure, followed by those of twenty processes merged; `--tabs` for programs that read them, `--quick` for fewer
-//! frames, `--processes` for what finding processes takes instead, `--fleet` for the merged ones alone.
+//! frames, `--processes` for what finding processes takes instead, `--fleet` for the merged ones alone, `--shops NAME PID…`
+//! for real processes with the agent (`cargo xtask bench window` starts twenty).
 
 mod feed;
 mod figures;
 mod fleet;
 mod processes;
+mod shops;
 mod stage;
 
 use eframe::egui::{Event, Key, Modifiers};
@@ -50,6 +52,19 @@ fn main() {
     let has = |name: &str| std::env::args().any(|argument| argument == name);
     if has("--processes") {
         return processes::run(has("--tabs"), has("--quick"));
+    }
+    let behind = std::env::args().skip_while(|argument| argument != "--shops").skip(1);
+    if has("--shops") {
+        match shops::Shops::read(
+            behind.filter(|argument| argument != "--tabs" && argument != "--quick"),
+            has("--tabs"),
+        ) {
+            Ok(shops) => return shops.run(),
+            Err(trouble) => {
+                eprintln!("{trouble}");
+                std::process::exit(2);
+            }
+        }
     }
     let size = Size { modules: 500, methods: 1_000_000, dialled: 20_000 };
     let frames = if has("--quick") { 1_000 } else { 4_000 };

@@ -4,7 +4,7 @@ use eframe::App as _;
 use eframe::egui::{
     self, Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, Rect, TouchPhase, pos2, vec2,
 };
-use redial::desktop::App;
+use redial::desktop::{App, Options};
 use redial::model::update::Update;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -31,17 +31,28 @@ impl Stage {
     pub fn open(processes: u32) -> (Stage, SyncSender<Update>) {
         let (to, from): (_, Receiver<Update>) = sync_channel(WAITING);
         let context = egui::Context::default();
-        let options =
-            redial::desktop::Options { pid: Some(feed::PROCESS.pid), ..redial::desktop::Options::default() };
+        let options = Options { pid: Some(feed::PROCESS.pid), ..Options::default() };
         let app = App::fed(&context, options, from);
-        let frame = eframe::Frame::_new_kittest();
-        let mut stage = Stage { context, app, frame, seconds: 0.0, triangles: 0 };
+        let mut stage = Stage::of(context, app);
         // The channel is empty and has room.
         to.try_send(feed::processes(processes)).expect("room");
         for _ in 0..5 {
             stage.frame(Vec::new());
         }
         (stage, to)
+    }
+
+    /// A window that looks for the processes of this machine, and at one of them; what its first frame took.
+    pub fn among_processes(pid: u32) -> (Stage, Vec<Duration>) {
+        let context = egui::Context::default();
+        let app = App::new(&context, Options { pid: Some(pid), scan: true, ..Options::default() });
+        let mut stage = Stage::of(context, app);
+        let first = stage.frame(Vec::new());
+        (stage, vec![first])
+    }
+
+    fn of(context: egui::Context, app: App) -> Stage {
+        Stage { context, app, frame: eframe::Frame::_new_kittest(), seconds: 0.0, triangles: 0 }
     }
 
     /// One frame with these events: logic, views, tessellation; the time it took of this thread.

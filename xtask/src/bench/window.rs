@@ -12,6 +12,7 @@ use redial_testbed::runtimes::Runtime;
 use super::Bench;
 use super::figures::{Figure, Target};
 use super::meter::Meter;
+use super::shops;
 use crate::build;
 use crate::process::{cargo, line};
 
@@ -25,6 +26,7 @@ const SETTLE: Duration = Duration::from_secs(8);
 /// Measures all of it.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = own_benchmark(bench, &[])?;
+    figures.extend(shops::measure(bench)?);
     match Screen::start()? {
         Some(screen) => figures.extend(idle(bench, &screen)?),
         None => figures.push(Figure::skipped("an idle window", "skipped: there is no Xvfb here")),

@@ -1,0 +1,65 @@
+//! Rows of `window`: twenty real Shops, timed and called, in one window.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Result;
+use redial_testbed::fleet::Program;
+use redial_testbed::host;
+use redial_testbed::shop::LiveShop;
+
+use super::Bench;
+use super::figures::Figure;
+use super::window::own_benchmark;
+
+const SHOPS: usize = 20;
+/// Rounds that a Shop does at once, and the rest of all of them after it.
+const ROUNDS: u32 = 20;
+const REST: Duration = Duration::from_millis(20);
+
+/// Starts them, times all of Shop in each, and has the window's own benchmark look at them.
+pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
+    let program = Program::new("Fleet")?;
+    let shops = program.start_under(bench.built.agent(), SHOPS, SHOPS)?;
+    let pids: Vec<String> = shops.iter().map(|shop| shop.pid.to_string()).collect();
+    let mut dial = Command::new(bench.built.program());
+    dial.args(["dial", &program.target(), "Shop!*", "time"]);
+    bench.built.tell(&mut dial);
+    host::run(dial)?.ok()?;
+    let _at_work = AtWork::start(shops);
+    let mut more = vec!["--shops", program.name.as_str()];
+    more.extend(pids.iter().map(String::as_str));
+    own_benchmark(bench, &more)
+}
+
+/// They do rounds until this is dropped, which ends them.
+struct AtWork {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl AtWork {
+    fn start(mut shops: Vec<LiveShop>) -> AtWork {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                // Two of them will be killed.
+                shops.retain_mut(|shop| shop.rounds(ROUNDS).is_ok());
+                std::thread::sleep(REST);
+            }
+        });
+        AtWork { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // One that panicked has said so.
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
