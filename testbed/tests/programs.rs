@@ -170,6 +170,7 @@ fn the_bench_program_measures() -> Result<()> {
         for (command, beginning) in [
             ("bench Plain 2 3", "bench Plain 2"),
             ("bench Throws 1 3", "bench Throws 1"),
+            ("bench ThrowsDeep 1 3", "bench ThrowsDeep 1"),
             ("bench AtOnce 1 3", "bench AtOnce 1"),
             ("bench Suspends 2 3", "bench Suspends 2"),
             ("gc 5", "gc"),

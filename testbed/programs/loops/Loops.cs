@@ -11,8 +11,8 @@
 //       after some microseconds, or what is measured is how long the loops are
 // KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Stopwatched
 // (its own times, in shared sums), Inlined (left for the
-// JIT to inline), Empty (no call at all: the loop itself), Throws (an exception that the loop catches), AtOnce and
-// Suspends (async methods: one that never waits, one that always does).
+// JIT to inline), Empty (no call at all: the loop itself), Throws (an exception that the loop catches), ThrowsDeep
+// (the same from below 20 frames), AtOnce and Suspends (async methods: one that never waits, one that always does).
 // It says "ready PID" first and ends with "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
@@ -102,6 +102,7 @@ static partial class Loops
         switch (kind)
         {
             case "Throws":
+            case "ThrowsDeep":
                 return ThrownChunk;
             case "AtOnce":
             case "Suspends":
@@ -130,6 +131,8 @@ static partial class Loops
                 return HammerNothing;
             case "Throws":
                 return HammerThrows;
+            case "ThrowsDeep":
+                return HammerThrowsDeep;
             case "AtOnce":
                 return HammerAtOnce;
             case "Suspends":
