@@ -167,7 +167,14 @@ fn the_bench_program_measures() -> Result<()> {
     let loops = programs::named("loops")?;
     for runtime in Runtime::all() {
         let mut host = start(loops.command(runtime)?, &[])?;
-        for (command, beginning) in [("bench Plain 2 3", "bench Plain 2"), ("gc 5", "gc")] {
+        for (command, beginning) in [
+            ("bench Plain 2 3", "bench Plain 2"),
+            ("bench Throws 1 3", "bench Throws 1"),
+            ("bench ThrowsDeep 1 3", "bench ThrowsDeep 1"),
+            ("bench AtOnce 1 3", "bench AtOnce 1"),
+            ("bench Suspends 2 3", "bench Suspends 2"),
+            ("gc 5", "gc"),
+        ] {
             let answer = host.ask(command, beginning)?;
             let numbers = answer.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
             assert!(numbers.len() == 2 && 0.0 < numbers[0] && numbers[0] <= numbers[1], "{answer}");

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what the agent costs, as medians of alternating pairs on real runtimes in one run; and what the
 //! window costs, against its targets.
 
+mod awaited;
 mod collector;
 mod count;
 mod figures;
@@ -19,6 +20,7 @@ mod shops;
 mod slices;
 mod startup;
 mod throughput;
+mod thrown;
 mod time;
 mod timed;
 mod turns;

@@ -44,8 +44,9 @@ impl<'b> Meter<'b> {
         &self.pid
     }
 
-    /// Nanoseconds a call of `Loops.KIND`, on so many threads, from so many chunks of a million calls: the best of one
-    /// thread; the median of several, since the best is one during which the others happened to wait.
+    /// Nanoseconds a call of `Loops.KIND`, on so many threads, from so many chunks of a million calls (fewer where a call
+    /// takes long): the best of one thread; the median of several, since the best is one during which the others happened
+    /// to wait.
     pub fn nanoseconds(&mut self, kind: &str, threads: u32, chunks: u32) -> Result<f64> {
         let answer = format!("bench {kind} {threads} ");
         self.number(&format!("bench {kind} {threads} {chunks}"), &answer, usize::from(threads > 1))
@@ -73,9 +74,10 @@ impl<'b> Meter<'b> {
         self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), level])
     }
 
-    /// Dials it at time, with who calls it.
-    pub fn dial_callers(&self, kind: &str) -> Result<()> {
-        self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), "time", "--callers"])
+    /// Dials it at time, with options of `redial dial`.
+    pub fn dial_time_with(&self, kind: &str, options: &[&str]) -> Result<()> {
+        let pattern = format!("loops!Loops.{kind}(int)");
+        self.redial(&[&["dial", &self.pid, &pattern, "time"], options].concat())
     }
 
     /// Turns every dial off.

@@ -1,5 +1,5 @@
 //! Row `time`: what timing adds to one call of a method of about a nanosecond, beside two bare readings of the processor's
-//! counter, and beside a program that times itself.
+//! counter, and beside a program that times itself. Then what else is asked for with the level: `thrown`, `awaited`.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -10,6 +10,7 @@ use redial_testbed::runtimes::Runtime;
 use super::Bench;
 use super::meter::{Meter, PLAIN};
 use super::report::{Limit, Row};
+use super::{awaited, thrown};
 
 const THREADS: [u32; 2] = [1, 2];
 /// Chunks of a million calls a measurement.
@@ -46,7 +47,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
                 meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS)
             },
             || {
-                meter.borrow().dial_callers(PLAIN)?;
+                meter.borrow().dial_time_with(PLAIN, &["--callers"])?;
                 meter.borrow_mut().nanoseconds(PLAIN, threads, CHUNKS)
             },
         )?;
@@ -60,6 +61,8 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
         let what = format!("`Stopwatch` and `Interlocked.Add` in the C#, {threads} thread{plural}");
         rows.push(Row::of(what, runtime.name(), "ns/call", written));
     }
+    rows.extend(thrown::measure(bench, runtime)?);
+    rows.extend(awaited::measure(bench, runtime)?);
     Ok(rows)
 }
 

@@ -1,9 +1,9 @@
 // The bench program: what a call costs, and what collections cost beside hammering threads.
 //
 // loops, then commands, one a line:
-//   bench KIND THREADS MILLIONS -> bench KIND THREADS BEST MEDIAN   nanoseconds per call of Loops.KIND(int), from
-//       MILLIONS chunks of a million calls on each thread, after a warm-up long enough for every tier. It is processor
-//       time where the system tells a thread's own (Linux), so that other programs do not count
+//   bench KIND THREADS CHUNKS -> bench KIND THREADS BEST MEDIAN   nanoseconds per call of Loops.KIND(int), from CHUNKS
+//       chunks of a million calls (fewer where a call takes long) on each thread, after a warm-up long enough for every
+//       tier. It is processor time where the system tells a thread's own (Linux), so that other programs do not count
 //   gc COUNT -> gc MEDIAN MAX   microseconds of GC.Collect(0), COUNT times with 1 ms between, while two threads hammer
 //       Loops.Plain(int) from two loops in turn, one of calls alone and one that also divides. In the first some processors
 //       take every interrupt in the stub that the runtime calls through, where .NET Core 2.1 and 3.1 cannot stop a thread,
@@ -11,7 +11,8 @@
 //       after some microseconds, or what is measured is how long the loops are
 // KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Stopwatched
 // (its own times, in shared sums), Inlined (left for the
-// JIT to inline), Empty (no call at all: the loop itself).
+// JIT to inline), Empty (no call at all: the loop itself), Throws (an exception that the loop catches), ThrowsDeep
+// (the same from below 20 frames), AtOnce and Suspends (async methods: one that never waits, one that always does).
 // It says "ready PID" first and ends with "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
@@ -22,7 +23,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Threading;
 
-static class Loops
+static partial class Loops
 {
     const int Chunk = 1000000;
     /// <summary>Calls of a loop beside collections.</summary>
@@ -95,7 +96,23 @@ static class Loops
         return 0;
     }
 
-    /// <summary>A million calls from a loop that names its callee, as a compiler would see it.</summary>
+    /// <summary>Calls of a chunk.</summary>
+    static int ChunkOf(string kind)
+    {
+        switch (kind)
+        {
+            case "Throws":
+            case "ThrowsDeep":
+                return ThrownChunk;
+            case "AtOnce":
+            case "Suspends":
+                return AwaitedChunk;
+            default:
+                return Chunk;
+        }
+    }
+
+    /// <summary>A chunk of calls from a loop that names its callee, as a compiler would see it.</summary>
     static Func<int, int> Hammer(string kind)
     {
         switch (kind)
@@ -112,6 +129,14 @@ static class Loops
                 return HammerInlined;
             case "Empty":
                 return HammerNothing;
+            case "Throws":
+                return HammerThrows;
+            case "ThrowsDeep":
+                return HammerThrowsDeep;
+            case "AtOnce":
+                return HammerAtOnce;
+            case "Suspends":
+                return HammerSuspends;
             default:
                 throw new ArgumentException("no such kind: " + kind);
         }
@@ -183,6 +208,7 @@ static class Loops
     static void Bench(string kind, int threadCount, int chunks)
     {
         Func<int, int> hammer = Hammer(kind);
+        int chunk = ChunkOf(kind);
         var samples = new List<double>();
         var warm = new Barrier(threadCount);
         var threads = new List<Thread>();
@@ -190,14 +216,14 @@ static class Loops
         {
             threads.Add(new Thread(() =>
             {
-                WarmUp(hammer);
+                WarmUp(hammer, chunk / 100);
                 var mine = new List<double>();
                 warm.SignalAndWait();
                 for (int i = 0; i < chunks; i++)
                 {
                     double start = ThreadNanoseconds();
-                    sink += hammer(Chunk);
-                    mine.Add((ThreadNanoseconds() - start) / Chunk);
+                    sink += hammer(chunk);
+                    mine.Add((ThreadNanoseconds() - start) / chunk);
                 }
                 lock (samples)
                     samples.AddRange(mine);
@@ -230,11 +256,11 @@ static class Loops
     }
 
     /// <summary>Many short calls of the loop, so that it and its callee reach their last tier.</summary>
-    static void WarmUp(Func<int, int> hammer)
+    static void WarmUp(Func<int, int> hammer, int calls)
     {
         var clock = Stopwatch.StartNew();
         while (clock.ElapsedMilliseconds < WarmUpMilliseconds)
-            sink += hammer(Chunk / 100);
+            sink += hammer(calls);
     }
 
     static void Collect(int count)
