@@ -40,6 +40,12 @@ pub fn effects(budget: &CostBudget) -> Vec<String> {
     lines
 }
 
+/// Whether what it did last stands, by what the costliest method wants now: who undid it, or turned that dial since, wants
+/// something else of it.
+pub fn stands(last: &SteppedDown, wanted: Option<Level>) -> bool {
+    wanted == Some(last.costliest.1)
+}
+
 /// What it did last; `name` is the costliest method's, where that is known.
 pub fn stepped(last: &SteppedDown, name: Option<&str>) -> String {
     let (_, to, cost) = last.costliest;

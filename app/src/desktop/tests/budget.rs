@@ -1,7 +1,7 @@
 //! What the window tells of the budget, and how it is set.
 
 use super::several::logged;
-use super::stage::{act, rows, status, tell, with_shop};
+use super::stage::{act, row, rows, status, tell, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
@@ -13,6 +13,7 @@ use redial_protocol::cost::{CostBudget, Share, SteppedDown};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
+use redial_protocol::state::State;
 
 fn says(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
@@ -50,6 +51,26 @@ fn a_step_is_told_with_its_reason_and_an_undo() {
     harness.run_steps(3);
     assert_eq!(logged(&harness, Kind::Request).pop().as_deref(), Some("undo of what the budget did last"));
     assert!(harness.query_by_label("Undo").is_none(), "who undid it has read it");
+}
+
+/// From the command line, say: nobody asked this window for anything.
+#[test]
+fn what_was_undone_since_is_not_told_any_more() {
+    let add = |wanted| {
+        let rows = vec![row(0, State::Live, wanted, 0, None)];
+        Told::Event(Event::Rows { id: None, rows })
+    };
+    let mut harness = with_budget(stands());
+    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
+    assert!(harness.query_by_label("Undo").is_some());
+    tell(&mut harness, vec![add(Level::Time)]);
+    assert!(harness.query_by_label("Undo").is_none(), "the dial is where it was");
+    assert_eq!(logged(&harness, Kind::Budget).len(), 1, "the log keeps that it was so");
+    let can_undo = |harness: &Harness<'static, App>| harness.state().situation().undo_of_budget;
+    assert!(can_undo(&harness), "the agent has not said yet that no step of the budget stands");
+    tell(&mut harness, vec![Told::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
+    assert!(!can_undo(&harness));
+    assert_eq!(logged(&harness, Kind::Budget).len(), 1);
 }
 
 #[test]
