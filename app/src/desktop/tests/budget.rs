@@ -91,18 +91,18 @@ fn what_it_did_before_anybody_looked_is_no_news_and_can_be_undone() {
 fn it_is_set_in_a_dialog_and_a_refusal_is_told() {
     let mut harness = with_budget(CostBudget::default());
     act(&mut harness, Command::Budget);
-    assert!(says(&harness, "budget: off; dials may cost what they do"));
+    assert!(says(&harness, "no budget: nothing limits what dials cost"));
     harness.event(Typed::Text("much".into()));
     harness.run_steps(3);
     assert!(says(&harness, "a budget is off, or so many percent of one processor"));
     act(&mut harness, Command::Escape);
-    assert!(!says(&harness, "dials may cost what they do"));
+    assert!(!says(&harness, "nothing limits"));
     act(&mut harness, Command::Budget);
     harness.event(Typed::Text("2.5".into()));
     harness.run_steps(3);
     harness.get_by_label("Set").click();
     harness.run_steps(3);
-    assert!(!says(&harness, "dials may cost what they do"), "it is closed");
+    assert!(!says(&harness, "nothing limits"), "it is closed");
     tell(
         &mut harness,
         vec![Told::BudgetRefused(Refused { why: "redial dial has control".into(), holder: None })],
