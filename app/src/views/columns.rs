@@ -55,8 +55,8 @@ enum Going {
 }
 
 impl Going {
-    /// All, in the order in which they go: first what is seldom asked for, then what the panel has, too. What becomes of a
-    /// dial stays longest.
+    /// All, in the order in which they go: first what is seldom asked for, then what the panel has, too. Where there is
+    /// hardly any, the knob shows the state.
     const ALL: [Going; 12] = [
         Going::Time(TimeColumn::P90),
         Going::Time(TimeColumn::InFlight),
@@ -68,8 +68,8 @@ impl Going {
         Going::Time(TimeColumn::P99),
         Going::Time(TimeColumn::Total),
         Going::Rate,
-        Going::Calls,
         Going::State,
+        Going::Calls,
     ];
 
     /// Whether it shows what rows are sorted by.
