@@ -242,7 +242,10 @@ impl App {
     /// Takes in what the workers told, as far as the budget lasts. What the frame has to do besides is done at the messages'
     /// expense: they come in the next.
     fn drain(&mut self, besides: Besides) -> Drained {
-        let Some(budget) = self.pace.budget(besides) else { return Drained::Part };
+        let Some(budget) = self.pace.budget(besides) else {
+            // Where nothing was told there is nothing to come back for.
+            return if self.workers.have_news() { Drained::Part } else { Drained::Nothing };
+        };
         let end = Instant::now() + budget;
         let mut drained = Drained::Nothing;
         while let Some(update) = self.workers.next() {

@@ -96,7 +96,9 @@ impl App {
             && asked.any(|one| entry.connection.is_none() || one.connection == entry.connection);
         let is_on_again =
             entry.kind == Kind::AllOff && self.model.current().is_some_and(Connection::wants_some);
-        let is_over = asked_since || is_on_again;
+        let of = entry.connection.and_then(|id| self.model.connections.get(&id));
+        let is_undone = entry.kind == Kind::Budget && of.is_some_and(|one| one.budgets_step().is_none());
+        let is_over = asked_since || is_on_again || is_undone;
         if left.is_zero() || is_over {
             return None;
         }

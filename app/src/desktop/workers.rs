@@ -28,6 +28,8 @@ pub struct Workers {
     worker: Option<Worker>,
     /// What is told in place of workers.
     given: Option<Receiver<Update>>,
+    /// One that was looked for, and not taken in yet.
+    first: Option<Update>,
     focused: Arc<AtomicBool>,
 }
 
@@ -36,24 +38,24 @@ impl Workers {
     pub fn start(context: &egui::Context, scan: bool) -> (Workers, Option<String>) {
         let focused = Arc::new(AtomicBool::new(true));
         if !scan {
-            return (Workers { worker: None, given: None, focused }, None);
+            return (Workers { worker: None, given: None, first: None, focused }, None);
         }
         let (context, looked_at) = (context.clone(), Arc::clone(&focused));
         let wake: Wake = Arc::new(move || {
             context.request_repaint_after(pace(&looked_at));
         });
         match Worker::start(wake) {
-            Ok(worker) => (Workers { worker: Some(worker), given: None, focused }, None),
+            Ok(worker) => (Workers { worker: Some(worker), given: None, first: None, focused }, None),
             Err(error) => {
                 let why = format!("processes cannot be looked at: {error}");
-                (Workers { worker: None, given: None, focused }, Some(why))
+                (Workers { worker: None, given: None, first: None, focused }, Some(why))
             }
         }
     }
 
     /// No threads: what there is to tell comes from elsewhere, and commands go nowhere.
     pub fn given(updates: Receiver<Update>) -> Workers {
-        Workers { worker: None, given: Some(updates), focused: Arc::default() }
+        Workers { worker: None, given: Some(updates), first: None, focused: Arc::default() }
     }
 
     /// Notes whether the window has the keyboard.
@@ -68,6 +70,16 @@ impl Workers {
 
     /// The next update, without waiting.
     pub fn next(&mut self) -> Option<Update> {
+        self.first.take().or_else(|| self.receive())
+    }
+
+    /// Whether there is one to be taken in.
+    pub fn have_news(&mut self) -> bool {
+        self.first = self.next();
+        self.first.is_some()
+    }
+
+    fn receive(&self) -> Option<Update> {
         if let Some(given) = &self.given {
             return given.try_recv().ok();
         }

@@ -5,14 +5,18 @@ use super::words;
 use redial_protocol::cost::{CostBudget, SteppedDown};
 use redial_protocol::level::Level;
 
+/// What is said where none stands: what one would do, too.
+const NONE: &str =
+    "no budget: nothing limits what dials cost; with one, the agent turns the costliest down by itself";
+
 /// What dials may cost, and do.
 pub fn standing(budget: &CostBudget) -> String {
     let Some(limit) = budget.limit else {
-        return "budget: off; dials may cost what they do".to_owned();
+        return NONE.to_owned();
     };
     let now = match budget.cost {
         Some(cost) => format!("they cost {cost}"),
-        None => "nobody knows yet what they cost, or none is on".to_owned(),
+        None => "cost: not known yet".to_owned(),
     };
     format!("budget: dials may cost {limit} of a processor together; {now}")
 }
@@ -38,6 +42,12 @@ pub fn effects(budget: &CostBudget) -> Vec<String> {
     }
     lines.extend(budget.problem.as_ref().map(|why| format!("it cannot be kept: {}", words::one_line(why))));
     lines
+}
+
+/// Whether what it did last stands, by what the costliest method wants now: who undid it, or turned that dial since, wants
+/// something else of it.
+pub fn stands(last: &SteppedDown, wanted: Option<Level>) -> bool {
+    wanted == Some(last.costliest.1)
 }
 
 /// What it did last; `name` is the costliest method's, where that is known.
@@ -70,12 +80,12 @@ mod tests {
 
     #[test]
     fn what_dials_may_cost_and_do_is_told() {
-        assert_eq!(standing(&CostBudget::default()), "budget: off; dials may cost what they do");
+        assert_eq!(standing(&CostBudget::default()), NONE);
         assert_eq!(
             standing(&budget()),
             "budget: dials may cost 5 % of a processor together; they cost 1.3 %"
         );
-        assert!(standing(&CostBudget { cost: None, ..budget() }).contains("none is on"));
+        assert!(standing(&CostBudget { cost: None, ..budget() }).ends_with("together; cost: not known yet"));
         assert!(effects(&budget()).is_empty());
         let all = CostBudget {
             stepped: 1,

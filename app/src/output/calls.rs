@@ -5,9 +5,9 @@ use super::words;
 use redial_protocol::calls::{KeptCall, RowCalls};
 use redial_protocol::order::TimeOptions;
 
-/// Which calls are kept: `calls that take longer than 10.0 ms`.
+/// Which calls are kept: `calls that take longer than 10 ms`.
 pub fn which(options: &TimeOptions) -> String {
-    match (options.slower_than_ns.map(words::duration), options.failed_only) {
+    match (options.slower_than_ns.map(words::round_duration), options.failed_only) {
         (None, false) => "no calls".to_owned(),
         (Some(than), false) => format!("calls that take longer than {than}"),
         (None, true) => "calls that end by an exception".to_owned(),
@@ -68,15 +68,15 @@ mod tests {
         let kept = |calls: usize, met, missed| {
             summary(&options, &RowCalls { row: RowId(0), calls: vec![call(None, false); calls], met, missed })
         };
-        assert_eq!(kept(0, 0, 0), "calls that take longer than 10.0 ms: none so far");
-        assert_eq!(kept(0, 3, 0), "calls that take longer than 10.0 ms: 3, none in the last five minutes");
-        assert_eq!(kept(3, 3, 0), "calls that take longer than 10.0 ms: 3");
+        assert_eq!(kept(0, 0, 0), "calls that take longer than 10 ms: none so far");
+        assert_eq!(kept(0, 3, 0), "calls that take longer than 10 ms: 3, none in the last five minutes");
+        assert_eq!(kept(3, 3, 0), "calls that take longer than 10 ms: 3");
         assert!(
             kept(16, 1_234, 2)
                 .ends_with("1,234, the 16 longest of the last minutes; 2 more could not be written down")
         );
         let both = TimeOptions { failed_only: true, ..options };
-        assert_eq!(which(&both), "calls that take longer than 10.0 ms and end by an exception");
+        assert_eq!(which(&both), "calls that take longer than 10 ms and end by an exception");
         let ended = [call(None, false), call(None, true), call(Some("A.B"), true)];
         assert_eq!(ended.each_ref().map(outcome), ["returned", "an exception of unknown type", "A.B"]);
         assert_eq!(thread(&ended[0]), "thread unknown");

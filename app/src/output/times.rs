@@ -73,6 +73,11 @@ impl TimeColumn {
         !matches!(self, TimeColumn::Exceptions | TimeColumn::InFlight)
     }
 
+    /// Whether it is one of those that are read from a histogram.
+    pub fn is_percentile(self) -> bool {
+        matches!(self, TimeColumn::P50 | TimeColumn::P90 | TimeColumn::P99)
+    }
+
     /// Its number: nanoseconds or calls; None where that is not known.
     pub fn number(self, times: &Times) -> Option<u64> {
         let known = times.percentiles.as_ref();
@@ -104,6 +109,19 @@ impl TimeColumn {
             }
         }
     }
+}
+
+/// How exact percentiles are, where a tick of the agent's clock is so many femtoseconds, and timing a call costs so many
+/// picoseconds, as far as that is known.
+pub fn resolution(tick_fs: Option<u64>, costs: Option<u64>) -> String {
+    let tick = tick_fs.map_or_else(String::new, |fs| format!(" ({})", words::picoseconds(fs / 1_000)));
+    let costs = costs.map_or_else(String::new, |costs| {
+        format!(" Timing a call costs {} itself.", words::picoseconds(costs))
+    });
+    format!(
+        "At most 2 % off, as they are read from a histogram, and no finer than a tick of the clock{tick}: where all calls \
+         are very short, percentiles are equal.{costs}"
+    )
 }
 
 /// What is known of them in a row of words: `p50 1.20 µs, p90 …`.
@@ -141,6 +159,18 @@ mod tests {
         );
         let none_ended = Times { exits: 0, exceptions: 0, percentiles: None, ..times(0) };
         assert_eq!(in_words(&none_ended), "exceptions 0, in flight 3");
+    }
+
+    #[test]
+    fn why_percentiles_of_short_calls_are_equal_is_told_as_far_as_it_is_known() {
+        let told = resolution(Some(10_000_000), Some(35_000));
+        assert!(told.starts_with("At most 2 % off, "), "{told}");
+        assert!(
+            told.contains("a tick of the clock (10 ns): ") && told.ends_with("costs 35 ns itself."),
+            "{told}"
+        );
+        let little = resolution(None, None);
+        assert!(little.contains("a tick of the clock: ") && little.ends_with("are equal."), "{little}");
     }
 
     #[test]

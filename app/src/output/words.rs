@@ -215,6 +215,15 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
+/// The same of a round number that somebody chose, without zeros that say nothing: `1 ms`, `2.5 ms`.
+pub fn round_duration(ns: u64) -> String {
+    let text = duration(ns);
+    match text.split_once(' ').filter(|(number, _)| number.contains('.')) {
+        Some((number, unit)) => format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.')),
+        None => text,
+    }
+}
+
 /// The text on one line: line breaks become spaces, other control characters are escaped.
 pub fn one_line(text: &str) -> String {
     let joined: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -240,31 +240,25 @@ impl Axis {
         }
     }
 
-    /// The words of the axis and where the middle of each is. Where not all find room, a unit is said once for those that
-    /// follow it.
+    /// The words of the axis, each with its unit, and where the middle of each is. Where not all find room, every second has
+    /// one, or every third, and so on.
     fn words(&self, ticks: &[f64], width: impl Fn(&str) -> f32) -> Vec<(f32, String)> {
-        let fitting = |short: bool| {
-            let (mut free, mut unit) = (f32::NEG_INFINITY, String::new());
-            let mut words = Vec::new();
-            for ns in ticks {
-                let whole = tick(*ns);
-                let text = match whole.split_once(' ') {
-                    Some((number, its)) if short && its == unit => number,
-                    _ => whole.as_str(),
-                };
-                let half = width(text) / 2.0;
+        let each: Vec<(f32, f32, String)> = ticks
+            .iter()
+            .map(|ns| {
+                let text = tick(*ns);
+                let half = width(&text) / 2.0;
                 let room = self.x.expand(OVER - half);
-                let middle = self.place(*ns).clamp(room.min, room.max.max(room.min));
-                if middle - half >= free {
-                    free = middle + half + GAP;
-                    words.push((middle, text.to_owned()));
-                    unit = whole.split_once(' ').map_or(unit, |(_, its)| its.to_owned());
-                }
-            }
-            words
+                (self.place(*ns).clamp(room.min, room.max.max(room.min)), half, text)
+            })
+            .collect();
+        let every = |step: usize| each.iter().step_by(step);
+        let fit = |step: &usize| {
+            let (first, second) = (every(*step), every(*step).skip(1));
+            first.zip(second).all(|(one, next)| one.0 + one.1 + GAP <= next.0 - next.1)
         };
-        let whole = fitting(false);
-        if whole.len() == ticks.len() { whole } else { fitting(true) }
+        let step = (1..=ticks.len()).find(fit).unwrap_or(1);
+        every(step).map(|(middle, _, text)| (*middle, text.clone())).collect()
     }
 }
 
@@ -341,7 +335,8 @@ mod tests {
             words.into_iter().map(|(_, text)| text).collect()
         };
         assert_eq!(words(2e4, 250.0), ["10 ns", "100 ns", "1 µs", "10 µs"]);
-        assert_eq!(words(2e7, 219.0), ["10 ns", "100", "1 µs", "10", "100", "1 ms", "10"]);
-        assert_eq!(words(2e7, 100.0), ["10 ns", "10 µs", "10 ms"], "what is left out takes no unit along");
+        assert_eq!(words(2e7, 219.0), ["10 ns", "1 µs", "100 µs", "10 ms"]);
+        assert_eq!(words(2e7, 130.0), ["10 ns", "10 µs", "10 ms"]);
+        assert_eq!(words(2e7, 20.0), ["10 ns"]);
     }
 }

@@ -1,7 +1,8 @@
-//! Widgets and the look: theme, knob, list, sparkline, histogram, numbers. They draw what they are given and say what the user
+//! Widgets and the look: theme, knob, list, sparkline, histogram, hints, numbers. They draw what they are given and say what the user
 //! did; they must not know what a process or an agent is.
 #![forbid(unsafe_code)]
 
+pub mod hint;
 pub mod histogram;
 pub mod knob;
 pub mod knob_levels;

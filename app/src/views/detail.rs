@@ -7,6 +7,7 @@ use crate::commands::Command;
 use crate::model::connection::{Connection, Targets};
 use crate::model::ids::{MethodIx, Node};
 use crate::model::list::{Key, Sort};
+use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
 use crate::output::words;
 use crate::ui::knob::{self, Knob};
@@ -103,7 +104,10 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         let in_graph = row.series.is_some() && !row.counts();
         last_numbers(ui, last.filter(|_| !in_graph));
         super::completions::show(ui, connection, row, commands);
-        super::latency::show(ui, connection, row, &full.text, commands);
+        super::latency::show(ui, connection, row);
+        // What somebody asked for stands above what is there anyway.
+        beyond_times(ui, connection, (method, row), true, commands);
+        super::latency::spread(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
             sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
@@ -115,9 +119,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             };
             ui.label(RichText::new(text).small().color(palette.weak));
         }
-        let these = || connection.reaching(&MethodSet::one(method));
-        super::worst::show(ui, connection, row, these(), commands);
-        super::callers::show(ui, connection, row, these(), commands);
+        beyond_times(ui, connection, (method, row), false, commands);
         let wanted =
             if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
         pair(ui, "wanted", &wanted);
@@ -154,6 +156,23 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         ui.separator();
     }
     home(ui, connection, method);
+}
+
+/// Worst calls and callers: those of them that were asked for, or the others.
+fn beyond_times(
+    ui: &mut Ui,
+    connection: &Connection,
+    (method, row): (MethodIx, &LiveRow),
+    asked_for: bool,
+    commands: &mut Vec<Command>,
+) {
+    let these = || connection.reaching(&MethodSet::one(method));
+    if row.options.keeps_calls() == asked_for {
+        super::worst::show(ui, connection, row, these(), commands);
+    }
+    if row.options.callers == asked_for {
+        super::callers::show(ui, connection, row, these(), commands);
+    }
 }
 
 /// Where the method is from, and who else would see its dial.

@@ -4,7 +4,7 @@ use super::columns::{Columns, SPARK};
 use crate::commands::Command;
 use crate::model::connection::{Connection, Shape};
 use crate::model::list::{Key, Sort};
-use crate::output::times::TimeColumn;
+use crate::output::times::{TimeColumn, resolution};
 use crate::output::words;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, SMALL};
@@ -82,6 +82,9 @@ pub fn show(
         }
         let clicked = response.clicked();
         let meaning = match key {
+            Key::Time(column) if column.is_percentile() => {
+                format!("\n{}\n{}", column.meaning(), resolution(None, connection.cost_of_timing()))
+            }
             Key::Time(column) => format!("\n{}", column.meaning()),
             Key::Calls => "\ncalls counted since it was first dialled".to_owned(),
             Key::Rate if connection.shape == Shape::List => {

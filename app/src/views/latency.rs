@@ -7,8 +7,9 @@ use crate::model::connection::{Connection, Status};
 use crate::model::histograms::chart::{Chart, NAMES, coarse};
 use crate::model::ids::FLEET;
 use crate::model::live::LiveRow;
-use crate::output::times::TimeColumn;
+use crate::output::times::{TimeColumn, resolution};
 use crate::output::words;
+use crate::ui::hint;
 use crate::ui::histogram::{self, Bar, Histogram, Line};
 use crate::ui::theme::Palette;
 use eframe::egui::{RichText, Ui};
@@ -17,6 +18,9 @@ use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
+
+/// What the histogram says where no bar speaks.
+const AREAS: &str = "How many calls took how long. The area of a bar is its part of them.";
 
 /// The row whose histogram is looked at, and how many of its calls have ended; None: none is.
 pub fn wanted(connection: &Connection) -> Option<(RowId, u64)> {
@@ -32,8 +36,8 @@ pub fn row_looked_at(connection: &Connection) -> Option<&LiveRow> {
     connection.live.of_method(method)
 }
 
-/// Numbers and histogram of a method with a row of its own; nothing where it is not timed.
-pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, commands: &mut Vec<Command>) {
+/// Numbers of a method with a row of its own; nothing where it is not timed.
+pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow) {
     let Some(times) = row.times.as_deref() else {
         let comes = matches!(row.state, State::Asked | State::Live) && row.times_note.is_none();
         if row.wanted >= Level::Time && comes && connection.obstacle().is_none() {
@@ -42,8 +46,13 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
         return;
     };
     let timed = Numbers::of(connection.obstacle().is_none() && row.is_timed());
-    numbers(ui, timed, times);
-    if times.exits == 0 {
+    let told = connection.histograms.of(row.id).and_then(|told| told.as_ref().ok());
+    numbers(ui, timed, times, &resolution(told.map(|told| told.tick_fs), connection.cost_of_timing()));
+}
+
+/// The histogram of one of which calls have ended.
+pub fn spread(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, commands: &mut Vec<Command>) {
+    if row.times.as_deref().is_none_or(|times| times.exits == 0) {
         return;
     }
     if connection.id == FLEET {
@@ -61,7 +70,7 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, com
 /// Numbers of several copies together.
 pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
     if let Some(times) = times {
-        numbers(ui, timed, times);
+        numbers(ui, timed, times, &resolution(None, None));
         if times.exits > 0 && times.percentiles.is_none() {
             ui.label(
                 RichText::new("Percentiles of several copies do not add up: look at one of them.")
@@ -73,7 +82,7 @@ pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
 }
 
 /// In two columns: durations of one call, and what all of them amount to.
-fn numbers(ui: &mut Ui, timed: Numbers, times: &Times) {
+fn numbers(ui: &mut Ui, timed: Numbers, times: &Times, resolution: &str) {
     let (single, all) = TimeColumn::ALL.split_at(4);
     ui.columns(2, |uis| {
         for (ui, columns) in uis.iter_mut().zip([single, all]) {
@@ -81,9 +90,11 @@ fn numbers(ui: &mut Ui, timed: Numbers, times: &Times) {
             (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
             for column in columns {
                 let cell = column.cell(times).unwrap_or_else(|| "–".to_owned());
-                ui.scope(|ui| number(ui, column.name(), timed, &cell))
-                    .response
-                    .on_hover_text(column.meaning());
+                let response = ui.scope(|ui| number(ui, column.name(), timed, &cell)).response;
+                response.on_hover_text(match column.is_percentile() {
+                    true => format!("{}\n{resolution}", column.meaning()),
+                    false => column.meaning().to_owned(),
+                });
             }
         }
     });
@@ -115,13 +126,10 @@ fn drawn(
     ui.add_space(4.0);
     marks(ui, now.times.row, mark.is_some(), commands);
     let (response, bar) = Histogram { bars: &bars, lines: &lines, label: &label, says: &says }.show(ui);
-    match bar.and_then(|index| chart.bars.get(index)) {
-        Some(bar) if response.hovered() => drop(response.on_hover_text_at_pointer(chart.says(bar))),
-        Some(bar) => response.show_tooltip_text(chart.says(bar)),
-        None => drop(
-            response.on_hover_text("How many calls took how long. The area of a bar is its part of them."),
-        ),
-    }
+    let bar = bar.and_then(|index| chart.bars.get(index));
+    let text = bar.map_or_else(|| AREAS.to_owned(), |bar| chart.says(bar));
+    // One that keys went to speaks without the pointer.
+    hint::beside(&response, bar.is_some() && !response.hovered(), text);
     let small = |ui: &mut Ui, text: String| {
         ui.label(RichText::new(text).small().color(weak));
     };

@@ -84,7 +84,7 @@ pub fn menu(
             chosen = Some(none);
         }
         for ns in THRESHOLDS {
-            let text = format!("Longer than {}", words::duration(ns));
+            let text = format!("Longer than {}", words::round_duration(ns));
             if ui.radio(stands.slower_than_ns == Some(ns), text).clicked() {
                 chosen = Some(slower(ns));
             }

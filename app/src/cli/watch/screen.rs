@@ -11,6 +11,7 @@ use crate::model::dials::{Dial, Dials};
 use crate::output::json::{CostBudgetJson, DialJson, WatchJson};
 use crate::output::table::{Table, cut_middle, name, number, printable, text};
 use crate::output::{Out, budget, json_line, terminal, words};
+use redial_protocol::cost::SteppedDown;
 use redial_protocol::ids::RowId;
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
@@ -110,8 +111,8 @@ impl View {
             }
             None => {
                 let mut lines = self.plain.lines(t_ms, &ordered, places);
-                let last = dials.budget().and_then(|budget| budget.last.as_ref()).map(|last| last.change);
-                if std::mem::replace(&mut self.stepped, last) != last {
+                let last = step(dials).map(|last| last.change);
+                if last.is_some() && std::mem::replace(&mut self.stepped, last) != last {
                     let time = time(t_ms);
                     lines.extend(stepped(dials).map(|text| format!("{time:>11}  {text}")));
                 }
@@ -121,9 +122,16 @@ impl View {
     }
 }
 
-/// What the budget did last.
-fn stepped(dials: &Dials) -> Option<String> {
+/// What the budget did last, as long as that stands.
+fn step(dials: &Dials) -> Option<&SteppedDown> {
     let last = dials.budget()?.last.as_ref()?;
+    let wanted = dials.get(last.costliest.0).map(|dial| dial.row.wanted);
+    budget::stands(last, wanted).then_some(last)
+}
+
+/// The same in words.
+fn stepped(dials: &Dials) -> Option<String> {
+    let last = step(dials)?;
     let name = dials.get(last.costliest.0).map(status::name);
     Some(format!("{}; `redial undo` takes that back", budget::stepped(last, name.as_deref())))
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::model::dials::tests::{counters, row, times};
-use redial_protocol::cost::Cost;
+use redial_protocol::cost::{Cost, CostBudget, Share, SteppedDown};
 use redial_protocol::level::Level;
-use redial_protocol::message::StatusRow;
+use redial_protocol::message::{Event, StatusRow};
 
 fn dials(count: u32) -> Dials {
     let mut dials = Dials::default();
@@ -37,8 +37,8 @@ fn timed(count: u32, number: u32) -> Dials {
     dials
 }
 
-fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
-    let view = View {
+fn view() -> View {
+    View {
         pid: 42,
         title: "process 42".to_owned(),
         json: false,
@@ -46,7 +46,11 @@ fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
         order: ByRate::default(),
         plain: Plain::default(),
         stepped: None,
-    };
+    }
+}
+
+fn drawn(dials: &Dials, columns: usize, rows: usize) -> Vec<String> {
+    let view = view();
     let (shown, over) = on_first(ByRate::default().order(dials), false);
     table(vec![view.head(dials, &shown, over, columns)], &shown, Places::of(dials), columns, rows)
 }
@@ -122,6 +126,27 @@ fn the_first_line_says_what_the_dials_cost() {
     dials.apply(counters(1_000, &[]));
     dials.apply(counters(2_000, &[(0, 8_000_000)]));
     assert_eq!(drawn(&dials, 80, 24)[0], "process 42: 1 dial, cost about 0.4 % of a processor");
+}
+
+#[test]
+fn a_step_of_the_budget_is_told_as_long_as_it_stands() {
+    let costliest = (RowId(0), Level::Count, Share(700));
+    let last = SteppedDown { change: 7, copies: 1, cost: Share(720), limit: Share(500), costliest };
+    let told = |dials: &Dials, view: &mut View, size| {
+        let lines = view.lines(dials, size).expect("lines");
+        lines.iter().any(|line| line.contains("the budget turned Shop!Shop.Cart.Method000() down to count"))
+    };
+    let wants = |level| vec![StatusRow { wanted: level, ..row(0, "Shop.Cart.Method000", 5) }];
+    let mut dials = dials(1);
+    dials.rows(wants(Level::Count));
+    let (mut view, terminal) = (view(), Some((200, 24)));
+    assert!(!told(&dials, &mut view, terminal));
+    dials.apply(Event::Budget(CostBudget { last: Some(last), stepped: 1, ..CostBudget::default() }));
+    assert!(told(&dials, &mut view, terminal) && told(&dials, &mut view, None));
+    assert!(!told(&dials, &mut view, None), "in lines it is told once");
+    dials.rows(wants(Level::Time));
+    assert!(!told(&dials, &mut view, terminal) && !told(&dials, &mut view, None), "it was undone");
+    assert!(!told(&dials, &mut self::view(), None), "before anybody watched");
 }
 
 #[test]

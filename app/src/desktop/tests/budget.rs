@@ -1,7 +1,7 @@
 //! What the window tells of the budget, and how it is set.
 
 use super::several::logged;
-use super::stage::{act, rows, status, tell, with_shop};
+use super::stage::{act, row, rows, status, tell, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
@@ -13,6 +13,7 @@ use redial_protocol::cost::{CostBudget, Share, SteppedDown};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
+use redial_protocol::state::State;
 
 fn says(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
@@ -52,6 +53,26 @@ fn a_step_is_told_with_its_reason_and_an_undo() {
     assert!(harness.query_by_label("Undo").is_none(), "who undid it has read it");
 }
 
+/// From the command line, say: nobody asked this window for anything.
+#[test]
+fn what_was_undone_since_is_not_told_any_more() {
+    let add = |wanted| {
+        let rows = vec![row(0, State::Live, wanted, 0, None)];
+        Told::Event(Event::Rows { id: None, rows })
+    };
+    let mut harness = with_budget(stands());
+    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
+    assert!(harness.query_by_label("Undo").is_some());
+    tell(&mut harness, vec![add(Level::Time)]);
+    assert!(harness.query_by_label("Undo").is_none(), "the dial is where it was");
+    assert_eq!(logged(&harness, Kind::Budget).len(), 1, "the log keeps that it was so");
+    let can_undo = |harness: &Harness<'static, App>| harness.state().situation().undo_of_budget;
+    assert!(can_undo(&harness), "the agent has not said yet that no step of the budget stands");
+    tell(&mut harness, vec![Told::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
+    assert!(!can_undo(&harness));
+    assert_eq!(logged(&harness, Kind::Budget).len(), 1);
+}
+
 #[test]
 fn what_it_did_before_anybody_looked_is_no_news_and_can_be_undone() {
     let mut harness = with_budget(stepped(7));
@@ -70,18 +91,18 @@ fn what_it_did_before_anybody_looked_is_no_news_and_can_be_undone() {
 fn it_is_set_in_a_dialog_and_a_refusal_is_told() {
     let mut harness = with_budget(CostBudget::default());
     act(&mut harness, Command::Budget);
-    assert!(says(&harness, "budget: off; dials may cost what they do"));
+    assert!(says(&harness, "no budget: nothing limits what dials cost"));
     harness.event(Typed::Text("much".into()));
     harness.run_steps(3);
     assert!(says(&harness, "a budget is off, or so many percent of one processor"));
     act(&mut harness, Command::Escape);
-    assert!(!says(&harness, "dials may cost what they do"));
+    assert!(!says(&harness, "nothing limits"));
     act(&mut harness, Command::Budget);
     harness.event(Typed::Text("2.5".into()));
     harness.run_steps(3);
     harness.get_by_label("Set").click();
     harness.run_steps(3);
-    assert!(!says(&harness, "dials may cost what they do"), "it is closed");
+    assert!(!says(&harness, "nothing limits"), "it is closed");
     tell(
         &mut harness,
         vec![Told::BudgetRefused(Refused { why: "redial dial has control".into(), holder: None })],

@@ -104,3 +104,36 @@ fn of_several_processes_none_are_told() {
     harness.run_steps(3);
     assert!(!says(&harness, "called by") && !says(&harness, "who calls it"));
 }
+
+/// In a window as low as many are, what was asked for needs no scrolling.
+#[test]
+fn callers_that_are_counted_stand_above_the_histogram() {
+    let mut harness = with_shop(Theme::Dark);
+    timed(&mut harness, true, 1_000);
+    look_at(&mut harness);
+    tell(&mut harness, vec![told(vec![Caller { who: method(1), sites: 1, calls: 900 }], 0)]);
+    let now = histogram(0, &[(210, 1_000)]);
+    tell(&mut harness, vec![Told::Histogram(RowId(0), Ok(Box::new(now)))]);
+    let top = |harness: &Harness<'static, App>, label: &str| harness.get_by_label(label).rect().top();
+    let (caller, switch) = (top(&harness, "Shop!Shop.Till.Ring1()"), top(&harness, "count who calls it"));
+    let spread = top(&harness, "latency histogram of Shop!Shop.Cart.Add(int)");
+    assert!(switch < caller && caller < spread && spread < top(&harness, "token"));
+    assert!(caller < top(&harness, "Log"), "it is in sight");
+    timed(&mut harness, false, 1_000);
+    harness.run_steps(3);
+    let spread = top(&harness, "latency histogram of Shop!Shop.Cart.Add(int)");
+    assert!(top(&harness, "count who calls it") > spread, "nobody asked for it");
+}
+
+#[test]
+fn thresholds_of_worst_calls_are_round() {
+    let mut harness = with_shop(Theme::Dark);
+    timed(&mut harness, false, 1_000);
+    look_at(&mut harness);
+    harness.get_by_label("Worst calls: none kept").click_accesskit();
+    harness.run_steps(3);
+    for threshold in ["100 µs", "1 ms", "10 ms", "100 ms", "1 s"] {
+        assert!(says(&harness, &format!("Longer than {threshold}")), "{threshold}");
+    }
+    assert!(!says(&harness, "1.00"));
+}

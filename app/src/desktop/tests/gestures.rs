@@ -1,6 +1,6 @@
 //! What a user does, and what the window makes of it, without an agent: what must happen before it answers.
 
-use super::stage::{CONNECTION, act, crowd, feed, minute, row, rows, second, tell, with_shop};
+use super::stage::{CONNECTION, act, crowd, feed, minute, row, rows, second, status, tell, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::lines::Lines;
@@ -11,7 +11,7 @@ use eframe::egui::{self, Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Event, Holder};
+use redial_protocol::message::{AgentStatus, Event, Holder};
 use redial_protocol::state::State;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
@@ -97,6 +97,18 @@ fn all_off_is_one_key_and_turns_every_dial_pending() {
     harness.run_steps(3);
     assert_eq!(value(&harness, ADD_DIAL), "off, asking…");
     assert_eq!(said(&harness, Kind::Request), "all dials off");
+}
+
+#[test]
+fn the_strip_says_at_once_that_none_is_on() {
+    let mut harness = with_shop(Theme::Dark);
+    let on = AgentStatus { kept: 174, ..status() };
+    tell(&mut harness, vec![rows(), Told::AgentStatus(Box::new(on))]);
+    assert!(harness.query_by_label("174 on, kept").is_some());
+    tell(&mut harness, vec![Told::AllOff(crate::model::ids::Ticket(9), Ok((170, 4)))]);
+    assert!(harness.query_by_label("174 on, kept").is_some(), "some could not be turned off");
+    tell(&mut harness, vec![Told::AllOff(crate::model::ids::Ticket(9), Ok((4, 0)))]);
+    assert!(harness.query_by_label("174 on, kept").is_none());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::several::{ADD, told, value};
 use super::snapshots::both;
 use super::stage::{
-    act, look_at_shop, look_at_shops, minute, row, second, tell, window, window_of, with_shop,
+    act, look_at_shop, look_at_shops, minute, row, second, status, tell, window, window_of, with_shop,
 };
 use crate::commands::{Command, Form};
 use crate::desktop::App;
@@ -17,10 +17,11 @@ use eframe::egui::accesskit::Role;
 use eframe::egui::{Key as Button, Rect, Shape, Theme, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use redial_protocol::cost::Cost;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::Event;
+use redial_protocol::message::{AgentStatus, Event};
 use redial_protocol::state::State;
 use redial_protocol::times::Times;
 
@@ -94,18 +95,18 @@ fn top(harness: &Harness<'static, App>, label: &str) -> f32 {
 const SIZES: [[f32; 2]; 2] = [[1_280.0, 800.0], [900.0, 600.0]];
 
 #[test]
-fn there_is_room_for_the_times_one_looks_for_and_they_sort() {
+fn the_state_and_calls_stay_beside_times_and_these_sort() {
     for size in SIZES {
         let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, size)));
-        for column in ["p50", "p99", "total", "self"] {
+        for column in ["state", "calls", "per second", "total"] {
             assert!(says(&harness, &format!("sort by {column}")), "{column} at {size:?}");
         }
         for add_is_first in [true, false] {
-            harness.get_by_label("sort by self").click();
+            harness.get_by_label("sort by total").click();
             harness.run_steps(3);
             assert_eq!(top(&harness, ADD) < top(&harness, TOTAL), add_is_first, "at {size:?}");
         }
-        assert_eq!(super::told::colours(&harness, "2.12 s").len(), 1, "at {size:?}");
+        assert_eq!(super::told::colours(&harness, "6.36 s").len(), 1, "at {size:?}");
     }
 }
 
@@ -116,7 +117,7 @@ fn columns_that_find_no_room_are_named() {
     harness.run_steps(40);
     assert!(says(
         &harness,
-        "no room for: state, p90, max, exceptions, in flight, last minute\nMake the window wider"
+        "no room for: p90, max, self, exceptions, in flight, last minute\nMake the window wider"
     ));
     let wide = timed_in(look_at_shop(window_of(Theme::Dark, [1_800.0, 800.0])));
     assert!(!says(&wide, "columns"));
@@ -124,8 +125,12 @@ fn columns_that_find_no_room_are_named() {
 
 /// Where a text is painted.
 pub(super) fn painted(harness: &Harness<'static, App>, text: &str) -> Option<Rect> {
+    painted_by(harness, |one| one == text)
+}
+
+fn painted_by(harness: &Harness<'static, App>, is_it: impl Fn(&str) -> bool) -> Option<Rect> {
     harness.output().shapes.iter().find_map(|clipped| match &clipped.shape {
-        Shape::Text(one) if one.galley.text() == text => {
+        Shape::Text(one) if is_it(one.galley.text()) => {
             Some(one.visual_bounding_rect().intersect(clipped.clip_rect))
         }
         _ => None,
@@ -148,8 +153,7 @@ fn that_the_order_is_held_is_said_beside_the_times_too() {
         assert!(top(&harness, ADD) < top(&harness, TOTAL), "it is held");
         let head = painted(&harness, "order held · ").or_else(|| painted(&harness, "held · "));
         let (method, head) = (painted(&harness, "method").expect("its head"), head.expect("the sign"));
-        let gone = painted(&harness, "+6").or_else(|| painted(&harness, "+7"));
-        let gone = gone.or_else(|| painted(&harness, "+6 columns")).expect("what found no room");
+        let gone = painted_by(&harness, |text| text.starts_with('+')).expect("what found no room");
         let calls = painted(&harness, "calls").expect("its head");
         let sign = painted(&harness, "sort again").expect("the sign");
         assert!(method.right() < gone.left() && gone.right() < head.left(), "{method} {gone} {head}");
@@ -190,7 +194,7 @@ fn columns_come_with_the_first_dial_at_time_and_sort() {
 /// Times are shown as live only while calls are timed.
 #[test]
 fn times_of_what_is_not_timed_any_more_are_the_last() {
-    let mut harness = timed(Theme::Dark);
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_800.0, 900.0])));
     looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
     let shown = |harness: &Harness<'static, App>, number: &str, of: &str| -> (usize, bool) {
         let colours = super::told::colours(harness, number);
@@ -244,7 +248,15 @@ fn all_numbers_of_the_histogram_are_told_and_the_pointer_says_those_of_a_bar() {
     harness.hover_at(rect.center_bottom() - vec2(rect.width() * 0.2, 24.0));
     harness.run_steps(20);
     assert!(says(&harness, " calls took ") && says(&harness, " %)"), "no bar speaks");
+    let hint = |harness: &Harness<'static, App>| painted_by(harness, |text| text.contains(" calls took "));
+    let covers = hint(&harness).is_none_or(|hint| hint.intersects(rect));
+    assert!(!covers, "{:?} covers the histogram's words: {rect}", hint(&harness));
+    act(&mut harness, Command::Keys);
+    assert_eq!(hint(&harness), None, "it stands beside a dialog");
+    act(&mut harness, Command::Escape);
     harness.remove_cursor();
+    harness.run_steps(20);
+    assert_eq!(hint(&harness), None, "the pointer is elsewhere");
     harness.get_by_label(HISTOGRAM).focus();
     harness.run_steps(3);
     let mut heard = Vec::new();
@@ -255,6 +267,21 @@ fn all_numbers_of_the_histogram_are_told_and_the_pointer_says_those_of_a_bar() {
     }
     assert!(heard.iter().all(|line| line.contains(" took ")), "{heard:?}");
     assert!(heard[0] == heard[2] && heard[0] != heard[1], "{heard:?}");
+}
+
+/// Very short calls all have the same percentiles.
+#[test]
+fn how_exact_percentiles_are_is_said_at_them() {
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_900.0, 900.0])));
+    let costs = vec![Cost { level: Level::Time, picoseconds: 35_000 }];
+    tell(&mut harness, vec![Told::AgentStatus(Box::new(AgentStatus { costs, ..status() }))]);
+    looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
+    for (at, tick) in [("sort by p90", "a tick of the clock:"), ("p99", "a tick of the clock (1.00 ns):")] {
+        harness.get_all_by_label(at).last().expect("it is there").hover();
+        harness.run_steps(40);
+        assert!(says(&harness, "At most 2 % off") && says(&harness, tick), "{at}");
+        assert!(says(&harness, "Timing a call costs 35 ns itself."), "{at}");
+    }
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use super::several::{ADD, copies_of_add, logged, merged, parts, rows, told, turn_add, value};
 use super::stage::{
-    SHOP, act, catalogue, choose_shops, crowd, feed, look_at_shop, look_at_shops, shop, shops, window,
+    SHOP, act, catalogue, choose_shops, crowd, feed, look_at_shop, look_at_shops, shop, shops, still, window,
     window_of,
 };
 use crate::commands::Command;
-use crate::desktop::App;
+use crate::desktop::pace::{Besides, Pace};
+use crate::desktop::{App, Drained};
 use crate::model::connection::Connection;
 use crate::model::connection::tests::facts;
 use crate::model::ids::{ConnectionId, MethodIx, Node, TypeIx};
@@ -17,13 +18,14 @@ use crate::model::several::Arrangement;
 use crate::model::tree::TreeRow;
 use crate::model::update::{Retry, Told, Update};
 use eframe::egui::accesskit::Toggled;
-use eframe::egui::{Key, Theme};
+use eframe::egui::{self, Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Holder};
 use redial_protocol::report::PlanReport;
 use redial_protocol::state::State;
+use std::time::Duration;
 
 fn says(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
@@ -406,4 +408,23 @@ fn what_was_on_stays_in_sight_when_all_goes_off() {
     act(&mut harness, Command::AllOff);
     let filter = merged(&harness).list.filter().clone();
     assert!(filter.only_dialled && filter.off_again);
+}
+
+/// After a long take-over a frame takes in nothing; whether the next has to is seen by what there is.
+#[test]
+fn a_long_take_over_draws_again_only_for_news() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let mut app = App::fed(&egui::Context::default(), still(), told);
+    let mut after_a_long_one = || {
+        app.pace = Pace::default();
+        app.pace.begin();
+        app.pace.settled(Duration::from_millis(5));
+        app.drain(Besides::Merging)
+    };
+    assert_eq!(after_a_long_one(), Drained::Nothing);
+    tell.send(Update::Processes(shops())).expect("the window is there");
+    assert_eq!([after_a_long_one(), after_a_long_one()], [Drained::Part; 2]);
+    app.pace = Pace::default();
+    assert_eq!(app.drain(Besides::Merging), Drained::All);
+    assert!(app.model.processes.shown().next().is_some(), "what was looked for is taken in");
 }

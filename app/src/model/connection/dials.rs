@@ -209,6 +209,12 @@ impl Connection {
         cost::foresee(&self.agent.as_ref()?.costs, rows.map(Into::into), level)
     }
 
+    /// What timing a call costs, picoseconds, as measured in this process.
+    pub fn cost_of_timing(&self) -> Option<u64> {
+        let costs = &self.agent.as_ref()?.costs;
+        costs.iter().find(|cost| cost.level == Level::Time).map(|cost| cost.picoseconds)
+    }
+
     fn totals_of_set(&self, set: &MethodSet) -> Totals {
         let ranges: Vec<Range<u32>> = set.ranges().collect();
         let all = |bits: &Bits| ranges.iter().map(|range| bits.count_in(range.clone())).sum();

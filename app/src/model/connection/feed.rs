@@ -387,6 +387,10 @@ impl Connection {
             Ok((reverted, remaining)) => Outcome::Off(*reverted, *remaining),
             Err(why) => Outcome::Refused(Refused { why: why.clone(), holder: None }),
         };
+        // Its account of itself, which says so too, comes later.
+        if let (Ok((_, 0)), Some(agent)) = (&result, &mut self.agent) {
+            (agent.held, agent.kept) = (0, 0);
+        }
         if self.part_is_over(ticket, outcome) {
             match result {
                 // There is nothing to undo.

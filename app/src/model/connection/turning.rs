@@ -8,7 +8,8 @@ use crate::model::methodset::MethodSet;
 use crate::model::orders::{self, Reach};
 use crate::model::turns::{Turn, Undo};
 use crate::model::update::Now;
-use crate::output::{calls, words};
+use crate::output::{budget, calls, words};
+use redial_protocol::cost::SteppedDown;
 use redial_protocol::level::Level;
 use redial_protocol::order::{Order, TimeOptions};
 
@@ -263,7 +264,7 @@ impl Connection {
     pub fn undo_of_budget(&mut self, log: &mut Log, now: Now) -> Result<(Ticket, u64), String> {
         let nothing = || "the budget has turned nothing down since it was set".to_owned();
         let obstacle = self.obstacle().map_or(Ok(()), |why| Err(why.to_owned()));
-        let change = obstacle.and_then(|()| self.stepped.flatten().ok_or_else(nothing));
+        let change = obstacle.and_then(|()| self.step_to_undo().ok_or_else(nothing));
         self.refuse("undo of what the budget did", change.clone().map(drop), log, now)?;
         self.say(log, now, Kind::Request, "undo of what the budget did last");
         Ok((self.ticket(), change?))
@@ -271,7 +272,21 @@ impl Connection {
 
     /// Whether the budget did something that can be taken back.
     pub fn was_stepped(&self) -> bool {
-        self.stepped.flatten().is_some()
+        self.step_to_undo().is_some()
+    }
+
+    /// The change that the budget made last, as long as something of it stands.
+    fn step_to_undo(&self) -> Option<u64> {
+        let stands = self.budgets_step().is_some();
+        let some = stands || self.agent.as_ref().is_some_and(|agent| agent.cost_budget.stepped > 0);
+        self.stepped.flatten().filter(|_| some)
+    }
+
+    /// What the budget did last, as long as that stands.
+    pub fn budgets_step(&self) -> Option<&SteppedDown> {
+        let last = self.agent.as_ref()?.cost_budget.last.as_ref()?;
+        let wanted = self.live.row(last.costliest.0).map(|row| row.wanted);
+        budget::stands(last, wanted).then_some(last)
     }
 
     /// Who else would see a turn: where one copy of a module serves several AppDomains, and copies are not merged, so
