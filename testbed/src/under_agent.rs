@@ -49,6 +49,21 @@ pub fn start(mut command: Command) -> Result<Live> {
     start_as_it_is(command)
 }
 
+/// As [`start`], with a controller that is connected.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_controlled(command: Command) -> Result<(Live, Controller)> {
+    let live = start(command)?;
+    let controller = live.controller()?;
+    Ok((live, controller))
+}
+
+/// Whether the runtime compiles in tiers: `1` or `0`.
+pub fn set_tiered(command: &mut Command, tiered: &str) {
+    command.env("DOTNET_TieredCompilation", tiered).env("COMPlus_TieredCompilation", tiered);
+}
+
 /// As [`start`], for a command that loads the agent already.
 ///
 /// # Errors

@@ -43,11 +43,7 @@ struct Known {
 }
 
 fn start(runtime: Runtime, program: &Program) -> Result<(Live, Controller)> {
-    let mut command = program.command(runtime)?;
-    command.env("REDIAL_MAX_LEVEL", "time");
-    let live = under_agent::start(command)?;
-    let controller = live.controller()?;
-    Ok((live, controller))
+    under_agent::start_controlled(program.command(runtime)?)
 }
 
 /// As the compiler writes state machines when it optimises, and as it does for debugging.
@@ -347,7 +343,7 @@ fn every_compiler_s_machines_are_known(runtime: Runtime) -> Result<()> {
         let file =
             if module.ends_with("CoreLib") { "corelib".to_owned() } else { file.display().to_string() };
         let mut command = programs::named("reflect")?.command(runtime)?;
-        command.args([file.as_str(), "0"]).env("REDIAL_MAX_LEVEL", "time");
+        command.args([file.as_str(), "0"]);
         let mut live = under_agent::start(command)?;
         let mut controller = live.controller()?;
         let report = controller.dial(&format!("{module}!*.MoveNext"), Level::Time, Stay::Kept)?;

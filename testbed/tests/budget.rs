@@ -32,8 +32,7 @@ const FEW: u64 = 4;
 const ROUNDS: u64 = 1_000;
 
 fn start(runtime: Runtime) -> Result<Live> {
-    let mut command = programs::named("paced")?.command(runtime)?;
-    command.env("REDIAL_MAX_LEVEL", "time");
+    let command = programs::named("paced")?.command(runtime)?;
     under_agent::start(command)
 }
 
@@ -153,6 +152,9 @@ fn what_is_too_dear_goes_off_and_what_is_held_stays_held(runtime: Runtime) -> Re
     let mut holder = live.controller()?;
     let (count, _) = costs(&mut holder)?;
     let dialled = holder.dial_all(&[HOT, COOL], Level::Count, Stay::Held)?;
+    // A row is off as it is made, which a watcher may see.
+    wait_for_level(&mut observer, HOT, Level::Count)?;
+    wait_for_level(&mut observer, COOL, Level::Count)?;
     live.host.ask(&format!("pace {MANY} 0 {FEW}"), "pacing")?;
     // Enough for the cheap one counted, far from enough for the other.
     set(&mut holder, Some(room_for(FEW * count)))?;
@@ -181,6 +183,7 @@ fn what_is_too_dear_goes_off_and_what_is_held_stays_held(runtime: Runtime) -> Re
     holder.dial_all(&[HOT, WARM], Level::Count, Stay::Held)?;
     wait_for_step(&mut observer, step.last.map_or(0, |last| last.change))?;
     ensure!(level_of(&mut holder, WARM)? == Level::Count, "it costs nothing");
+    wait_for_level(&mut observer, WARM, Level::Count)?;
     drop(holder);
     wait_for_level(&mut observer, WARM, Level::Off)?;
     let Reply::Orders { orders, .. } = observer.ask(Command::Orders)?.reply else {
@@ -199,8 +202,7 @@ fn it_holds_from_the_start_with_nobody_connected(runtime: Runtime) -> Result<()>
     first.host.say("exit")?;
     first.host.finish()?.ok()?;
     let limit = room_for(4 * MANY * count).percent().to_string();
-    let mut program = programs::named("paced")?.command(runtime)?;
-    program.env("REDIAL_MAX_LEVEL", "time");
+    let program = programs::named("paced")?.command(runtime)?;
     let dial = format!("{HOT}=time");
     let run = host::redial_run(&["--budget", &limit, "--dial", &dial], &program)?;
     let mut live = under_agent::start_as_it_is(run)?;

@@ -24,11 +24,8 @@ type Known = BTreeMap<String, u64>;
 
 fn start(runtime: Runtime, tiered: &str) -> Result<(Live, Controller)> {
     let mut command = programs::named("callers")?.command(runtime)?;
-    command.env("REDIAL_MAX_LEVEL", "time");
-    command.env("DOTNET_TieredCompilation", tiered).env("COMPlus_TieredCompilation", tiered);
-    let live = under_agent::start(command)?;
-    let controller = live.controller()?;
-    Ok((live, controller))
+    under_agent::set_tiered(&mut command, tiered);
+    under_agent::start_controlled(command)
 }
 
 fn dial(controller: &mut Controller, patterns: &[&str], callers: bool) -> Result<()> {

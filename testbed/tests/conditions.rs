@@ -28,11 +28,7 @@ const FAILED: TimeOptions = TimeOptions { failed_only: true, ..PLAIN };
 const SLOW_AND_FAILED: TimeOptions = TimeOptions { failed_only: true, ..SLOW };
 
 fn start(runtime: Runtime) -> Result<(Live, Controller)> {
-    let mut command = programs::named("kept")?.command(runtime)?;
-    command.env("REDIAL_MAX_LEVEL", "time");
-    let live = under_agent::start(command)?;
-    let controller = live.controller()?;
-    Ok((live, controller))
+    under_agent::start_controlled(programs::named("kept")?.command(runtime)?)
 }
 
 fn order(pattern: &str, options: TimeOptions) -> Order {
@@ -298,9 +294,7 @@ fn conditions_are_set_shown_saved_and_undone(runtime: Runtime) -> Result<()> {
 /// The runtime tells of exceptions after an attach, too.
 #[cfg(target_os = "linux")]
 fn types_are_told_after_an_attach(runtime: Runtime) -> Result<()> {
-    let mut command = programs::named("kept")?.command(runtime)?;
-    command.env("REDIAL_MAX_LEVEL", "time");
-    let mut host = Host::start(command)?;
+    let mut host = Host::start(programs::named("kept")?.command(runtime)?)?;
     let pid = host.wait_for("ready")?.parse()?;
     let mut live = Live { host, pid };
     say(&mut live.host, "fail own")?;

@@ -12,7 +12,7 @@ on_each_runtime!(what_dials_cost_and_would_cost_is_told);
 
 fn what_dials_cost_and_would_cost_is_told(runtime: Runtime) -> Result<()> {
     let mut command = programs::shop()?.command(runtime)?;
-    command.args(["--live", "--threads", "2"]).env("REDIAL_MAX_LEVEL", "time");
+    command.args(["--live", "--threads", "2"]);
     let live = under_agent::start(command)?;
     let mut shop = LiveShop { pid: live.pid, host: live.host };
 

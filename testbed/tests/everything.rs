@@ -161,7 +161,7 @@ fn without_agent(runtime: Runtime) -> Result<Vec<String>> {
 /// On and off while it runs, with threads in and out of everything: counted first, then timed.
 fn while_it_runs(runtime: Runtime) -> Result<()> {
     let expected = without_agent(runtime)?;
-    let mut shop = LiveShop::start(runtime, &[], 4, &[("REDIAL_MAX_LEVEL", "time")])?;
+    let mut shop = LiveShop::start(runtime, &[], 4, &[])?;
     let mut controller = Controller::connect(shop.pid)?;
     let mut reports = Vec::new();
     let answers = drive(&mut shop.host, |step| {
@@ -321,8 +321,7 @@ fn the_compiler_at(level: Level, more: &str) -> Result<()> {
     let (report, order) =
         (ReportFile::new(&format!("compiler-{level}{}", more.trim()))?, format!("*={level}{more}"));
     let began = Instant::now();
-    let mut dialled = redial_run(&["--report", report.path(), "--dial", &order], &command)?;
-    dialled.env("REDIAL_MAX_LEVEL", "time");
+    let dialled = redial_run(&["--report", report.path(), "--dial", &order], &command)?;
     let with = run(dialled)?.ok()?;
     let took = began.elapsed();
     let compiled = take(&out)?;

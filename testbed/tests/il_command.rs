@@ -161,7 +161,7 @@ fn what_the_probe_adds_is_marked(runtime: Runtime) -> Result<()> {
     const METHOD: &str = "Shop.LiveMode.Obey";
     for level in ["count", "time"] {
         let dial = format!("Shop!*={level}");
-        let shop = LiveShop::start(runtime, &["--dial", &dial], 1, &[("REDIAL_MAX_LEVEL", "time")])?;
+        let shop = LiveShop::start(runtime, &["--dial", &dial], 1, &[])?;
         let read = |more: &[&str]| -> Result<Vec<String>> {
             let told = shop.redial("il", &[&[METHOD], more].concat())?.ok()?.stdout;
             Ok(told.lines().map(str::to_owned).collect())

@@ -9,7 +9,7 @@ use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, differences};
 use redial_testbed::truth::{self, Truth};
-use redial_testbed::{generate, on_each_runtime, programs};
+use redial_testbed::{generate, on_each_runtime, programs, under_agent};
 
 /// The program, and what C# does not write.
 const EVERY: [&str; 2] = ["shapes!*", "Jumps!*"];
@@ -35,8 +35,7 @@ const TIERED: Mode = Mode { optimised: true, tiered: "1", traces: false };
 fn start(runtime: Runtime, mode: Mode, options: Option<&[&str]>) -> Result<(Host, u32)> {
     let mut command = programs::shapes(mode.optimised)?.command(runtime)?;
     command.arg(generate::jumps_library()?);
-    command.env("REDIAL_MAX_LEVEL", "time");
-    command.env("DOTNET_TieredCompilation", mode.tiered).env("COMPlus_TieredCompilation", mode.tiered);
+    under_agent::set_tiered(&mut command, mode.tiered);
     if let Some(options) = options {
         command = host::redial_run(options, &command)?;
     }

@@ -33,8 +33,7 @@ fn threads_that_come_and_go_are_counted_exactly(runtime: Runtime) -> Result<()> 
 fn last_calls_stay_jumps(runtime: Runtime) -> Result<()> {
     const DEPTH: u64 = 3_000_000;
     let mut command = programs::named("stacks")?.command(runtime)?;
-    command.env("DOTNET_TieredCompilation", "0").env("COMPlus_TieredCompilation", "0");
-    command.env("REDIAL_MAX_LEVEL", "time");
+    under_agent::set_tiered(&mut command, "0");
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
     let deep = format!("deep {DEPTH}");

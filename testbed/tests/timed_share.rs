@@ -24,7 +24,7 @@ fn the_compiler(runtime: Runtime) -> Result<()> {
 
 fn share(runtime: Runtime, file: &str, module: &str) -> Result<()> {
     let mut command = programs::named("reflect")?.command(runtime)?;
-    command.args([file, "0"]).env("REDIAL_MAX_LEVEL", "time");
+    command.args([file, "0"]);
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
     let pattern = format!("{module}!*");

@@ -33,11 +33,8 @@ struct Known {
 
 fn start(runtime: Runtime, tiered: &str) -> Result<(Live, Controller)> {
     let mut command = programs::named("timed")?.command(runtime)?;
-    command.env("REDIAL_MAX_LEVEL", "time");
-    command.env("DOTNET_TieredCompilation", tiered).env("COMPlus_TieredCompilation", tiered);
-    let live = under_agent::start(command)?;
-    let controller = live.controller()?;
-    Ok((live, controller))
+    under_agent::set_tiered(&mut command, tiered);
+    under_agent::start_controlled(command)
 }
 
 /// What the program knows the times of. Not its clock, which would be a dialled callee of all of them.

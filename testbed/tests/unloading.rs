@@ -39,7 +39,7 @@ fn rounds_of_loading_leave_nothing_net_8_0() -> Result<()> {
 fn rounds_of_loading_leave_nothing(runtime: Runtime) -> Result<()> {
     let mut command = programs::named("collectible")?.command(runtime)?;
     // What is compiled is compiled in the first rounds, and what was inlined there is known from then on.
-    command.env("DOTNET_TieredCompilation", "0").env("COMPlus_TieredCompilation", "0");
+    under_agent::set_tiered(&mut command, "0");
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
     let many = controller.dial(MANY, Level::Count, Stay::Kept)?;

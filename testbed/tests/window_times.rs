@@ -79,8 +79,7 @@ fn ensure_whole(histogram: &RowHistogram, times: &Times) -> Result<()> {
 
 #[test]
 fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
-    let mut command = programs::named("timed")?.command(Runtime::V8_0)?;
-    command.env("REDIAL_MAX_LEVEL", "time");
+    let command = programs::named("timed")?.command(Runtime::V8_0)?;
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
     let mut window = Window::open();

@@ -101,7 +101,10 @@ pub enum Command {
     /// Show or set what dials may cost; the agent steps the costliest down where they cost more
     Budget(Budget),
     /// Show every dialled method: wanted, actual, calls
-    #[command(after_help = columns())]
+    #[command(
+        after_help = columns(),
+        override_usage = "redial status [OPTIONS] <PID> [PATTERN]\n       redial status --agent <PID>"
+    )]
     Status(Status),
     /// Show the numbers as they change, until Ctrl-C (which changes no dial)
     #[command(after_help = columns())]

@@ -58,6 +58,16 @@ mod tests {
     }
 
     #[test]
+    fn the_agent_s_account_is_no_list_of_methods() {
+        let told = said("status --agent 42 Shop!*");
+        assert!(told.contains("cannot be used with '[PATTERN]'"), "{told}");
+        assert!(
+            told.contains("redial status --agent <PID>\n"),
+            "what does not go together is not proposed: {told}"
+        );
+    }
+
+    #[test]
     fn what_is_no_value_is_told_by_who_reads_it() {
         for (line, part) in [
             ("dial -1 A.B count", "a process is told by its id"),

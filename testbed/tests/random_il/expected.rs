@@ -16,7 +16,7 @@ use redial_testbed::{cache, programs};
 /// The program, which has loaded every module when it is ready; `left_out` are methods as it names them.
 pub fn program(runtime: Runtime, folder: &Path, left_out: &[String]) -> Result<process::Command> {
     let mut command = programs::named("randomil")?.command(runtime)?;
-    command.arg("run").arg(folder).args(left_out).env("REDIAL_MAX_LEVEL", "time");
+    command.arg("run").arg(folder).args(left_out);
     Ok(command)
 }
 

@@ -26,7 +26,6 @@ impl Server {
         let mut command = programs::named("web")?.command(runtime)?;
         if with_agent {
             host::load_agent(&mut command)?;
-            command.env("REDIAL_MAX_LEVEL", "time");
         }
         let mut host = Host::start(command)?;
         let ready = host.wait_for("ready ")?;

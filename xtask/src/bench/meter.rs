@@ -32,7 +32,6 @@ impl<'b> Meter<'b> {
         prepare: impl FnOnce(&mut Command),
     ) -> Result<Self> {
         let mut command = programs::named("loops")?.command(runtime)?;
-        command.env("REDIAL_MAX_LEVEL", "time");
         prepare(&mut command);
         let mut host = Host::start(command)?;
         let pid = host.wait_for("ready ")?;
