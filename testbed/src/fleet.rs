@@ -74,15 +74,25 @@ impl Program {
     /// # Errors
     /// When one cannot be started.
     pub fn start(&self, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
-        self.start_under(&artefacts::agent()?, number, with_agent)
+        // Where none has it, it need not be there.
+        let agent = if with_agent > 0 { Some(artefacts::agent()?) } else { None };
+        self.start_each(number, |index| agent.as_deref().filter(|_| index < with_agent))
     }
 
-    /// As [`Program::start`], with a given library.
+    /// As [`Program::start`], all of them with a given library.
     ///
     /// # Errors
     /// When one cannot be started.
-    pub fn start_under(&self, agent: &Path, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
-        let start = |index| Host::start(self.command((index < with_agent).then_some(agent))?);
+    pub fn start_under(&self, agent: &Path, number: usize) -> Result<Vec<LiveShop>> {
+        self.start_each(number, |_| Some(agent))
+    }
+
+    fn start_each<'a>(
+        &self,
+        number: usize,
+        agent: impl Fn(usize) -> Option<&'a Path>,
+    ) -> Result<Vec<LiveShop>> {
+        let start = |index| Host::start(self.command(agent(index))?);
         let hosts: Vec<Host> = (0..number).map(start).collect::<Result<_>>()?;
         hosts.into_iter().map(ready).collect()
     }
