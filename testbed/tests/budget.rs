@@ -16,6 +16,7 @@ use redial_testbed::{on_each_runtime, programs};
 on_each_runtime!(
     the_costliest_is_stepped_down_and_a_person_wins,
     what_is_too_dear_goes_off_and_what_is_held_stays_held,
+    a_second_step_taken_back_is_left_alone_too,
     it_holds_from_the_start_with_nobody_connected,
     within_the_budget_or_without_one_nothing_changes,
     it_is_set_by_whoever_has_control,
@@ -28,6 +29,7 @@ const COOL: &str = "paced!Paced.Cool(int)";
 
 /// Calls a round, and rounds a second at most.
 const MANY: u64 = 3_000;
+const SOME: u64 = 300;
 const FEW: u64 = 4;
 const ROUNDS: u64 = 1_000;
 
@@ -68,6 +70,14 @@ fn wait_for_level(controller: &mut Controller, pattern: &str, level: Level) -> R
 
 fn level_of(controller: &mut Controller, pattern: &str) -> Result<Level> {
     Ok(controller.row(pattern)?.wanted)
+}
+
+/// Waits until it has looked at a dial that it leaves alone, and that costs something.
+fn wait_for_spared(controller: &mut Controller) -> Result<CostBudget> {
+    controller.wait_for("a look at what is left alone", |event| match event {
+        Event::Budget(budget) if budget.spared_cost > Share(0) => Some(budget.clone()),
+        _ => None,
+    })
 }
 
 /// Waits until the budget has done something after the change of that number.
@@ -141,6 +151,41 @@ fn the_costliest_is_stepped_down_and_a_person_wins(runtime: Runtime) -> Result<(
     controller.dial(HOT, Level::Count, Stay::Kept)?;
     let row = controller.row(HOT)?;
     ensure!(row.wanted == Level::Count && !row.times_note.unwrap_or_default().contains("stepped down"));
+    drop(controller);
+    end(live)
+}
+
+/// From time to count, then to off: who takes the second step back turned it up, though the first one stands. So did who turned
+/// all off and took that back.
+fn a_second_step_taken_back_is_left_alone_too(runtime: Runtime) -> Result<()> {
+    let mut live = start(runtime)?;
+    let mut controller = live.controller()?;
+    controller.subscribe(None)?;
+    let (count, _) = costs(&mut controller)?;
+    controller.dial(HOT, Level::Time, Stay::Kept)?;
+    wait_for_level(&mut controller, HOT, Level::Time)?;
+    live.host.ask(&format!("pace {SOME} 0 0"), "pacing")?;
+    // Enough for so many of them counted, neither timed nor for ten times as many.
+    set(&mut controller, Some(room_for(SOME * count)))?;
+    wait_for_level(&mut controller, HOT, Level::Count)?;
+    live.host.ask(&format!("pace {MANY} 0 0"), "pacing")?;
+    wait_for_level(&mut controller, HOT, Level::Off)?;
+
+    live.redial("undo", &[])?.ok()?;
+    let said = live.redial("budget", &[])?.ok()?.stdout;
+    ensure!(said.contains("1 method is left alone"), "it is told at once: {said}");
+    let why = wait_for_level(&mut controller, HOT, Level::Count)?.context("it says why it stays")?;
+    ensure!(why.contains("stepped down to count") && why.contains("leaves it alone"), "{why}");
+    let told = wait_for_spared(&mut controller)?;
+    ensure!(told.spared == 1 && level_of(&mut controller, HOT)? == Level::Count, "{told:?}");
+
+    live.redial("off", &[])?.ok()?;
+    wait_for_level(&mut controller, HOT, Level::Off)?;
+    ensure!(controller.row(HOT)?.times_note.is_none(), "it is off by a person's wish");
+    live.redial("undo", &[])?.ok()?;
+    wait_for_level(&mut controller, HOT, Level::Count)?;
+    let told = wait_for_spared(&mut controller)?;
+    ensure!(told.spared == 1 && level_of(&mut controller, HOT)? == Level::Count, "{told:?}");
     drop(controller);
     end(live)
 }

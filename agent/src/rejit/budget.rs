@@ -243,11 +243,15 @@ impl Worker {
         }
     }
 
+    pub(super) fn has_budget(&self) -> bool {
+        self.meter.budget.limit().is_some()
+    }
+
     /// Makes known what dials may cost, and do.
     pub(super) fn tell_budget(&self) -> CostBudget {
         let (spared, stepped) = {
             let book = self.agent.ledger.book();
-            let spared = book.rows().iter().filter(|row| row.spared).count();
+            let spared = book.rows().iter().filter(|row| row.spared && row.wanted > Level::Off).count();
             (spared as u64, book.rows().iter().filter(|row| row.stepped.is_some()).count() as u64)
         };
         let costs = self.meter.costs;

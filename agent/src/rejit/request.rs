@@ -58,7 +58,8 @@ pub fn apply(agent: &Agent, orders: &Orders, rows: &BTreeSet<RowId>, progress: &
             let (wanted, owner) = orders.wanted(row.decides);
             row.owner = owner;
             row.stepped = row.decides.and_then(|seq| orders.get(seq)).and_then(|standing| standing.stepped);
-            row.spared &= wanted > Level::Off && row.stepped.is_none();
+            // What it was stepped down to before stands for it again where a person took back a later step, or all off.
+            row.spared &= row.stepped.is_none() || wanted == Level::Off || wanted >= row.wanted;
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
             if matches!(row.state, State::Refused | State::Failed) && wanted == Level::Off && !quarantined {
                 // It answered a wish that no longer stands; a new one may fare better.

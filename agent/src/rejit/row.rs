@@ -420,7 +420,7 @@ impl Row {
             expanded: on && self.what.expanded,
             untimed: self.untimed,
             stepped: self.stepped.map(|stepped| (self.wanted, stepped.cost, stepped.limit)),
-            spared: self.spared,
+            spared: self.spared && on,
             times,
             missing: self
                 .asynchronous

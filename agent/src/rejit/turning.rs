@@ -338,6 +338,10 @@ impl Worker {
         }
         drop(lease);
         self.tell_orders();
+        if self.has_budget() {
+            // Whoever turned something up, or undid a step, may ask at once what became of it.
+            self.tell_budget();
+        }
         self.agent.ledger.wake();
         answer.give(Ok(match change {
             Recorded::Made(ChangeId(change)) => Reply::Dialled(DialReport { change, ..report }),

@@ -104,20 +104,23 @@ impl Why {
 
     /// Why it is only counted, what is missing of its times, or what the budget did.
     pub(super) fn times_note(&self) -> Option<String> {
-        let by_budget = match self.stepped {
-            Some((to, cost, limit)) => Some(format!(
-                "stepped down to {to} by the budget: it cost {cost} of a processor, and all dials may cost {limit}"
-            )),
-            None => self.spared.then(|| SPARED.to_owned()),
-        };
+        let stepped = self.stepped.map(|(to, cost, limit)| {
+            format!("stepped down to {to} by the budget: it cost {cost} of a processor, and all dials may cost {limit}")
+        });
+        let by_budget = both(stepped, self.spared.then(|| SPARED.to_owned()));
         let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
         let missing = || self.missing.as_ref().map(|missing| missing.sentence().into_owned());
         let callers = || self.untold_callers.then(|| UNTOLD_CALLERS.to_owned());
         let lacks = untimed.or_else(|| self.times.sentence()).or_else(missing).or_else(callers);
-        match (by_budget, lacks) {
-            (Some(by_budget), Some(lacks)) => Some(format!("{by_budget}; {lacks}")),
-            (by_budget, lacks) => by_budget.or(lacks),
-        }
+        both(by_budget, lacks)
+    }
+}
+
+/// One sentence of two.
+fn both(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+        (first, second) => first.or(second),
     }
 }
 
