@@ -66,6 +66,8 @@ pub enum Command {
     Redo,
     /// Takes control from whoever has it, and does what was refused because of it.
     TakeControl,
+    /// Takes control of a process from whoever has it.
+    TakeControlOf(ConnectionId),
     /// Looks at a process and connects if there is an agent in it.
     Select(ProcessKey),
     /// Chooses a process besides others, or no more; or all up to it.
@@ -199,6 +201,8 @@ pub struct Situation {
     pub filtered: bool,
     /// A turn was refused because another controller has control.
     pub control_elsewhere: bool,
+    /// Another controller has control of the process.
+    pub others: bool,
     /// A turn can be undone.
     pub undo: bool,
     /// A turn can be done again.

@@ -42,7 +42,8 @@ pub enum Command {
         /// Most methods to send.
         limit: u64,
     },
-    /// Turn dials (`ICorProfilerInfo4::RequestReJIT`); answered by `Reply::Dialled` once the CLR accepted.
+    /// Turn dials (`ICorProfilerInfo4::RequestReJIT`); answered by `Reply::Dialled` once the CLR accepted. With `later`, `take`
+    /// and no order control is taken, and nothing is turned.
     RequestReJit {
         /// Later orders win over earlier ones, per copy. A level of `off` is a revert.
         #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]

@@ -28,6 +28,7 @@ on_each_runtime!(
     run_gives_control_back,
     turns_of_one_session_are_merged,
     what_fails_takes_no_control,
+    control_is_taken_without_a_turn,
 );
 
 const CART: &str = "Shop!Shop.Cart.*";
@@ -398,5 +399,26 @@ fn what_fails_takes_no_control(runtime: Runtime) -> Result<()> {
     ensure!(second.status(Some(ORDER))?.is_empty(), "a turn that was refused left rows");
     let holder = second.agent_status()?.control;
     ensure!(holder.is_some_and(|holder| holder.program == "first"));
+    Ok(())
+}
+
+/// Nothing is turned, and nothing is there to be undone; who holds no dials has control for a moment only.
+fn control_is_taken_without_a_turn(runtime: Runtime) -> Result<()> {
+    let live = under_agent::start(shop(runtime)?)?;
+    let take = |take| Ask::RequestReJit { orders: Vec::new(), later: true, take, stand: Stand::Kept };
+    let mut first = Controller::connect_as(live.pid, "first")?;
+    first.turn(turn(CART, false, true))?.expect("control is free");
+    let mut second = Controller::connect_as(live.pid, "second")?;
+    let nothing = second.turn(take(false))?;
+    ensure!(matches!(nothing, Err(Refusal::BadPattern(_))), "{nothing:?}");
+    second.turn(turn(ORDER, true, true))?.expect("it takes control");
+    let report = first.turn(take(true))?.expect("it takes control back");
+    ensure!(report.matched == 0 && report.change == 0, "{report:?}");
+    let holder = first.agent_status()?.control;
+    ensure!(holder.is_some_and(|holder| holder.program == "first"), "it holds dials");
+    let mut third = Controller::connect_as(live.pid, "third")?;
+    third.turn(take(true))?.expect("it takes control");
+    ensure!(third.agent_status()?.control.is_none(), "it holds none");
+    ensure!(third.status(Some(CART))?.iter().all(|row| row.wanted == Level::Count));
     Ok(())
 }

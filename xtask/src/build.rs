@@ -71,7 +71,7 @@ pub fn windows() -> Result<Built> {
 
 fn build(profile: Profile, windows: bool) -> Result<Built> {
     let mut arguments = vec!["build", "--package", "redial-agent", "--package", "redial"];
-    // The first build takes minutes: who looks on sees cargo's progress, a log stays short.
+    // The first build takes minutes: who looks on sees cargo's progress, a log how long it has gone on.
     if !std::io::stderr().is_terminal() {
         arguments.push("--quiet");
     }

@@ -2,15 +2,18 @@
 //! no display, as a live table.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
 
 use crate::build::{self, Built, Profile};
 use crate::process::{checkout, line, run, run_quietly};
 use crate::setup;
+
+/// Lines told of a demo program that ended as it should not.
+const LAST: usize = 5;
 
 /// Runs until the window is closed or Ctrl-C; with `count`, until so many tables were shown. The demo program ends with
 /// it, however it ends.
@@ -35,10 +38,43 @@ pub fn run_demo(count: Option<u32>) -> Result<()> {
     let first = shop.next_line()?;
     println!("    Shop says: {first}");
     let pid = process_number(&first).with_context(|| format!("no process number in {first:?}"))?;
-    show(&built, &pid, count)?;
+    let shown = show(&built, &pid, count);
     // It leaves nothing behind only when it is not killed.
     shop.close_input();
-    shop.finish()?.ok().map(drop).context("the demo program")
+    let ended = shop.finish()?;
+    match ending(ended.status, &[ended.stdout, ended.stderr].concat()) {
+        None => shown,
+        Some(how) => bail!("the demo program {how}"),
+    }
+}
+
+/// How it ended, if not as it should, and the last that it said.
+fn ending(status: ExitStatus, said: &str) -> Option<String> {
+    if status.success() {
+        return None;
+    }
+    // `redial run` ends as a shell does of which a command was killed.
+    let killed = status.code().filter(|code| cfg!(unix) && (129..=192).contains(code)).map(|code| code - 128);
+    let how = match (killed.or_else(|| signal(status)), status.code()) {
+        (Some(signal), _) => format!("was killed (signal {signal})"),
+        (None, Some(code)) => format!("ended with code {code}"),
+        (None, None) => "ended without a code".to_owned(),
+    };
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(LAST)..).unwrap_or_default();
+    let last: String = last.iter().map(|line| format!("\n    {line}")).collect();
+    Some(if last.is_empty() { how } else { format!("{how}; the last it said:{last}") })
+}
+
+/// The signal that ended a process.
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
 }
 
 /// Shows the process in the window, else as a table.
@@ -137,6 +173,20 @@ mod tests {
         assert_eq!(process_number(said).as_deref(), Some("4711"));
         assert_eq!(process_number("Shop is open, process of nothing"), None);
         assert_eq!(process_number("closed"), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_demo_that_was_killed_says_so_in_few_lines() {
+        use std::os::unix::process::ExitStatusExt;
+        let of_code = |code: i32, said: &str| ending(ExitStatus::from_raw(code << 8), said);
+        assert_eq!(of_code(0, "all is well"), None);
+        let said: String = (1..=70).map(|number| format!("Open for {number} s\n\n")).collect();
+        let told = of_code(137, &said).expect("it was killed");
+        assert!(told.starts_with("was killed (signal 9); the last it said:\n    Open for 66 s\n"), "{told}");
+        assert!(told.lines().count() == 6 && told.ends_with("    Open for 70 s"), "{told}");
+        assert_eq!(of_code(3, " \n").as_deref(), Some("ended with code 3"));
+        assert_eq!(ending(ExitStatus::from_raw(9), "").as_deref(), Some("was killed (signal 9)"));
     }
 
     #[test]

@@ -4,7 +4,9 @@ mod apt;
 mod tools;
 pub mod wine;
 
-use std::time::Instant;
+use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 pub use tools::deny as cargo_deny;
 
@@ -31,14 +33,51 @@ pub fn for_demo() -> Result<programs::Program> {
     step("the demo program", programs::shop)
 }
 
-/// Announces `what`, does it, and says how long it took when that was felt.
+/// How often it is said how long a step has gone on, where nobody watches a terminal.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// Announces `what`, does it, and says how long it took when that was felt. On a terminal programs show how far they are; in
+/// a log a line now and then says that it goes on.
 pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("==> {what}");
     let start = Instant::now();
-    let result = work()?;
+    let result = match std::io::stderr().is_terminal() {
+        true => work(),
+        false => while_telling(EVERY, |passed| println!("    … {} s", passed.as_secs()), work),
+    }?;
     let seconds = start.elapsed().as_secs();
     if seconds >= 2 {
         println!("    {seconds} s");
     }
     Ok(result)
+}
+
+/// Does something, and tells time and again how long it has gone on.
+fn while_telling<T>(every: Duration, tell: impl Fn(Duration) + Send, work: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        let (at_work, waits) = channel::<()>();
+        scope.spawn(move || {
+            let start = Instant::now();
+            while waits.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                tell(start.elapsed());
+            }
+        });
+        let result = work();
+        drop(at_work);
+        result
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_long_says_that_it_goes_on() {
+        let (tell, told) = channel();
+        let telling = move |passed| tell.send(passed).expect("it is heard");
+        let second = while_telling(Duration::from_millis(1), telling, || (told.recv(), told.recv()).1);
+        assert!(second.is_ok_and(|passed: Duration| passed >= Duration::from_millis(2)));
+        while_telling(Duration::from_secs(3600), |_| panic!("it took no time"), || ());
+    }
 }

@@ -73,18 +73,28 @@ pub fn may_be_expanded(copies: u64) -> String {
 }
 
 fn counted(copies: u64) -> (String, &'static str) {
-    if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{copies} copies"), "their") }
+    if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{} copies", grouped(copies)), "their") }
+}
+
+/// A number with its thousands apart: `4,866`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let apart = |(at, digit): (usize, char)| {
+        let thousands = at > 0 && (digits.len() - at).is_multiple_of(3);
+        thousands.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(apart).collect()
 }
 
 /// The sentence about copies that are counted where times are wanted.
 fn only_counted(copies: u64) -> String {
-    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{copies} copies are") };
+    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{} copies are", grouped(copies)) };
     format!("{they} only counted, not timed (`redial status` says of which, and why)")
 }
 
 /// The sentence about async methods whose calls are not seen to complete.
 fn only_starts(copies: u64) -> String {
-    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{copies} copies are") };
+    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{} copies are", grouped(copies)) };
     format!(
         "{they} async, and timed until it first waits: to see calls complete dial what does the work of it, too \
          (`redial dial` does with --completions; `redial status` says what that is)"

@@ -102,6 +102,8 @@ impl Session {
             Wish::Undo | Wish::TakeBack(_) | Wish::Budget(_) => (&[][..], false),
         };
         let checked = match &change {
+            // Control is taken, and nothing is turned.
+            Wish::Add { orders, later: true, .. } if orders.is_empty() && take => Ok(()),
             Wish::Add { orders, stand, .. } => check(orders).and_then(|()| check_time(*stand)),
             Wish::Undo | Wish::TakeBack(_) => Ok(()),
             Wish::Budget(limit) => check_budget(*limit),

@@ -62,7 +62,7 @@ impl Command {
             }
             Command::TakeControl => {
                 need(now.connected, "no agent is connected")?;
-                need(now.control_elsewhere, "no turn was refused for want of control")
+                need(now.control_elsewhere || now.others, "nobody else has control")
             }
             Command::Undo => need(now.undo, "there is nothing to undo"),
             Command::Redo => need(now.redo, "there is nothing to redo"),

@@ -32,13 +32,13 @@ impl Command {
             Command::LeaveShared => "Leave the shared methods out",
             Command::CancelTurn(_) => "Stop the turn",
             Command::UndoOfAnyone => "Undo the last change of anyone",
-            Command::UndoOfBudget(_) => "Undo what the budget did",
+            Command::UndoOfBudget(_) => "Undo the budget's last step",
             Command::Budget | Command::SetBudget(_) => "What dials may cost…",
             Command::MergeCopies => "Merge copies",
             Command::Agent => "Control, orders and who turned what…",
             Command::Undo => "Undo the last turn",
             Command::Redo => "Redo",
-            Command::TakeControl => "Take control",
+            Command::TakeControl | Command::TakeControlOf(_) => "Take control",
             Command::Select(_) => "Look at a process",
             Command::Choose(..) => "Choose a process",
             Command::ChooseNamed(_) => "Choose every process of a name",
@@ -108,7 +108,11 @@ impl Command {
                  list of who turned what names it",
             ),
             Command::UndoOfBudget(_) => Some(
-                "takes back what the budget turned down last; it leaves those methods alone then, until it is set anew",
+                "takes back what the budget turned down last, not what it did before that; it leaves those methods alone \
+                 then, until it is set anew",
+            ),
+            Command::TakeControlOf(_) => Some(
+                "from whoever has it, so that dials are turned here again; what is on stays on, and nothing is turned",
             ),
             Command::Budget | Command::SetBudget(_) => Some(
                 "a budget for the process: where its dials cost more, the agent turns the costliest down by itself, says so, \

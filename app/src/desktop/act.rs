@@ -88,10 +88,12 @@ impl App {
             Command::Undo => self.undo(false),
             Command::Redo => self.undo(true),
             Command::TakeControl => {
-                if let Some((_, targets, level)) = self.last_turn.clone() {
-                    self.turn(targets, level, true);
+                match self.last_turn.clone().filter(|_| self.situation().control_elsewhere) {
+                    Some((_, targets, level)) => self.turn(targets, level, true),
+                    None => self.model.current.into_iter().for_each(|id| self.workers.take_control(id)),
                 }
             }
+            Command::TakeControlOf(id) => self.workers.take_control(id),
             Command::Select(process) => self.select(process),
             Command::FindProcess(text) => self.find_process(&text),
             Command::AllProcesses(all) => self.model.processes.set_show_all(all),
@@ -389,7 +391,7 @@ impl App {
         if asked || self.palette.take().is_some() || sheet {
         } else if self.keys || self.launch || self.agent || self.last_numbers.is_some() {
             (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
-        } else {
+        } else if !self.close_what_stays(&self.situation()) {
             self.clear_filter();
         }
     }

@@ -2,7 +2,7 @@
 
 use super::App;
 use super::opening::{Field, Opening};
-use crate::commands::{Command, Form, listed};
+use crate::commands::{Command, Form, Situation, listed};
 use crate::model::connection::Connection;
 use crate::views::methods::filter_id;
 use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, Popup};
@@ -20,7 +20,6 @@ impl App {
             || self.palette.is_some()
             || self.keys
             || self.launch;
-        let situation = self.situation();
         let menu = Popup::is_any_open(context);
         let given = |command: &Command| {
             let not_now = command.gives_way_to_text() && (typing || overlay)
@@ -77,17 +76,29 @@ impl App {
         if !overlay && (focused.is_none() || focused == Some(filter_id())) {
             self.walk(context, typing);
         }
-        commands.retain(|command| match command.enabled(&situation) {
-            Ok(()) => true,
-            Err(why) => {
-                // A level that is not offered is asked for in vain; all else only too early.
-                match (&command, situation.connected && situation.selected > 0) {
-                    (Command::TurnTo(_), true) => self.refuse(command, why),
-                    _ => self.hint(command, why),
-                }
-                false
+        // What was walked to is selected by now.
+        let situation = self.situation();
+        let mut selects = false;
+        commands.retain(|command| {
+            // What the same frame selects first is selected only once that is carried out; whether it can be turned is asked then.
+            if selects && command.turns_selected() {
+                return true;
             }
+            let may = self.may(command, &situation);
+            selects |= may && *command == Command::SelectAll;
+            may
         });
+    }
+
+    /// Whether a command can be given; else it is told why not.
+    pub(super) fn may(&mut self, command: &Command, now: &Situation) -> bool {
+        let Err(why) = command.enabled(now) else { return true };
+        // A level that is not offered is asked for in vain; all else only too early.
+        match (command, now.connected && now.selected > 0) {
+            (Command::TurnTo(_), true) => self.refuse(command, why),
+            _ => self.hint(command, why),
+        }
+        false
     }
 
     fn walk(&mut self, context: &egui::Context, typing: bool) {

@@ -38,7 +38,7 @@ impl App {
             .frame(frame(colours.raised))
             .show(ui, |ui| strip::show(ui, &self.model, mono, commands));
         let room = ui.ctx().content_rect().size();
-        let told = self.telling(ui);
+        let told = self.telling(ui, &situation);
         if self.settings.log_open {
             // What is told takes its room from the log, as far as a line of that stays in sight.
             let told_height = self.told_height;
@@ -53,7 +53,7 @@ impl App {
             };
             let dragged = log.show(ui, |ui| {
                 match &told {
-                    Some(told) => self.tell(ui, told, &situation, commands),
+                    Some(told) => self.tell(ui, told, commands),
                     // What stands below keeps its name for the toolkit.
                     None => ui.skip_ahead_auto_ids(1),
                 }
@@ -64,7 +64,7 @@ impl App {
             self.settings.log_height = dragged.or(self.settings.log_height);
         } else if let Some(told) = &told {
             let panel = Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false);
-            panel.show(ui, |ui| self.tell(ui, told, &situation, commands));
+            panel.show(ui, |ui| self.tell(ui, told, commands));
         }
         let processes = Sized {
             panel: Panel::left("processes").frame(frame(colours.panel)),

@@ -47,7 +47,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use workers::Workers;
 
-/// How long a refusal stays in sight; what is none (all is off, undone, a hint), half as long.
+/// How long a refusal stays in sight about which nothing can be done here; what is none (undone, a hint), half as long.
 const TOAST: Duration = Duration::from_secs(8);
 
 /// The window's state.
@@ -100,8 +100,8 @@ pub struct App {
     launching: Option<Ticket>,
     /// The last turn, to be done again with control taken.
     last_turn: Option<(Ticket, Targets, Level)>,
-    /// The newest refusal that was shown, and until when.
-    toast: (u64, Option<Instant>),
+    /// The newest refusal that was shown.
+    toast: told::Toast,
     /// Height of what was told last, points.
     told_height: f32,
     /// A text field that was just asked for.
@@ -167,7 +167,7 @@ impl App {
             dialled: options.dialled,
             launching: None,
             last_turn: None,
-            toast: (0, None),
+            toast: told::Toast::default(),
             told_height: 0.0,
             opening: Opening::default(),
             pace: Pace::default(),
@@ -214,6 +214,7 @@ impl App {
             filtered: list.is_some_and(|connection| !connection.list.filter().text.is_empty()),
             control_elsewhere: refused
                 .is_some_and(|(ticket, refused)| refused.holder.is_some() && Some(*ticket) == mine),
+            others: connection.is_some_and(Connection::is_others),
             undo: connection.is_some_and(|connection| connection.turns.undoable().is_some()),
             redo: connection.is_some_and(|connection| connection.turns.redoable().is_some()),
             undo_of_anyone: connection
@@ -363,7 +364,10 @@ impl eframe::App for App {
         self.layout(ui, &mut commands);
         if !commands.is_empty() {
             for command in commands {
-                self.act(ui.ctx(), command);
+                // What an earlier one of them selected is selected by now.
+                if !command.turns_selected() || self.may(&command, &self.situation()) {
+                    self.act(ui.ctx(), command);
+                }
             }
             // The answer to a gesture is on screen in the very next frame.
             let now = self.now();

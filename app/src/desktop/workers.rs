@@ -146,6 +146,11 @@ impl Workers {
         self.send(Command::SetBudget(connection, limit));
     }
 
+    /// Takes control of a process from whoever has it.
+    pub fn take_control(&mut self, connection: ConnectionId) {
+        self.send(Command::TakeControl(connection));
+    }
+
     /// Asks for the histogram of a row.
     pub fn histogram(&mut self, connection: ConnectionId, row: RowId) {
         self.send(Command::Histogram(connection, row));

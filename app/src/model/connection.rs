@@ -260,6 +260,12 @@ impl Connection {
         ours && self.status == Status::Live && self.agent.as_ref().is_some_and(|agent| agent.held > 0)
     }
 
+    /// Whether another controller has control of the process.
+    pub fn is_others(&self) -> bool {
+        let other = self.holder.as_ref().is_some_and(|holder| holder.pid != std::process::id());
+        other && self.status == Status::Live
+    }
+
     /// Messages a second that arrived of late.
     pub fn update_rate(&self) -> f32 {
         let all: u64 = self.arrivals.iter().map(|(_, updates)| updates).sum();

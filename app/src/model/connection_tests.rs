@@ -305,7 +305,7 @@ fn a_flood_of_transitions_is_summed_up() {
     assert_eq!(texts(&log, Kind::Transition).len(), 12);
     connection.sum_up(&mut log, now(1_002));
     let told = texts(&log, Kind::Transition);
-    assert_eq!(told[12..], ["… and 1 method is asked by now", "… and 7 methods are live by now"]);
+    assert_eq!(told[12..], ["… and 1 more method: asked now", "… and 7 more methods: live now"]);
     assert_eq!(connection.sum_due(), None);
     connection.apply(vec![transition(3, State::Live)], &mut log, now(1_500));
     assert_eq!(texts(&log, Kind::Transition).len(), 15, "and so on");
@@ -337,7 +337,7 @@ fn many_that_go_the_same_way_at_once_are_a_number() {
     assert_eq!([&now_told[0], &now_told[2]], ["13 methods: live → off", "30 methods: off → live"]);
     assert!(now_told.len() == 3 && now_told[1].contains("live → failed"), "{now_told:?}");
     connection.sum_up(&mut log, now(3_001));
-    assert_eq!(told(&log)[3..], ["… and 17 methods are off by now"]);
+    assert_eq!(told(&log)[3..], ["… and 17 more methods: off now"]);
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub enum Kind {
     Transition,
     /// A connection came, went or is tried again.
     Connection,
+    /// Another controller took control from this window.
+    Control,
     /// The budget turned dials down.
     Budget,
     /// Something the user should know.

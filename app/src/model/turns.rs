@@ -62,6 +62,12 @@ impl Pending {
         self.wishes.iter().filter(|(level, _)| *level != Level::Off).map(|(_, set)| set)
     }
 
+    /// What is as before once it is done, where it takes back that all were turned off.
+    pub fn on_again(&self) -> Option<&[Wish]> {
+        let again = self.again.as_ref().filter(|again| again.change.all_off && !again.redo)?;
+        Some(&again.change.before)
+    }
+
     /// What kind of thing it is that the agent did it.
     pub fn done(&self) -> Kind {
         if self.again.is_some() { Kind::Undone } else { Kind::Answer }

@@ -50,6 +50,11 @@ pub fn stands(last: &SteppedDown, wanted: Option<Level>) -> bool {
     wanted == Some(last.costliest.1)
 }
 
+/// Whether a row says that the budget stepped it down: with that its note on times begins.
+pub fn is_stepped(times_note: Option<&str>) -> bool {
+    times_note.is_some_and(|note| note.starts_with("stepped down to "))
+}
+
 /// What it did last; `name` is the costliest method's, where that is known.
 pub fn stepped(last: &SteppedDown, name: Option<&str>) -> String {
     let (_, to, cost) = last.costliest;

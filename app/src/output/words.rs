@@ -90,7 +90,8 @@ pub fn levels() -> String {
 pub fn max_level() -> String {
     let words = Level::ALL.map(|level| level.to_string());
     format!(
-        "the environment variable REDIAL_MAX_LEVEL of a program's start says how far its dials go: {}; without it {}",
+        "the environment variable REDIAL_MAX_LEVEL of a program's start says how far its dials go: {}; without it {}, the highest \
+         there is so far",
         either(&words),
         Level::OFFERED
     )
@@ -230,6 +231,13 @@ pub fn one_line(text: &str) -> String {
     super::table::printable(&joined.join(" "))
 }
 
+/// A sentence with its beginning and its end.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
+}
+
 /// A Unix time in milliseconds as `2026-11-20 05:46:01Z` (proleptic Gregorian calendar).
 pub fn utc(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
@@ -287,7 +295,8 @@ mod tests {
             assert!(part.contains(level.word()), "{here}; {later}");
         }
         assert!(later.ends_with("to come"), "{later}");
-        assert!(max_level().ends_with(": off, count, time or trace; without it time"), "{}", max_level());
+        let without = "off, count, time or trace; without it time, the highest there is so far";
+        assert!(max_level().ends_with(&format!(": {without}")), "{}", max_level());
     }
 
     #[test]
@@ -331,6 +340,13 @@ mod tests {
             [0, 999, 1_000, 12_900, 1_240_000, 90_000_000].map(short_time),
             ["0 µs", "999 µs", "1 ms", "12 ms", "1.2 s", "90 s"]
         );
+    }
+
+    #[test]
+    fn a_sentence_begins_and_ends() {
+        assert_eq!(sentence("über all of it"), "Über all of it.");
+        assert_eq!(sentence("4,866 copies are async"), "4,866 copies are async.");
+        assert_eq!(sentence(""), ".");
     }
 
     #[test]

@@ -7,14 +7,20 @@ use crate::model::orders::readable;
 use crate::model::update::Now;
 use crate::output::words;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Grid, RichText, ScrollArea, Ui, vec2};
+use eframe::egui::{self, Align2, Grid, RichText, ScrollArea, TextStyle, Ui, vec2};
 use redial_protocol::dialset::print_order;
-use redial_protocol::message::{AgentStatus, Holder};
+use redial_protocol::message::{AgentStatus, AuditEntry, Holder};
 use redial_protocol::order::{Stand, StandingOrder};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Orders and turns shown at most, the newest; the agent keeps thousands.
 const SHOWN: usize = 200;
+/// Points between columns, and for the bar that scrolls them.
+const GAP: f32 = 18.0;
+const SCROLL: f32 = 12.0;
+/// Letters of an order that are shown whatever stands beside it.
+const LEAST: usize = 20;
 
 /// Shows it; true when it is to be closed.
 pub fn show(
@@ -32,9 +38,10 @@ pub fn show(
         .default_size([(room.x - 80.0).clamp(200.0, 760.0), (room.y - 80.0).clamp(200.0, 600.0)])
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
+            let width = ui.available_width() - SCROLL;
             let scrolled = ScrollArea::both().max_width(room.x - 80.0).max_height(room.y - 140.0);
             scrolled.show(ui, |ui| {
-                inside(ui, connection, now, situation, commands);
+                inside(ui, (connection, width), now, situation, commands);
             });
         });
     !open
@@ -42,7 +49,7 @@ pub fn show(
 
 fn inside(
     ui: &mut Ui,
-    connection: &Connection,
+    (connection, width): (&Connection, f32),
     now: Now,
     situation: &Situation,
     commands: &mut Vec<Command>,
@@ -62,13 +69,13 @@ fn inside(
     match &connection.orders {
         None => drop(ui.weak("The agent has not said yet.")),
         Some(orders) if orders.standing.is_empty() => drop(ui.weak("None.")),
-        Some(orders) => standing(ui, orders, &connection.catalogue, now),
+        Some(orders) => standing(ui, orders, (&connection.catalogue, width), now),
     }
     ui.separator();
     heading(ui, "Who turned what", "the newest first; the agent keeps the last few hundred");
     match connection.agent.as_deref().filter(|agent| !agent.audit.is_empty()) {
         None => drop(ui.weak("Nobody has turned anything.")),
-        Some(agent) => audit(ui, agent, &connection.catalogue),
+        Some(agent) => audit(ui, agent, (&connection.catalogue, width)),
     }
     ui.add_space(6.0);
     ui.horizontal_wrapped(|ui| {
@@ -106,17 +113,23 @@ fn control(holder: Option<&Holder>) -> String {
     }
 }
 
-fn standing(ui: &mut Ui, orders: &Orders, catalogue: &Catalogue, now: Now) {
+/// `width`: of all columns together.
+fn standing(ui: &mut Ui, orders: &Orders, (catalogue, width): (&Catalogue, f32), now: Now) {
     let passed = now.mono.saturating_sub(orders.at.mono);
     let limited = orders.standing.iter().any(|one| matches!(one.stand, Stand::KeptFor { .. }));
     if limited {
         ui.ctx().request_repaint_after(Duration::from_secs(1));
     }
-    Grid::new("orders").num_columns(3).striped(true).spacing(vec2(18.0, 4.0)).show(ui, |ui| {
-        for one in orders.standing.iter().rev().take(SHOWN) {
-            order_label(ui, catalogue, &print_order(&one.order));
-            ui.label(stands(one.stand, passed));
-            ui.label(who(one));
+    let shown = orders.standing.iter().rev().take(SHOWN);
+    let shown: Vec<_> =
+        shown.map(|one| (print_order(&one.order), stands(one.stand, passed), who(one))).collect();
+    let beside = [widest(ui, shown.iter().map(|one| &*one.1)), widest(ui, shown.iter().map(|one| &*one.2))];
+    let room = room(ui, width, beside);
+    Grid::new("orders").num_columns(3).striped(true).spacing(vec2(GAP, 4.0)).show(ui, |ui| {
+        for (order, stands, who) in shown {
+            order_label(ui, catalogue, &order, room);
+            ui.label(stands);
+            ui.label(who);
             ui.end_row();
         }
     });
@@ -135,13 +148,45 @@ fn stands(stand: Stand, passed: Duration) -> String {
     }
 }
 
-/// An order with the names of its methods; by tokens, as the agent has it, under the pointer.
-fn order_label(ui: &mut Ui, catalogue: &Catalogue, order: &str) {
+/// An order with the names of its methods, in so many letters; whole, and by tokens as the agent has it, under the pointer.
+fn order_label(ui: &mut Ui, catalogue: &Catalogue, order: &str, room: usize) {
     let said = readable(catalogue, order);
-    let label = ui.label(RichText::new(&said).monospace());
-    if said != order {
-        label.on_hover_text(order);
+    let cut = cut(&said, room);
+    let label = ui.label(RichText::new(&*cut).monospace());
+    match (said != order, cut != said) {
+        (true, true) => drop(label.on_hover_text(format!("{said}\n{order}"))),
+        (true, false) => drop(label.on_hover_text(order)),
+        (false, true) => drop(label.on_hover_text(said)),
+        (false, false) => {}
     }
+}
+
+/// A text in at most so many letters, without its middle: an order says at its beginning what it is for, and at its end what.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    let long = text.chars().count();
+    if long <= most {
+        return Cow::Borrowed(text);
+    }
+    let end = most.saturating_sub(1) / 2;
+    let begin = most.saturating_sub(1) - end;
+    let head = text.chars().take(begin).chain(['…']);
+    Cow::Owned(head.chain(text.chars().skip(long - end)).collect())
+}
+
+/// Letters of an order that find room beside two other columns.
+fn room(ui: &Ui, width: f32, beside: [f32; 2]) -> usize {
+    let left = width - beside.iter().sum::<f32>() - 2.0 * GAP;
+    let letter = wide(ui, "0", TextStyle::Monospace).max(1.0);
+    ((left / letter) as usize).max(LEAST)
+}
+
+fn widest<'a>(ui: &Ui, texts: impl Iterator<Item = &'a str>) -> f32 {
+    texts.map(|text| wide(ui, text, TextStyle::Body)).fold(0.0, f32::max)
+}
+
+fn wide(ui: &Ui, text: &str, style: TextStyle) -> f32 {
+    let font = style.resolve(ui.style());
+    ui.painter().layout_no_wrap(text.to_owned(), font, Palette::of(ui).text).size().x
 }
 
 fn who(one: &StandingOrder) -> String {
@@ -152,14 +197,21 @@ fn who(one: &StandingOrder) -> String {
     }
 }
 
-fn audit(ui: &mut Ui, agent: &AgentStatus, catalogue: &Catalogue) {
+fn audit(ui: &mut Ui, agent: &AgentStatus, (catalogue, width): (&Catalogue, f32)) {
     let palette = Palette::of(ui);
-    Grid::new("audit").num_columns(3).striped(true).spacing(vec2(18.0, 4.0)).show(ui, |ui| {
-        for entry in agent.audit.iter().rev().take(SHOWN) {
+    let shown: Vec<_> = agent.audit.iter().rev().take(SHOWN).collect();
+    let by = |entry: &AuditEntry| {
+        let user = if entry.user.is_empty() { "the launcher" } else { &entry.user };
+        format!("{}, {}", words::one_line(user), words::one_line(&entry.program))
+    };
+    let by: Vec<String> = shown.iter().map(|entry| by(entry)).collect();
+    let when = wide(ui, &words::utc(0), TextStyle::Monospace);
+    let room = room(ui, width, [when, widest(ui, by.iter().map(String::as_str))]);
+    Grid::new("audit").num_columns(3).striped(true).spacing(vec2(GAP, 4.0)).show(ui, |ui| {
+        for (entry, by) in shown.into_iter().zip(by) {
             ui.label(RichText::new(words::utc(entry.t_unix_ms)).monospace().color(palette.weak));
-            let user = if entry.user.is_empty() { "the launcher" } else { &entry.user };
-            ui.label(format!("{}, {}", words::one_line(user), words::one_line(&entry.program)));
-            order_label(ui, catalogue, &words::one_line(&entry.order));
+            ui.label(by);
+            order_label(ui, catalogue, &words::one_line(&entry.order), room);
             ui.end_row();
         }
     });
@@ -184,6 +236,14 @@ mod tests {
         assert_eq!(stands(stand, Duration::from_secs(31)), "kept for 59s");
         assert_eq!(stands(stand, Duration::from_secs(500)), "kept for 0s");
         assert_eq!(stands(Stand::Kept, Duration::ZERO), "kept");
+    }
+
+    #[test]
+    fn an_order_keeps_its_beginning_and_its_end() {
+        let order = "Shop!Shop.Reflection+<>c__DisplayClass4_0.* = time slower-than=1ms";
+        assert_eq!(cut(order, 200), order);
+        assert_eq!(cut(order, 21), "Shop!Shop.…r-than=1ms");
+        assert_eq!(cut("ÄÖÜäöü", 5), "ÄÖ…öü");
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub const LARGE: u64 = 1_000;
 /// small methods, 1.2 to 1.5 KiB.
 const KEPT: u64 = 1_400;
 
+/// What an agent says that a turn would do.
+type Answer = Result<Box<PlanReport>, String>;
+
 /// A large turn that waits for a yes.
 #[derive(Clone, Debug)]
 pub struct Bulk {
@@ -109,14 +112,37 @@ impl Bulk {
         sentences
     }
 
-    /// What the agents say, or until all have said it what is known here.
-    fn answers(&self, connections: &Connections) -> Vec<String> {
+    /// What those that were asked have answered so far.
+    fn answered<'a>(&self, connections: &'a Connections) -> Vec<(ConnectionId, &'a Answer)> {
         let answer = |(id, ticket): &(ConnectionId, Ticket)| match &connections.get(id)?.plan {
             Some((of, answer)) if of == ticket => Some((*id, answer)),
             _ => None,
         };
+        self.plan.asked.iter().filter_map(answer).collect()
+    }
+
+    /// How many dials it turns: as the agents say, or until all have said it as far as is known here.
+    fn turns(&self, connections: &Connections) -> u64 {
+        let answers = self.answered(connections);
+        let plans: Vec<_> =
+            answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().ok()?.as_ref())).collect();
+        if plans.is_empty() || plans.len() < self.plan.asked.len() + self.plan.unable.len() {
+            return self.fresh();
+        }
+        let sum = plan::sum(plans);
+        sum.to_request + sum.to_revert + sum.to_adjust
+    }
+
+    /// Those that can be turned and are not at the level, as far as is known here.
+    fn fresh(&self) -> u64 {
+        let left_out = self.unfit + self.known_refused + self.bodyless;
+        self.targets.methods.len().saturating_sub(self.already + left_out)
+    }
+
+    /// What the agents say, or until all have said it what is known here.
+    fn answers(&self, connections: &Connections) -> Vec<String> {
         let Plan { asked, unable } = &self.plan;
-        let answers: Vec<_> = asked.iter().filter_map(answer).collect();
+        let answers = self.answered(connections);
         if answers.len() < asked.len() {
             let asking = match asked.len() {
                 1 => "Asking the agent what this would do…".to_owned(),
@@ -163,12 +189,10 @@ impl Bulk {
             let bodyless = many(self.bodyless);
             sentences.push(format!("Left out: {bodyless} without a body (abstract, extern, P/Invoke)."));
         }
-        let left_out = self.unfit + self.known_refused + self.bodyless;
-        let fresh = self.targets.methods.len().saturating_sub(self.already + left_out);
         sentences.push(format!(
             "For each the runtime keeps some memory until its AppDomain unloads, also after the dial is off: about {} \
              in all.",
-            words::bytes(fresh * KEPT)
+            words::bytes(self.fresh() * KEPT)
         ));
         sentences
     }
@@ -205,7 +229,8 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
         }
     }
     for (reason, number) in &plan.refused_by_reason {
-        sentences.push(format!("    {} refused: {}", grouped(*number), reason.sentence()));
+        let each = if *number == 1 { "" } else { ", each because" };
+        sentences.push(format!("    {} refused{each}: {}", grouped(*number), reason.sentence()));
     }
     for shared in &plan.shared {
         let mut domains = shared.domains.clone();
@@ -229,7 +254,7 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
         "Expected: about {time} until the runtime has accepted it; at most about {clr} that the runtime keeps until the \
          AppDomain unloads, also after the dial is off, and about {agent} of the agent."
     ));
-    sentences.extend(plan.warnings.iter().map(|warning| format!("{}.", words::one_line(warning))));
+    sentences.extend(plan.warnings.iter().map(|warning| words::sentence(&words::one_line(warning))));
     sentences
 }
 
@@ -259,7 +284,8 @@ pub fn show(
 fn inside(ui: &mut Ui, bulk: &mut Bulk, connections: &Connections) -> Option<bool> {
     let palette = Palette::of(ui);
     ui.set_width(ui.ctx().content_rect().width().min(560.0) - 40.0);
-    let methods = words::grouped(bulk.targets.methods.len());
+    // What cannot be turned is told of below, and is not among them.
+    let methods = words::grouped(bulk.turns(connections));
     let title =
         ui.label(RichText::new(format!("Turn {methods} dials to {}?", bulk.level)).size(TITLE).strong());
     ui.label(RichText::new(meaning(bulk.level)).color(palette.weak));
@@ -290,6 +316,22 @@ fn inside(ui: &mut Ui, bulk: &mut Bulk, connections: &Connections) -> Option<boo
 mod tests {
     use super::*;
     use crate::output::turns::tests::{plan, shared};
+    use redial_protocol::reason::Reason;
+
+    #[test]
+    fn refusals_and_warnings_are_whole_sentences() {
+        let told = |number| {
+            let refused_by_reason = vec![(Reason::RuntimeHelper, number)];
+            planned(
+                &PlanReport { refused_by_reason, warnings: vec!["calls may be missing".into()], ..plan() },
+                1,
+            )
+        };
+        let has = |number, part: &str| told(number).iter().any(|sentence| sentence.contains(part));
+        assert!(has(1, "    1 refused: the runtime itself calls it"), "{:#?}", told(1));
+        assert!(has(2, "    2 refused, each because: the runtime itself calls it"), "{:#?}", told(2));
+        assert!(told(1).iter().any(|sentence| sentence == "Calls may be missing."), "{:#?}", told(1));
+    }
 
     #[test]
     fn one_is_told_of_as_one() {

@@ -9,7 +9,7 @@ use crate::model::ids::{MethodIx, Node};
 use crate::model::list::{Key, Sort};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
-use crate::output::words;
+use crate::output::{budget, words};
 use crate::ui::knob::{self, Knob};
 use crate::ui::theme::{Palette, TITLE};
 use crate::ui::{numbers, sparkline};
@@ -44,11 +44,12 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
         ui.strong("Nothing selected");
         ui.weak(match connection.list.shown() {
             0 => "The list shows no method that could be.",
+            _ if connection.obstacle().is_some() => "Pick a method in the list, or move with the arrows.",
             _ => "Pick a method in the list, or move with the arrows. Space turns its dial.",
         });
         ui.add_space(10.0);
-        if connection.list.shown() == 0 {
-            // What shows some stands in their place.
+        if connection.list.shown() == 0 || connection.obstacle().is_some() {
+            // What shows some stands in their place; and where nobody answers, nothing is called as far as is known.
             return;
         }
         ui.strong("What is called most?");
@@ -84,7 +85,10 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         ui.add(eframe::egui::Label::new(RichText::new(params).small().color(palette.weak)).wrap());
     }
     let known = group.as_ref().map_or(dial.row.is_some(), |group| group.sums.known > 0);
-    knob(ui, connection, (&face, known), connection.reaching(&MethodSet::one(method)), commands);
+    let stepped =
+        dial.row.and_then(|row| row.times_note.as_deref()).filter(|note| budget::is_stepped(Some(note)));
+    let stepped = stepped.filter(|_| merged.is_none());
+    knob(ui, connection, (&face, known, stepped), connection.reaching(&MethodSet::one(method)), commands);
     let numbers = group.is_some() || dial.row.is_some();
     if let Some(group) = group {
         let calls = words::grouped(group.sums.calls);
@@ -140,7 +144,7 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             ui.add_space(4.0);
             ui.colored_label(colour, note.as_ref());
         }
-        if let Some(note) = &row.times_note {
+        if let Some(note) = row.times_note.as_ref().filter(|_| stepped.is_none()) {
             ui.add_space(4.0);
             ui.colored_label(palette.asked, note.as_ref());
         }
@@ -203,21 +207,24 @@ fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
 
 fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut Vec<Command>) {
     let group = connection.group_of_set(&targets.methods);
-    let (by_level, sums) = (group.by_level, group.sums);
-    let face = Face::of_group(&group).seen(connection.obstacle().is_none());
+    let sums = group.sums;
+    // What has ended is part of the sums, and wants nothing any more; where all has, it is all there is to be told of.
+    let there = connection.catalogue.not_over(&targets.methods);
+    let ended = targets.methods.len() - there.len();
+    let these = if there.is_empty() { targets.methods.clone() } else { there.clone() };
+    let wants = if ended == 0 { group } else { connection.group_of_set(&these) };
+    let face = Face::of_group(&wants).seen(connection.obstacle().is_none());
     let merged = connection.catalogue.spans_processes() && connection.catalogue.is_merged();
     if merged {
         let rows = words::methods(connection.targets().len());
         let text = format!("{rows} in {}", connection.title());
         ui.label(RichText::new(text).size(TITLE).strong());
-        let there = connection.catalogue.not_over(&targets.methods);
-        ui.weak(format!("{} turned together", words::count(there, "copy", "copies")));
+        ui.weak(format!("{} turned together", words::count(there.len(), "copy", "copies")));
     } else {
         ui.label(RichText::new(words::methods(targets.methods.len())).size(TITLE).strong());
         ui.weak("turned together");
     }
-    let these = targets.methods.clone();
-    knob(ui, connection, (&face, sums.known > 0), targets.clone(), commands);
+    knob(ui, connection, (&face, sums.known > 0, None), targets.clone(), commands);
     if face.wanted == Some(Level::Time) {
         super::worst::menu(ui, connection, None, targets, commands);
     }
@@ -228,14 +235,14 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
     }
     for level in Level::ALL {
         // Those that cannot be on are told of by themselves.
-        let left_out = if level == Level::Off { group.bodyless } else { 0 };
-        let number = by_level[level as usize].saturating_sub(left_out);
+        let left_out = if level == Level::Off { wants.bodyless } else { 0 };
+        let number = wants.by_level[level as usize].saturating_sub(left_out);
         if number > 0 {
             pair(ui, &format!("want {level}"), &words::grouped(number.into()));
         }
     }
-    if group.bodyless > 0 {
-        let row = ui.scope(|ui| pair(ui, "without a body", &words::grouped(group.bodyless.into())));
+    if wants.bodyless > 0 {
+        let row = ui.scope(|ui| pair(ui, "without a body", &words::grouped(wants.bodyless.into())));
         row.response.on_hover_ui(|ui| {
             ui.set_max_width(560.0);
             ui.label("abstract, extern and P/Invoke methods: there is no code to count in");
@@ -243,7 +250,7 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
         });
     }
     for state in [State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost] {
-        let number = sums.states.get(state as usize).copied().unwrap_or(0);
+        let number = wants.sums.states.get(state as usize).copied().unwrap_or(0);
         if number > 0 {
             let passing = matches!(state, State::Asked | State::Live | State::Reverting);
             let was = if passing && connection.obstacle().is_some() { "was " } else { "" };
@@ -253,13 +260,17 @@ fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut V
             row.response.on_hover_text(words::state_means(state, None));
         }
     }
+    if ended > 0 && !there.is_empty() {
+        let row = ui.scope(|ui| pair(ui, "in ended processes", &words::grouped(ended)));
+        row.response.on_hover_text("copies that nobody turns any more: their calls are part of the sums");
+    }
 }
 
-/// `known`: some of what it turns was dialled.
+/// `known`: some of what it turns was dialled; `stepped`: why the budget stepped it down.
 fn knob(
     ui: &mut Ui,
     connection: &Connection,
-    (face, known): (&Face, bool),
+    (face, known, stepped): (&Face, bool, Option<&str>),
     targets: Targets,
     commands: &mut Vec<Command>,
 ) {
@@ -292,6 +303,7 @@ fn knob(
             _ => &face.says,
         };
         ui.label(RichText::new(says).color(face.colour(palette)));
+        stepped.into_iter().for_each(|why| drop(ui.label(RichText::new(why).small().color(palette.asked))));
     });
     ui.add_space(4.0);
     ui.separator();

@@ -1,7 +1,7 @@
 //! What a knob and the words beside it say of one method, or of many.
 
 use crate::model::connection::{Connection, Dial, GroupDial, NO_BODIES};
-use crate::output::words;
+use crate::output::{budget, words};
 use crate::ui::knob;
 use crate::ui::theme::Palette;
 use eframe::egui::Color32;
@@ -32,6 +32,11 @@ pub struct Face {
 
 /// What stands in the state's column of what has no body.
 const NO_BODY: &str = "no body";
+
+/// Whether it is what it is because the budget stepped it down.
+fn is_stepped(dial: &Dial<'_>) -> bool {
+    budget::is_stepped(dial.row.and_then(|row| row.times_note.as_deref()))
+}
 
 /// Why levels are not offered.
 pub const NOT_OFFERED: &str =
@@ -66,6 +71,9 @@ impl Face {
             (true, _) => "asking…".to_owned(),
             (_, State::Off) if unable.is_some() => NO_BODY.to_owned(),
             (_, State::Off) if dial.row.is_none() => String::new(),
+            (_, state @ (State::Live | State::Asked | State::Off)) if is_stepped(dial) => {
+                format!("{state}, by the budget")
+            }
             (_, state) => state.word().to_owned(),
         };
         Face {

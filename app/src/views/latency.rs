@@ -7,6 +7,7 @@ use crate::model::connection::{Connection, Status};
 use crate::model::histograms::chart::{Chart, NAMES, coarse};
 use crate::model::ids::FLEET;
 use crate::model::live::LiveRow;
+use crate::model::update::Retry;
 use crate::output::times::{TimeColumn, resolution};
 use crate::output::words;
 use crate::ui::hint;
@@ -63,7 +64,11 @@ pub fn spread(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, c
         Some(Ok(now)) => drawn(ui, now, connection.histograms.marked(row.id), name, commands),
         Some(Err(why)) => drop(ui.weak(format!("There is no histogram: {why}."))),
         None if connection.obstacle().is_none() => drop(ui.weak("The agent is asked for its histogram.")),
-        None => {}
+        // Nobody looked at it while there was somebody to be asked.
+        None => drop(ui.weak(match connection.status.retry() {
+            Some(Retry::Never) => "There is no histogram: the process is asked for it, and has ended.",
+            _ => "There is no histogram yet: the process is asked for it, and is out of reach.",
+        })),
     }
 }
 

@@ -211,6 +211,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Transition => "state",
         Kind::Connection => "link",
         Kind::Budget => "budget",
+        Kind::Control => "control",
         Kind::Notice => "note",
         Kind::Hint => "hint",
     }
@@ -222,7 +223,7 @@ pub fn colour(kind: Kind, palette: &Palette) -> Color32 {
         Kind::Request | Kind::Hint => palette.accent,
         Kind::Answer | Kind::Undone | Kind::AllOff | Kind::Transition => palette.live,
         Kind::Connection => palette.weak,
-        Kind::Budget | Kind::Notice | Kind::NoAnswer => palette.asked,
+        Kind::Budget | Kind::Control | Kind::Notice | Kind::NoAnswer => palette.asked,
         Kind::Refusal | Kind::Failure => palette.bad,
     }
 }

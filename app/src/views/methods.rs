@@ -295,6 +295,8 @@ fn state_room(connection: &Connection) -> f32 {
     let single = connection.shape == Shape::List && !(catalogue.is_merged() && catalogue.has_copies());
     match (catalogue.spans_processes(), single) {
         (true, _) => SUMMED,
+        // Some of them say whose doing it is.
+        (false, _) if connection.agent.as_ref().is_some_and(|agent| agent.cost_budget.stepped > 0) => SUMMED,
         (false, true) => WORD,
         (false, false) => 0.0,
     }

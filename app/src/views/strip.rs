@@ -11,6 +11,7 @@ use crate::model::update::Retry;
 use crate::output::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{Button, Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
+use redial_protocol::cost::CostBudget;
 use std::time::Duration;
 
 /// Room for the button behind which the rest stands, points.
@@ -19,7 +20,7 @@ const MORE: f32 = 84.0;
 /// Something worth knowing of a live connection.
 struct Item {
     text: String,
-    hint: &'static str,
+    hint: String,
 }
 
 /// Shows the strip. `mono` is the time on the model's clock.
@@ -161,7 +162,7 @@ fn lost(
 /// What there is to know, the most wanted first.
 fn items(connection: &Connection) -> Vec<Item> {
     let mut items = Vec::new();
-    let mut item = |text: String, hint| items.push(Item { text, hint });
+    let mut item = |text: String, hint: &str| items.push(Item { text, hint: hint.to_owned() });
     match &connection.holder {
         Some(holder) if holder.pid == std::process::id() => {
             item("control: this window".to_owned(), "this window may turn dials");
@@ -188,19 +189,8 @@ fn items(connection: &Connection) -> Vec<Item> {
              with it. “All dials off” turns all of them off; Ctrl+I shows who set them, and until when",
         );
     }
-    if let Some((budget, limit)) = connection.agent.as_ref().and_then(|agent| {
-        let budget = &agent.cost_budget;
-        Some((budget, budget.limit?))
-    }) {
-        let text = match budget.cost {
-            Some(cost) => format!("dials cost {cost} of {limit}"),
-            None => format!("dials may cost {limit}"),
-        };
-        item(
-            text,
-            "of one processor: where they cost more, the agent turns the costliest down by itself (Dials, What dials may \
-             cost…)",
-        );
+    if let Some(agent) = &connection.agent {
+        of_budget(&agent.cost_budget).into_iter().for_each(|(text, hint)| item(text, &hint));
     }
     if connection.live.late() {
         item(
@@ -226,6 +216,37 @@ fn items(connection: &Connection) -> Vec<Item> {
         let kind = words::runtime(facts.runtime_kind.word());
         let runtime = format!("{kind} {}", facts.runtime_version);
         item(runtime, "the runtime, as the agent says");
+    }
+    items
+}
+
+/// What dials may cost and do, and what the budget did, as long as that stands.
+fn of_budget(budget: &CostBudget) -> Vec<(String, String)> {
+    let mut items = Vec::new();
+    if let Some(limit) = budget.limit {
+        let text = match budget.cost {
+            Some(cost) => format!("dials cost {cost}, budget {limit}"),
+            None => format!("dials may cost {limit}"),
+        };
+        let mut hint = "of one processor: where they cost more, the agent turns the costliest down by itself (Dials, What dials \
+                        may cost…)"
+            .to_owned();
+        if budget.spared > 0 {
+            let spared = words::count(budget.spared, "method that was", "methods that were");
+            let (cost, them) = (budget.spared_cost, words::them(budget.spared));
+            hint.push_str(&format!(
+                ". Not counted: {cost} of {spared} turned up again after the budget stepped {them} down; setting it anew ends \
+                 that"
+            ));
+        }
+        items.push((text, hint));
+    }
+    if budget.stepped > 0 {
+        let text = format!("{} stepped down by the budget", words::grouped(budget.stepped));
+        let hint = "methods whose dials the agent turned down, because all dials cost more than they may; each says so in its \
+                    state, and why beside its knob. “Undo the budget's last step” in the menu Dials takes back what was turned \
+                    down last; a dial that you turn up again is left alone";
+        items.push((text, hint.to_owned()));
     }
     items
 }
@@ -270,6 +291,19 @@ fn fitting(widths: &[f32], room: f32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cost_above_the_budget_says_why() {
+        use redial_protocol::cost::Share;
+        let budget = CostBudget { limit: Some(Share(100)), cost: Some(Share(120)), ..CostBudget::default() };
+        let told = |budget: &CostBudget| of_budget(budget).into_iter().next().expect("it is told");
+        assert_eq!(told(&budget).0, "dials cost 1.2 %, budget 1 %");
+        assert!(!told(&budget).1.contains("Not counted"));
+        let spared = CostBudget { spared: 2, spared_cost: Share(70), ..budget };
+        let part =
+            "Not counted: 0.7 % of 2 methods that were turned up again after the budget stepped them down";
+        assert!(told(&spared).1.contains(part), "{}", told(&spared).1);
+    }
 
     #[test]
     fn what_does_not_fit_leaves_room_for_the_button() {

@@ -1,7 +1,7 @@
 //! What cannot be on: how it looks, what its knob says, and that it stands in nobody's way.
 
 use super::gestures::{said, value};
-use super::stage::{act, row, tell, with_shop};
+use super::stage::{act, crowd, row, tell, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::log::Kind;
@@ -11,7 +11,8 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
-use redial_protocol::report::DialReport;
+use redial_protocol::reason::Reason;
+use redial_protocol::report::{DialReport, PlanReport};
 use redial_protocol::state::State;
 use std::time::Duration;
 
@@ -93,4 +94,22 @@ fn what_has_no_body_cannot_be_turned_and_says_why() {
     let group = harness.get_by_label("dial of type ICart");
     assert!(group.accesskit_node().is_disabled());
     assert_eq!(group.value().as_deref(), Some("off, no body"));
+}
+
+/// A large turn is asked about with the number of dials that it turns.
+#[test]
+fn what_is_left_out_is_not_among_the_dials_that_are_asked_about() {
+    let mut harness = with_shop(Theme::Dark);
+    crowd(&mut harness, 1_500);
+    act(&mut harness, Command::SelectAll);
+    harness.key_press(Key::Num1);
+    harness.run_steps(3);
+    harness.get_by_label("Turn 1,508 dials to count?");
+    assert!(harness.query_by_label_contains("1,510 methods in ").is_some());
+    let asked = harness.state().confirm.as_ref().and_then(|bulk| bulk.plan.asked.first().copied());
+    let (_, ticket) = asked.expect("the agent is asked");
+    let plan = PlanReport { matched: 1_510, to_request: 1_506, bodyless: 2, ..PlanReport::default() };
+    let plan = PlanReport { refused_by_reason: vec![(Reason::RuntimeHelper, 2)], ..plan };
+    tell(&mut harness, vec![Told::Plan(ticket, Ok(Box::new(plan)))]);
+    harness.get_by_label("Turn 1,506 dials to count?");
 }

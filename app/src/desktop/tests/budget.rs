@@ -1,6 +1,6 @@
 //! What the window tells of the budget, and how it is set.
 
-use super::several::logged;
+use super::several::{ADD, logged};
 use super::stage::{act, row, rows, status, tell, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
@@ -39,7 +39,7 @@ fn with_budget(before: CostBudget) -> Harness<'static, App> {
 #[test]
 fn a_step_is_told_with_its_reason_and_an_undo() {
     let mut harness = with_budget(stands());
-    assert!(says(&harness, "dials cost 1.3 % of 5 %"));
+    assert!(says(&harness, "dials cost 1.3 %, budget 5 %"));
     assert!(logged(&harness, Kind::Budget).is_empty());
     tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
     let text = "the budget turned Shop!Shop.Cart.Add(int) down to count: it cost 7 % of a processor; all dials cost 7.2 %, \
@@ -49,7 +49,7 @@ fn a_step_is_told_with_its_reason_and_an_undo() {
     assert_eq!(logged(&harness, Kind::Budget).len(), 1, "the same is told once");
     harness.get_by_label("Undo").click();
     harness.run_steps(3);
-    assert_eq!(logged(&harness, Kind::Request).pop().as_deref(), Some("undo of what the budget did last"));
+    assert_eq!(logged(&harness, Kind::Request).pop().as_deref(), Some("undo of the budget's last step"));
     assert!(harness.query_by_label("Undo").is_none(), "who undid it has read it");
 }
 
@@ -115,4 +115,49 @@ fn it_is_set_in_a_dialog_and_a_refusal_is_told() {
     tell(&mut harness, vec![Told::Event(Event::Budget(set))]);
     let told = logged(&harness, Kind::Notice).pop().expect("it is told");
     assert!(told.starts_with("budget: dials may cost 2.5 % of a processor together"), "{told}");
+}
+
+/// Whoever looks a minute later has not read it yet.
+#[test]
+fn what_can_be_undone_stays_until_it_is_closed() {
+    let mut harness = with_budget(stands());
+    act(&mut harness, Command::Filter("cart".into()));
+    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
+    harness.state_mut().toast.expire();
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Undo").is_some());
+    act(&mut harness, Command::Escape);
+    assert!(harness.query_by_label("Undo").is_none(), "Esc closes it");
+    let filter = |harness: &Harness<'static, App>| {
+        harness.state().model.current().map(|shop| shop.list.filter().text.clone())
+    };
+    assert_eq!(filter(&harness).as_deref(), Some("cart"), "and nothing else");
+    act(&mut harness, Command::Escape);
+    assert_eq!(filter(&harness).as_deref(), Some(""));
+}
+
+#[test]
+fn what_it_stepped_down_says_so_as_long_as_that_stands() {
+    let mut harness = with_budget(stepped(7));
+    let why = "stepped down to count by the budget: it cost 7 % of a processor, and all dials may cost 5 %";
+    let step = |state, wanted| {
+        let mut row = row(0, state, wanted, 3, None);
+        row.times_note = Some(why.into());
+        Told::Event(Event::Rows { id: None, rows: vec![row] })
+    };
+    let value = |harness: &Harness<'static, App>| harness.get_by_label(ADD).value().unwrap_or_default();
+    tell(&mut harness, vec![step(State::Live, Level::Count)]);
+    assert!(says(&harness, "1 stepped down by the budget"), "in the strip");
+    assert_eq!(value(&harness), "live, by the budget, 3 calls");
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    assert_eq!(harness.query_all_by_label(why).count(), 1);
+    let (reason, calls) = (harness.get_by_label(why).rect(), harness.get_by_label("now").rect());
+    assert!(reason.bottom() < calls.top(), "below the state, above the numbers");
+    tell(&mut harness, vec![step(State::Off, Level::Off)]);
+    assert_eq!(value(&harness), "off, by the budget, 3 calls");
+    let back = Told::Event(Event::Rows { id: None, rows: vec![row(0, State::Live, Level::Count, 3, None)] });
+    tell(&mut harness, vec![back, Told::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
+    assert_eq!(value(&harness), "live, 3 calls");
+    assert!(!says(&harness, "stepped down by the budget"));
 }

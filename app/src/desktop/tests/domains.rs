@@ -9,7 +9,7 @@ use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
-use redial_protocol::message::{AuditEntry, Event, Holder};
+use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
 use redial_protocol::order::{Order, Stand, StandingOrder};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -244,6 +244,29 @@ fn orders_and_who_turned_what_are_shown() {
     ] {
         assert!(says(&harness, part), "{part}");
     }
+    // However long an order is, who set it stands beside it.
+    let order = format!("Shop!Shop.{}* = time", "Pricing+<>c__DisplayClass5_0.".repeat(5));
+    let entry =
+        AuditEntry { t_unix_ms: 0, user: "www".into(), program: "redial dial".into(), order: order.clone() };
+    let standing = StandingOrder {
+        order: Order::new(order.trim_end_matches(" = time"), Level::Time),
+        stand: Stand::Held,
+        user: "www".into(),
+        by: Holder { pid: 77, program: "redial app".into() },
+    };
+    let account = AgentStatus { audit: vec![entry], ..status() };
+    tell(&mut harness, vec![Told::AgentStatus(Box::new(account)), Told::Orders(vec![standing], 2)]);
+    harness.run_steps(3);
+    let frame = harness.ctx.content_rect().width();
+    let (left, dialog) = (frame / 2.0 - 380.0, frame / 2.0 + 380.0);
+    let right = |part: &str| -> Vec<f32> {
+        // The log says some of it, too.
+        let rects = harness.query_all_by_label_contains(part).map(|node| node.rect());
+        rects.filter(|rect| rect.left() > left).map(|rect| rect.right()).collect()
+    };
+    assert!(right("redial app (pid 77, www)").into_iter().all(|right| right < dialog));
+    let orders = right(" = time");
+    assert!(orders.len() == 2 && orders.iter().all(|right| *right < dialog), "{orders:?}");
     click(&mut harness, Command::UndoOfAnyone.name());
     assert_eq!(requests(&harness), ["undo of the last change of anyone"]);
     let what = AuditEntry {

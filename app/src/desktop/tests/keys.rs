@@ -1,6 +1,6 @@
 //! Keys and the wheel: each press counts, and what turns a dial scrolls nothing.
 
-use super::stage::{act, crowd, with_shop};
+use super::stage::{act, crowd, look_at_shops, window, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::ids::Node;
@@ -70,6 +70,27 @@ fn digits_turn_the_selected_methods() {
     assert_eq!(requests(&harness).len(), 2);
     let refused = harness.state().model.log.newest(Kind::Refusal).map(|entry| entry.text.clone());
     assert!(refused.is_some_and(|why| why.contains("to time: not offered by this agent")));
+}
+
+/// Both may come in one frame, of a slow one: the second means what the first selected.
+#[test]
+fn a_level_after_select_all_means_what_that_selected() {
+    for merged in [false, true] {
+        let mut harness = match merged {
+            true => look_at_shops(window(Theme::Dark)),
+            false => with_shop(Theme::Dark),
+        };
+        press(&mut harness, [key(Key::A, Modifiers::COMMAND), key(Key::Num1, Modifiers::NONE)]);
+        let asked = turned(&harness).unwrap_or_default();
+        assert!(asked.starts_with("count on 10 methods"), "{asked}");
+        assert!(harness.state().model.log.newest(Kind::Hint).is_none());
+        press(&mut harness, [key(Key::A, Modifiers::COMMAND), key(Key::Num2, Modifiers::NONE)]);
+        let refused = harness.state().model.log.newest(Kind::Refusal).map(|entry| entry.text.clone());
+        assert!(
+            refused.is_some_and(|why| why.contains("not offered by this agent")),
+            "asked when it is its turn"
+        );
+    }
 }
 
 /// Who types faster than frames come means the field that opens, whichever frame a key falls into.

@@ -10,7 +10,7 @@ use crate::desktop::App;
 use crate::model::histograms::tests::histogram;
 use crate::model::lines::Lines;
 use crate::model::list::{Filter, Key, Sort};
-use crate::model::update::Told;
+use crate::model::update::{Retry, Told};
 use crate::output::times::TimeColumn;
 use crate::ui::theme::DARK;
 use eframe::egui::accesskit::Role;
@@ -387,4 +387,16 @@ fn a_histogram_with_a_mark() {
         answer(&mut harness, &two_humps(0, 1_800.0, 40.0));
         harness
     });
+}
+
+/// Nobody can be asked for it any more, nor is anything called.
+#[test]
+fn what_was_not_looked_at_before_the_end_has_no_histogram_and_says_why() {
+    let mut harness = timed(Theme::Dark);
+    assert!(says(&harness, "What is called most?"));
+    tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+    assert!(says(&harness, "Nothing selected") && !says(&harness, "What is called most?"));
+    harness.get_by_label(ADD).click();
+    harness.run_steps(3);
+    assert!(says(&harness, "There is no histogram: the process is asked for it, and has ended."));
 }

@@ -83,6 +83,28 @@ fn those_that_have_ended_are_one_number_with_their_last_numbers_behind_it() {
     assert_eq!(panes(&harness).len(), 2);
 }
 
+/// Numbers of one panel that do not add up are a riddle.
+#[test]
+fn what_has_ended_wants_nothing_and_is_counted_apart() {
+    let mut harness = look_at_shops(window(Theme::Dark));
+    for id in 1..=3 {
+        rows(&mut harness, id, State::Live, 1_000);
+    }
+    act(&mut harness, Command::SelectAll);
+    ends(&mut harness, 1, 4242);
+    assert!(says(&harness, "10 methods in 2 processes") && says(&harness, "20 copies turned together"));
+    let labels =
+        [("want off", "14"), ("want count", "2"), ("without a body", "4"), ("in ended processes", "10")];
+    for (name, number) in labels {
+        let line = harness.get_by_label(name).rect();
+        let mut numbers = harness.query_all_by_label(number);
+        let beside =
+            |rect: egui::Rect| (rect.center().y - line.center().y).abs() < 4.0 && rect.left() > line.right();
+        assert!(numbers.any(|node| beside(node.rect())), "{name}: {number}");
+    }
+    assert!(says(&harness, "3,000"), "its calls are in the sum");
+}
+
 #[test]
 fn last_numbers_that_are_open_are_those_of_all_that_have_ended() {
     let mut harness = look_at_shops(window(Theme::Dark));

@@ -45,7 +45,7 @@ fn control_that_is_taken_away_is_told_whatever_the_agent_says_meanwhile() {
     );
     control(&mut harness, other());
     control(&mut harness, None);
-    let notices = logged(&harness, Kind::Notice);
+    let notices = logged(&harness, Kind::Control);
     let text = "redial dial (pid 977) took control from this window; what was turned here stays on, and turning a dial \
                 here asks for control again";
     assert_eq!(notices, [text]);
@@ -253,4 +253,80 @@ fn a_dial_of_a_launch_that_matches_nothing_is_told_until_it_was_seen() {
     harness.get_by_label("Close").click();
     harness.run_steps(3);
     assert!(harness.query_by_label("Close").is_none());
+}
+
+/// What lies below would be clicked in its place.
+#[test]
+fn nothing_goes_from_under_the_pointer() {
+    let mut harness = with_shop(Theme::Dark);
+    let refused = |why: &str| Told::Undone(Ticket(99), Err(Refused { why: why.into(), holder: None }));
+    let expire = |harness: &mut Harness<'static, App>| {
+        harness.state_mut().toast.expire();
+        harness.run_steps(3);
+    };
+    let told = |harness: &Harness<'static, App>| harness.state().toast.says().map(str::to_owned);
+    let text = |why: &str| Some(format!("undo of the last change refused: {why}"));
+    tell(&mut harness, vec![refused("one")]);
+    harness.get_by_label("Close").hover();
+    harness.run_steps(3);
+    expire(&mut harness);
+    tell(&mut harness, vec![refused("two")]);
+    assert_eq!(told(&harness), text("one"));
+    harness.get_by_label(ADD).hover();
+    harness.run_steps(3);
+    assert_eq!(told(&harness), text("two"), "now it is its turn");
+    expire(&mut harness);
+    assert!(told(&harness).is_none() && harness.query_by_label("Close").is_none());
+}
+
+/// Control that another has is taken back by a click, before a turn is refused for want of it.
+#[test]
+fn control_that_is_taken_away_can_be_taken_back_as_long_as_another_has_it() {
+    let mine = || Some(Holder { pid: std::process::id(), program: "redial app".into() });
+    let other = || Some(Holder { pid: 977, program: "redial dial".into() });
+    let mut harness = with_shop(Theme::Dark);
+    let button = |harness: &Harness<'static, App>| harness.query_by_label("Take control").is_some();
+    let taken = |harness: &mut Harness<'static, App>| {
+        control(harness, mine());
+        control(harness, other());
+        harness.state_mut().toast.expire();
+        harness.run_steps(3);
+    };
+    assert!(Command::TakeControl.enabled(&harness.state().situation()).is_err());
+    taken(&mut harness);
+    assert!(button(&harness) && says(&harness, "took control from this window"), "it stays");
+    assert_eq!(Command::TakeControl.enabled(&harness.state().situation()), Ok(()));
+    harness.get_by_label("Take control").click();
+    harness.run_steps(3);
+    assert!(!button(&harness), "it is done");
+    taken(&mut harness);
+    assert!(button(&harness));
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(!button(&harness), "closed");
+    taken(&mut harness);
+    control(&mut harness, None);
+    assert!(!button(&harness), "nobody has it any more");
+}
+
+/// The agent counts orders for what is off, too, and the bar says how many are on.
+#[test]
+fn what_all_off_turned_off_is_told_as_on_again() {
+    let mut harness = with_shop(Theme::Dark);
+    let ticket = |harness: &Harness<'static, App>| {
+        let pending = harness.state().model.current().map(|shop| shop.turns.pending().to_vec());
+        pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a turn")
+    };
+    tell(&mut harness, vec![rows()]);
+    act(&mut harness, Command::AllOff);
+    let off = [0, 1, 2].map(|method| row(method, State::Off, Level::Off, 9, None)).to_vec();
+    let off = Told::Event(Event::Rows { id: None, rows: off });
+    let answer = Told::AllOff(ticket(&harness), Ok((3, 0)));
+    tell(&mut harness, vec![answer, off]);
+    act(&mut harness, Command::Undo);
+    let report = DialReport { matched: 5, accepted: 4, bodyless: 1, ..DialReport::default() };
+    let answer = Told::Dialled(ticket(&harness), Ok(report));
+    tell(&mut harness, vec![answer]);
+    let text = logged(&harness, Kind::Undone).pop();
+    assert_eq!(text.as_deref(), Some("undo all dials off: 3 methods are on again"));
 }

@@ -45,6 +45,8 @@ pub enum Order {
     UndoOfAnyone(Ticket, Option<u64>),
     /// Set what dials may cost.
     SetBudget(Option<Share>),
+    /// Take control from whoever has it.
+    TakeControl,
     /// Ask how the durations of a row's calls are spread.
     Histogram(RowId),
     /// Ask who calls a row's method.
@@ -254,6 +256,8 @@ impl Link {
                     Err(Gone) => return false,
                 },
                 Order::Reload | Order::Cancel(_) | Order::Histogram(_) | Order::Callers(_) => {}
+                // Whoever had it has it no longer as far as is known.
+                Order::TakeControl => {}
                 Order::AllOff(ticket) => self.all_off(ticket),
                 Order::SetBudget(_) => {
                     let refused = Refused { why: why.to_owned(), holder: None };
@@ -414,6 +418,7 @@ impl Link {
             Order::Cancel(ticket) => talk.turns.cancel(ticket, session)?,
             Order::UndoOfAnyone(ticket, change) => talk.undo(ticket, change, session)?,
             Order::SetBudget(limit) => talk.set_budget(limit, session)?,
+            Order::TakeControl => talk.take_control(session)?,
             Order::Histogram(row) => talk.histogram(row, session)?,
             Order::Callers(row) => talk.callers(row, session)?,
         }

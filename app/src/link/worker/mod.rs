@@ -73,6 +73,8 @@ pub enum Command {
     UndoOfAnyone(ConnectionId, Ticket, Option<u64>),
     /// Set what dials may cost.
     SetBudget(ConnectionId, Option<Share>),
+    /// Take control of a process from whoever has it.
+    TakeControl(ConnectionId),
     /// Ask how the durations of a row's calls are spread.
     Histogram(ConnectionId, RowId),
     /// Ask who calls a row's method.
@@ -130,6 +132,7 @@ impl Worker {
                 self.tell(connection, agent::Order::UndoOfAnyone(ticket, change))
             }
             Command::SetBudget(connection, limit) => self.tell(connection, agent::Order::SetBudget(limit)),
+            Command::TakeControl(connection) => self.tell(connection, agent::Order::TakeControl),
             Command::Histogram(connection, row) => self.tell(connection, agent::Order::Histogram(row)),
             Command::Callers(connection, row) => self.tell(connection, agent::Order::Callers(row)),
             Command::Reload(connection) => self.tell(connection, agent::Order::Reload),

@@ -123,6 +123,8 @@ enum Asked {
     Orders,
     /// The budget, to be set.
     Budget,
+    /// Control, to be taken.
+    Control,
 }
 
 impl Talk {
@@ -220,6 +222,15 @@ impl Talk {
         Ok(())
     }
 
+    /// Takes control, and turns nothing. Who has it then is told to all who subscribed.
+    pub fn take_control(&mut self, session: &mut Session) -> Result<(), LinkError> {
+        let (orders, stand) = (Vec::new(), Stand::Kept);
+        let take = Command::RequestReJit { orders, later: true, take: true, stand };
+        self.asked.push((session.send(take)?, Asked::Control));
+        self.turned = true;
+        Ok(())
+    }
+
     /// Asks how the durations of a row's calls are spread, and for the worst of them. That is answered at once, or the agent is
     /// silent.
     pub fn histogram(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
@@ -237,7 +248,7 @@ impl Talk {
     }
 
     fn answered(&mut self, asked: Asked, reply: Reply, session: &Session) -> Result<Told, LinkError> {
-        if matches!(asked, Asked::Undo(_)) {
+        if matches!(asked, Asked::Undo(_) | Asked::Control) {
             self.want_status(Instant::now());
         }
         Ok(match (asked, reply) {
@@ -246,6 +257,7 @@ impl Talk {
                 let what = AuditEntry { user: user_name(&what.user), ..what };
                 Told::Undone(ticket, Ok(Box::new(Undone { what, report })))
             }
+            (Asked::Control, Reply::Dialled(_)) => Told::Notice("this window took control".to_owned()),
             (Asked::Budget, Reply::Budget(budget)) => Told::Event(Event::Budget(budget)),
             (Asked::Orders, Reply::Orders { orders, undoable }) => {
                 Told::Orders(describe::orders(orders), undoable)
@@ -256,6 +268,7 @@ impl Talk {
                     Asked::Plan(ticket) => Told::Plan(ticket, Err(refused.why)),
                     Asked::Undo(ticket) => Told::Undone(ticket, Err(refused)),
                     Asked::Budget => Told::BudgetRefused(refused),
+                    Asked::Control => Told::Notice(format!("control was not taken: {}", refused.why)),
                     Asked::Orders => {
                         Told::Notice(format!("the orders that stand are not known: {}", refused.why))
                     }

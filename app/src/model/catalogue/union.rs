@@ -62,10 +62,12 @@ impl Catalogue {
         self.interleaves() && self.is_over(module)
     }
 
-    /// How many of these methods are in domains that are not over.
-    pub fn not_over(&self, methods: &MethodSet) -> u64 {
-        let modules = self.modules.iter().filter(|module| !self.is_over(module));
-        modules.flat_map(|module| methods.within(&module.methods)).map(|part| part.len() as u64).sum()
+    /// Those of some methods that are in domains that are not over.
+    pub fn not_over(&self, methods: &MethodSet) -> MethodSet {
+        let mut there = methods.clone();
+        let over = self.modules.iter().filter(|module| self.is_over(module));
+        over.for_each(|module| there.remove(module.methods.clone()));
+        there
     }
 
     /// Domains that are not over.

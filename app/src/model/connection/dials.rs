@@ -8,6 +8,7 @@ use crate::model::cost::{self, Foreseen};
 use crate::model::ids::{MethodIx, Node};
 use crate::model::live::{Live, LiveRow, Sums};
 use crate::model::methodset::MethodSet;
+use crate::model::turns::Wish;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::State;
@@ -121,6 +122,17 @@ impl Connection {
     /// Whether a method is off and cannot be on.
     pub fn is_unable(&self, method: MethodIx) -> bool {
         self.unable.all.get(method.0)
+    }
+
+    /// How many methods these wishes turn on: those that can be.
+    pub(in crate::model) fn on_by(&self, wishes: &[Wish]) -> u64 {
+        let refused = |method| {
+            let row = self.live.of_method(method);
+            row.is_some_and(|row| matches!(row.state, State::Refused | State::Failed))
+        };
+        let can = |method: &MethodIx| self.catalogue.without_body(*method).is_none() && !refused(*method);
+        let on = wishes.iter().filter(|(level, _)| *level != Level::Off);
+        on.map(|(_, set)| set.iter().filter(|method| can(method)).count() as u64).sum()
     }
 
     /// Methods that are off and have no body.

@@ -6,7 +6,7 @@ use super::{Connection, Orders, Outcome, Status};
 use crate::model::catalogue::forget::Renumbering;
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::log::{Kind, Log, Named};
-use crate::model::turns::Pending;
+use crate::model::turns::{Pending, Wish};
 use crate::model::update::{CataloguePart, Now, Refused, Retry, Told, Undone};
 use crate::output::{budget, words};
 use redial_protocol::cost::CostBudget;
@@ -318,7 +318,7 @@ impl Connection {
                      control again",
                     named(other)
                 );
-                (Kind::Notice, text)
+                (Kind::Control, text)
             }
             (Some(other), Some(mine)) if is_mine(mine) && !is_mine(other) => {
                 (Kind::Connection, format!("this window has control, no longer {}", named(other)))
@@ -336,11 +336,20 @@ impl Connection {
 
     fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
         let accepted = self.turns.accepted(ticket, now);
-        let Some((words, done)) = accepted.map(|pending| (pending.words.clone(), pending.done())) else {
+        let Some((words, done, on_again)) = accepted.map(|pending| {
+            let on_again = pending.on_again().map(<[Wish]>::to_vec);
+            (pending.words.clone(), pending.done(), on_again)
+        }) else {
             return;
         };
         if self.part_is_over(ticket, || Outcome::Done(Box::new(report.clone()))) {
             return;
+        }
+        let whole = report.refused_by_reason.is_empty() && report.warnings.is_empty();
+        if let Some(wishes) = on_again.filter(|_| whole) {
+            // The agent counts what is off again, too.
+            let are = words::count(self.on_by(&wishes), "method is", "methods are");
+            return self.say(log, now, done, format!("{words}: {are} on again"));
         }
         self.tell_report(&words, report, done, log, now);
         let pending = self.turns.pending().iter().find(|pending| pending.ticket == ticket);

@@ -141,8 +141,8 @@ impl Untold {
         let told = states.filter(|state| is_bad(*state) || !self.only_bad);
         told.for_each(|state| *numbers.entry(state).or_default() += 1);
         for (state, number) in numbers {
-            let are = if number == 1 { "method is" } else { "methods are" };
-            say(format!("… and {} {are} {state} by now", words::grouped(number)));
+            let methods = words::count(number, "more method", "more methods");
+            say(format!("… and {methods}: {state} now"));
         }
     }
 

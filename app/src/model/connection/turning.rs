@@ -39,12 +39,15 @@ impl Targets {
         if level < Level::Time { TimeOptions::default() } else { self.options }
     }
 
-    /// What a turn to a level is called before the methods are: `time, keeping calls that end by an exception,`.
+    /// What a turn to a level is called before the methods are: `time with callers, keeping calls that end by an exception,`.
     pub fn words_at(&self, level: Level) -> String {
-        match self.options_at(level) {
-            options if options.keeps_calls() => format!("{level}, keeping {},", calls::which(&options)),
-            _ => level.to_string(),
-        }
+        let options = self.options_at(level);
+        let with = if options.callers { " with callers" } else { "" };
+        let keeping = match options.keeps_calls() {
+            true => format!(", keeping {},", calls::which(&options)),
+            false => String::new(),
+        };
+        format!("{level}{with}{keeping}")
     }
 }
 
@@ -265,8 +268,8 @@ impl Connection {
         let nothing = || "the budget has turned nothing down since it was set".to_owned();
         let obstacle = self.obstacle().map_or(Ok(()), |why| Err(why.to_owned()));
         let change = obstacle.and_then(|()| self.step_to_undo().ok_or_else(nothing));
-        self.refuse("undo of what the budget did", change.clone().map(drop), log, now)?;
-        self.say(log, now, Kind::Request, "undo of what the budget did last");
+        self.refuse("undo of the budget's last step", change.clone().map(drop), log, now)?;
+        self.say(log, now, Kind::Request, "undo of the budget's last step");
         Ok((self.ticket(), change?))
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Sent {
     pub is_off: bool,
     /// What it is once it is done.
     pub is_done: Kind,
+    /// Copies that are on again then, where it takes back that all were turned off.
+    pub on_again: Option<u64>,
     waiting: Vec<(ConnectionId, Ticket)>,
     done: Vec<(ConnectionId, Ticket)>,
     refused: Vec<(ConnectionId, Refused)>,
@@ -54,6 +56,7 @@ impl Sent {
             methods,
             is_off: false,
             is_done: Kind::Answer,
+            on_again: None,
             waiting: Vec::new(),
             done: Vec::new(),
             refused: Vec::new(),
@@ -181,6 +184,8 @@ impl Fleet {
         });
         let not = sent.reports.iter().flat_map(|(_, report)| &report.refused_by_reason);
         let refused: u64 = not.map(|(_, number)| number).sum();
+        // The agents count what is off again as well.
+        let on_again = sent.on_again.filter(|_| done == all && refused == 0);
         let (kind, mut text) = match (sent.is_off, sent.off) {
             (true, (reverted, 0)) if done == all => {
                 let reverted = words::grouped(reverted);
@@ -202,10 +207,11 @@ impl Fleet {
             (false, _) => {
                 let nobody = done == 0 || accepted == 0 && refused > 0;
                 let kind = if nobody { Kind::Refusal } else { sent.is_done };
-                let methods = match matched {
+                let methods = match (matched, on_again) {
                     _ if done == 0 => None,
-                    0 => Some("nothing was left to do".to_owned()),
-                    _ => {
+                    (0, _) => Some("nothing was left to do".to_owned()),
+                    (_, Some(on)) => Some(format!("{} on again", words::count(on, "copy is", "copies are"))),
+                    (_, None) => {
                         let (accepted, matched) = (words::grouped(accepted), words::grouped(matched));
                         Some(format!("{accepted} of {matched} copies accepted"))
                     }
@@ -215,7 +221,7 @@ impl Fleet {
                 (kind, format!("{}: {}", sent.words, said.join(", ")))
             }
         };
-        if bodyless > 0 {
+        if bodyless > 0 && on_again.is_none() {
             text.push_str(&format!(", {} without a body", words::grouped(bodyless)));
         }
         log.add(now, Some(FLEET), kind, text);

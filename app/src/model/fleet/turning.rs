@@ -204,8 +204,10 @@ impl Fleet {
                 set
             },
         );
+        let on = all.on_by(&undo.wishes);
         let mut sent = Sent::new(ticket, undo.words, methods);
         (sent.is_off, sent.is_done) = (undo.all_off && redo, Kind::Undone);
+        sent.on_again = (undo.all_off && !redo).then_some(on);
         let mut errands = Vec::new();
         for (id, part) in self.made.get(&made).cloned().unwrap_or_default() {
             // Whoever is gone has nothing left to undo; what was undone there by itself neither.
