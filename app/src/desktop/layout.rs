@@ -163,7 +163,7 @@ impl App {
             unread::show_none(ui, connection, near, situation, commands);
             return;
         }
-        methods::table(ui, state, Lines::of(connection), commands);
+        methods::table(ui, state, Lines::of(connection), methods::Needs::of([connection]), commands);
     }
 
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {
