@@ -8,7 +8,7 @@ use crate::output::times::{TimeColumn, resolution};
 use crate::output::words;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, SMALL};
-use eframe::egui::{self, Align2, FontId, Rangef, Rect, Sense, Ui, pos2, vec2};
+use eframe::egui::{self, Align, Align2, FontId, Layout, Rangef, Rect, Sense, Ui, pos2, vec2};
 
 /// Width of the name's column below which its head finds room for a number only, points.
 const SHORT: f32 = 150.0;
@@ -143,7 +143,11 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[Gone], commands: &mut
     let how = format!("Make the window wider, drag a panel beside the table narrower, or zoom out ({keys}).");
     egui::Popup::menu(&response).show(|ui| {
         ui.set_max_width(MENU);
-        ui.weak("No room for these; one that rows are sorted by has room:");
+        // Entries are as wide as the menu, and text in such a layout would be stretched to both of its edges.
+        let text = |ui: &mut Ui, text: &str| {
+            ui.with_layout(Layout::top_down(Align::Min), |ui| ui.weak(text));
+        };
+        text(ui, "No room for these; one that rows are sorted by has room:");
         for (name, key) in gone {
             let entry = egui::Button::new(*name);
             let entry =
@@ -153,7 +157,7 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[Gone], commands: &mut
                 ui.close();
             }
         }
-        ui.weak(&how);
+        text(ui, &how);
     });
     let names: Vec<&str> = gone.iter().map(|(name, _)| *name).collect();
     if !egui::Popup::is_any_open(ui.ctx()) {
