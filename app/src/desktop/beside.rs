@@ -29,6 +29,7 @@ impl App {
             ids.iter().filter_map(|id| self.model.connections.get(id)).map(Connection::title).collect();
         let sums = self.model.list().is_some_and(|all| all.list.sort().key != Key::Name);
         several::paging(ui, &titles, &shown, sums, commands);
+        let needs = methods::Needs::of(ids.iter().filter_map(|id| self.model.connections.get(id)));
         let ids = ids.get(shown).unwrap_or_default();
         self.model.show_beside(ids);
         // Keys, and what stands at the edges, go to one that is in sight.
@@ -44,7 +45,7 @@ impl App {
             let mut pane = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("pane", id.0)));
             pane.set_clip_rect(rect.intersect(ui.clip_rect()));
             let before = self.beside_scroll;
-            self.pane(&mut pane, *id, situation, commands);
+            self.pane(&mut pane, *id, (situation, needs), commands);
             if before != self.beside_scroll && place > 0 {
                 // Those before it follow in the next frame.
                 ui.ctx().request_repaint();
@@ -68,7 +69,13 @@ impl App {
         order.clone()
     }
 
-    fn pane(&mut self, ui: &mut Ui, id: ConnectionId, situation: &Situation, commands: &mut Vec<Command>) {
+    fn pane(
+        &mut self,
+        ui: &mut Ui,
+        id: ConnectionId,
+        (situation, needs): (&Situation, methods::Needs),
+        commands: &mut Vec<Command>,
+    ) {
         let mono = self.now().mono;
         let App { model, methods: of_current, panes, beside_scroll, near, .. } = self;
         let is_current = model.current == Some(id);
@@ -93,7 +100,7 @@ impl App {
             if !is_current {
                 state.leave_focus();
             }
-            methods::table(ui, state, lines, &mut of_pane);
+            methods::table(ui, state, lines, needs, &mut of_pane);
             *beside_scroll = state.scrolled().unwrap_or(*beside_scroll);
         }
         // What is done in a table is meant for its process.

@@ -97,8 +97,12 @@ impl App {
                 // The bar stands beside the numbers, not on them.
                 let scroll = &mut ui.spacing_mut().scroll;
                 scroll.floating_allocated_width = scroll.bar_width + scroll.bar_inner_margin;
-                egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-                    let lines = self.model.current.and_then(|id| self.model.lines(id));
+                let lines = self.model.current.and_then(|id| self.model.lines(id));
+                let mut area = egui::ScrollArea::vertical().auto_shrink(false);
+                if lines.is_some_and(|lines| detail::is_another(ui, lines)) {
+                    area = area.vertical_scroll_offset(0.0);
+                }
+                area.show(ui, |ui| {
                     let Some(lines) = lines else { return };
                     several::whose(ui, lines);
                     if !lines.lacks_picked() {
@@ -159,7 +163,7 @@ impl App {
             unread::show_none(ui, connection, near, situation, commands);
             return;
         }
-        methods::table(ui, state, Lines::of(connection), commands);
+        methods::table(ui, state, Lines::of(connection), methods::Needs::of([connection]), commands);
     }
 
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::Situation, commands: &mut Vec<Command>) {

@@ -203,10 +203,11 @@ pub fn short_time(us: u64) -> String {
 
 /// A duration in nanoseconds, three significant digits: `950 ns`, `1.20 µs`, `12.0 ms`, `1.50 s`, `1,100 s`.
 pub fn duration(ns: u64) -> String {
+    // What rounds to 1,000 of a unit is 1.00 of the next.
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        1_000..999_500 => (ns as f64 / 1e3, "µs"),
+        999_500..999_500_000 => (ns as f64 / 1e6, "ms"),
         _ => (ns as f64 / 1e9, "s"),
     };
     match value {
@@ -332,6 +333,20 @@ mod tests {
                 .map(duration),
             ["0 ns", "950 ns", "1.20 µs", "12.0 µs", "100 µs", "250 µs", "12.0 ms", "1.50 s", "1,100 s"]
         );
+    }
+
+    #[test]
+    fn what_rounds_to_a_thousand_of_a_unit_is_one_of_the_next() {
+        for (below, from, next) in [
+            ((999, "999 ns"), 1_000, "1.00 µs"),
+            ((999_499, "999 µs"), 999_500, "1.00 ms"),
+            ((999_499_999, "999 ms"), 999_500_000, "1.00 s"),
+        ] {
+            assert_eq!(duration(below.0), below.1);
+            assert_eq!((duration(below.0 + 1), duration(from)), (next.to_owned(), next.to_owned()));
+            assert_eq!(round_duration(from), next.replace(".00", ""));
+        }
+        assert_eq!(duration(999_600_000_000), "1,000 s", "there is no next one");
     }
 
     #[test]

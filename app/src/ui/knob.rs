@@ -3,16 +3,14 @@
 //! reader or a test through AccessKit (a slider whose value is the index of the level).
 
 use super::theme::Palette;
-use super::{knob_levels, knob_paint};
-use eframe::egui::{
-    self, EventFilter, Key, Pos2, RectAlign, Response, Sense, Tooltip, Ui, WidgetInfo, accesskit, vec2,
-};
+use super::{hint, knob_levels, knob_paint};
+use eframe::egui::{self, EventFilter, Key, Pos2, Response, Sense, Tooltip, Ui, WidgetInfo, accesskit, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
 /// Points of drag from one detent to the next.
 const DRAG_STEP: f32 = 18.0;
-/// From this size on a knob explains itself at length, points.
+/// From this size on a knob has names around it, beside which its hint stands, points.
 const LARGE: f32 = 60.0;
 /// Points of wheel from one detent to the next.
 const WHEEL_STEP: f32 = 40.0;
@@ -162,11 +160,10 @@ impl<'a> Knob<'a> {
         if !response.hovered() {
             return;
         }
-        let mut hint = Tooltip::for_enabled(response);
-        if self.size >= LARGE {
-            hint.popup = hint.popup.align(RectAlign::LEFT_START).gap(knob_levels::ROOM + 4.0);
+        match self.size >= LARGE {
+            true => hint::left_of(response, knob_levels::ROOM + 4.0, |ui| self.explain(ui)),
+            false => drop(Tooltip::for_enabled(response).show(|ui| self.explain(ui))),
         }
-        hint.show(|ui| self.explain(ui));
     }
 
     /// The level the user asked for in this frame.
@@ -327,24 +324,10 @@ impl<'a> Knob<'a> {
                 false => ui.label(text),
             };
         }
-        if self.size < LARGE {
-            // In a list a long one would hide the rows below at every stop of the pointer.
-            let wheel = if self.wheel { ", wheel" } else { "" };
-            ui.weak(format!("Click, drag{wheel} or Space turns it; right-click lists the levels."));
-            return;
-        }
-        for level in Level::ALL {
-            let (offered, word) = (self.face.offered.contains(&level), level.word());
-            if offered {
-                ui.label(format!("{}  {word}: {}", level as u8, meaning(level)));
-            } else {
-                ui.weak(format!("{}  {word}: {}", level as u8, why_not(level, self.face.not_offered)));
-            }
-        }
-        let wheel = if self.wheel { ", the wheel" } else { "" };
-        ui.weak(format!(
-            "Click or Space toggles. Drag{wheel}, arrows, Home, End and 0–3 turn it. Right-click lists levels."
-        ));
+        // What levels mean is said by their names around a large one, and in the menu: a long hint would hide what stands below
+        // at every stop of the pointer.
+        let wheel = if self.wheel { ", wheel" } else { "" };
+        ui.weak(format!("Click, drag{wheel} or Space turns it; right-click lists the levels."));
     }
 }
 

@@ -16,12 +16,20 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
+/// A number of things, at most six letters up to 999 billions: `950`, `12.3 k`, `322 k`, `1.25 M`.
+pub fn short(number: u64) -> String {
+    match scaled(number as f64) {
+        (_, "") => number.to_string(),
+        (value, prefix) => format!("{} {prefix}", three_digits(value)),
+    }
+}
+
 /// A duration beside an axis, nanoseconds, without zeros that say nothing: `1 µs`, `2.5 ms`, `100 s`.
 pub fn tick(ns: f64) -> String {
     let (value, unit) = match ns {
-        ..1e3 => (ns, "ns"),
-        ..1e6 => (ns / 1e3, "µs"),
-        ..1e9 => (ns / 1e6, "ms"),
+        ..999.5 => (ns, "ns"),
+        ..999.5e3 => (ns / 1e3, "µs"),
+        ..999.5e6 => (ns / 1e6, "ms"),
         _ => (ns / 1e9, "s"),
     };
     let text = three_digits(value);
@@ -51,10 +59,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_written_short_has_six_letters_at_most() {
+        assert_eq!(
+            [0, 999, 9_999, 12_345, 322_123, 999_600, 12_345_678, 999 << 30].map(short),
+            ["0", "999", "10.0 k", "12.3 k", "322 k", "1.00 M", "12.3 M", "1.07 T"]
+        );
+    }
+
+    #[test]
     fn ticks_have_no_idle_zeros() {
         assert_eq!(
-            [1.0, 500.0, 1e3, 2_500.0, 1e7, 1.02e6, 1e11].map(tick),
-            ["1 ns", "500 ns", "1 µs", "2.5 µs", "10 ms", "1.02 ms", "100 s"]
+            [1.0, 500.0, 1e3, 2_500.0, 1e7, 1.02e6, 999.7e6, 1e11].map(tick),
+            ["1 ns", "500 ns", "1 µs", "2.5 µs", "10 ms", "1.02 ms", "1 s", "100 s"]
         );
     }
 

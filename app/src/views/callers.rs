@@ -1,5 +1,6 @@
 //! Who calls the selected method, and how often.
 
+use super::cells::Name;
 use super::latency::row_looked_at;
 use crate::commands::Command;
 use crate::model::callers::Seen;
@@ -8,8 +9,8 @@ use crate::model::ids::FLEET;
 use crate::model::live::LiveRow;
 use crate::output::{callers, words};
 use crate::ui::theme::Palette;
-use eframe::egui::{Align, Checkbox, Label, Layout, RichText, Ui};
-use redial_protocol::callers::RowCallers;
+use eframe::egui::{Align, Checkbox, Label, Layout, RichText, Role, Ui, WidgetInfo};
+use redial_protocol::callers::{RowCallers, Who};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
@@ -77,8 +78,7 @@ fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
     let (first, rest) = told.callers.split_at(told.callers.len().min(SHOWN));
     for caller in first {
         // Names are long: the numbers stand below.
-        let name = callers::name(&caller.who);
-        ui.add(Label::new(name).truncate());
+        named(ui, &caller.who);
         line(ui, "", &part(caller.calls));
     }
     if !rest.is_empty() {
@@ -91,15 +91,36 @@ fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
     }
 }
 
+/// Who it is; a method's name is cut at its beginning where there is no room for it, as in the table.
+fn named(ui: &mut Ui, who: &Who) {
+    let whole = callers::name(who);
+    let Who::Method { module, method, .. } = who else {
+        ui.add(Label::new(whole).truncate());
+        return;
+    };
+    let owner = module.len() + 1;
+    let galley = Name::of_caller(&whole, owner..owner + method.len(), Palette::of(ui))
+        .laid_out(ui.painter(), ui.available_width());
+    let is_cut = galley.text() != whole || galley.elided;
+    let shown = ui.add(Label::new(galley).show_tooltip_when_elided(false));
+    shown.widget_info(|| WidgetInfo::labeled(Role::Label, true, &whole));
+    if is_cut {
+        shown.on_hover_text(whole);
+    }
+}
+
 /// A name, cut where there is no room for it, and numbers at the other end of the line.
 fn line(ui: &mut Ui, name: &str, numbers: &str) {
     ui.scope(|ui| {
         ui.spacing_mut().interact_size.y = 18.0;
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.label(RichText::new(numbers).monospace());
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let text = RichText::new(name).color(Palette::of(ui).weak);
-                ui.add(Label::new(text).truncate());
+        // By itself a line from the right would be as high as all the room there is below.
+        ui.horizontal(|ui| {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                ui.label(RichText::new(numbers).monospace());
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    let text = RichText::new(name).color(Palette::of(ui).weak);
+                    ui.add(Label::new(text).truncate());
+                });
             });
         });
     });

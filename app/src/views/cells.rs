@@ -118,6 +118,20 @@ impl<'a> Name<'a> {
         name
     }
 
+    /// A caller's: `text` is all of it, the module included, and `method` where its type and name stand in that.
+    pub fn of_caller(text: &'a str, method: Range<usize>, palette: &'static Palette) -> Name<'a> {
+        let whole = text.get(method.clone()).unwrap_or_default();
+        let own = method.start + method_start(whole);
+        let parts = vec![
+            (0..own, palette.weak),
+            (own..method.end, palette.text),
+            (method.end..text.len(), palette.weak),
+        ];
+        let (highlights, parameters) = (Vec::new(), method.end..text.len());
+        let (front, body, remarks) = (String::new(), None, Vec::new());
+        Name { text, highlights, parts, head: 0..own, parameters, front, body, remarks, palette }
+    }
+
     /// Appends a part of the text.
     pub fn part(&mut self, range: Range<usize>, colour: Color32) {
         self.parts.push((range, colour));
@@ -186,6 +200,28 @@ impl<'a> Name<'a> {
             at = hit.end;
         }
         job.append(part.get(at..).unwrap_or_default(), 0.0, plain);
+    }
+
+    /// It in a room of so many points. Mostly it is laid out once, whether it fits or not: that is what a frame with new
+    /// names takes longest for.
+    pub fn laid_out(&self, painter: &Painter, room: f32) -> Arc<Galley> {
+        let widths = Widths::of(painter.ctx());
+        let whole = self.job(Less::default());
+        let about = widths.text(&whole);
+        let shortened = |excess: f32| {
+            let width = |size, letter| widths.letter(&FontId::proportional(size), letter);
+            let wrap = TextWrapping::truncate_at_width(room);
+            painter.layout_job(LayoutJob { wrap, ..self.job(self.fitted(excess, room, width)) })
+        };
+        if about > room * KERNED {
+            let galley = shortened(about / USUAL - room);
+            if !galley.elided {
+                return galley;
+            }
+        }
+        let galley = painter.layout_job(whole);
+        let excess = galley.size().x - room;
+        if excess > 0.0 { shortened(excess) } else { galley }
     }
 
     /// What has to go of a name that is so much too wide for `room`, given how wide a letter of a size is. Of a name and
@@ -294,29 +330,14 @@ fn explicit_length(method: &str) -> usize {
     length
 }
 
-impl Paint<'_> {
-    /// A name in a room of so many points. Mostly it is laid out once, whether it fits or not: that is what a frame with new
-    /// names takes longest for.
-    fn laid_out(&self, name: &Name<'_>, room: f32) -> Arc<Galley> {
-        let widths = Widths::of(self.painter.ctx());
-        let whole = name.job(Less::default());
-        let about = widths.text(&whole);
-        let shortened = |excess: f32| {
-            let width = |size, letter| widths.letter(&FontId::proportional(size), letter);
-            let wrap = TextWrapping::truncate_at_width(room);
-            self.painter.layout_job(LayoutJob { wrap, ..name.job(name.fitted(excess, room, width)) })
-        };
-        if about > room * KERNED {
-            let galley = shortened(about / USUAL - room);
-            if !galley.elided {
-                return galley;
-            }
-        }
-        let galley = self.painter.layout_job(whole);
-        let excess = galley.size().x - room;
-        if excess > 0.0 { shortened(excess) } else { galley }
-    }
+/// Where in a name with its type the method's own begins: `Touch` in `Shop.Cart.Touch`, `.ctor` in `Shop.Cart..ctor`.
+fn method_start(name: &str) -> usize {
+    let start = explicit_length(name);
+    let special = name.get(..start).is_some_and(|before| before.ends_with(".."));
+    start - usize::from(special)
+}
 
+impl Paint<'_> {
     /// A name, from `left` to the end of its column, elided; where no state is told, to the end of that column.
     pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>, face: &Face) {
         let end = if face.says.is_empty() { self.columns.state.max } else { self.columns.name.max };
@@ -324,7 +345,7 @@ impl Paint<'_> {
         if !name.remarks.is_empty() && self.with_remarks(rect, left, room, name) {
             return;
         }
-        let galley = self.laid_out(name, room);
+        let galley = name.laid_out(self.painter, room);
         let at = pos2(left, rect.center().y - galley.size().y / 2.0);
         self.painter.galley(at, galley, Color32::PLACEHOLDER);
     }

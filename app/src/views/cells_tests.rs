@@ -41,6 +41,19 @@ fn the_interface_is_not_the_method() {
     assert_eq!(less(&head, 48.0, 3.0), "eric.IEnumerator<System.String>.Dispose");
 }
 
+#[test]
+fn a_caller_s_method_begins_behind_its_type() {
+    for (name, own) in [
+        ("Shop.Till.Ring", "Ring"),
+        ("Shop.Till..ctor", ".ctor"),
+        ("Shop.Box<T>+Lid<A.B>.Open<U.V>", "Open<U.V>"),
+        ("Program.<Main>$", "<Main>$"),
+        ("Main", "Main"),
+    ] {
+        assert_eq!(name.get(method_start(name)..), Some(own), "{name}");
+    }
+}
+
 /// All that is shown of a method in a room of so many letters, which are all of one width.
 fn shown(type_name: &str, method: &str, parameters: &str, body: Option<&str>, room: usize) -> String {
     let text = format!("{type_name}.{method}{parameters}");

@@ -23,6 +23,8 @@ pub struct Besides {
     pub before: f32,
     /// In the column of states.
     pub state: f32,
+    /// Whether it is numbers that are compared, with those of tables beside it: the state goes before them.
+    pub compared: bool,
 }
 
 /// Where the columns stand.
@@ -55,17 +57,17 @@ enum Going {
 }
 
 impl Going {
-    /// All, in the order in which they go: first what is seldom asked for, then what the panel has, too. Where there is
-    /// hardly any, the knob shows the state.
+    /// All, in the order in which they go: first what is seldom asked for, then what the panel has, too; where the time goes
+    /// can only be seen of many methods together. Where there is hardly any, the knob shows the state.
     const ALL: [Going; 12] = [
         Going::Time(TimeColumn::P90),
         Going::Time(TimeColumn::InFlight),
         Going::Time(TimeColumn::Exceptions),
         Going::Spark,
         Going::Time(TimeColumn::Max),
-        Going::Time(TimeColumn::Own),
         Going::Time(TimeColumn::P50),
         Going::Time(TimeColumn::P99),
+        Going::Time(TimeColumn::Own),
         Going::Time(TimeColumn::Total),
         Going::Rate,
         Going::State,
@@ -98,12 +100,13 @@ impl Columns {
     /// The columns of a table of that width; those of times where something is or was timed. In a narrow one the name keeps
     /// its room and that of what stands before it, and others go, the one that rows are `sorted` by last.
     pub fn of(rect: Rect, besides: Besides, timed: bool, sorted: Key) -> Columns {
-        let Besides { before, state } = besides;
+        let Besides { before, state, compared } = besides;
         let width = |column: Going| column.width() + if column == Going::State { state } else { 0.0 };
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
         let all = Going::ALL.into_iter().filter(|column| timed || !matches!(column, Going::Time(_)));
         let mut left: Vec<Going> = all.collect();
-        left.sort_by_key(|column| column.sorts(sorted));
+        let outlasts = |column: &Going| compared && matches!(column, Going::Rate | Going::Calls);
+        left.sort_by_key(|column| (column.sorts(sorted), outlasts(column)));
         let fits = |left: &[Going]| {
             let taken: f32 = left.iter().map(|column| width(*column)).sum();
             rect.width() - knob.span() - taken >= NAME + before
@@ -127,16 +130,21 @@ impl Columns {
         Columns { knob, name, state, calls, rate, times, spark }
     }
 
-    /// What those that went are called; those of times where something is or was timed.
-    pub fn gone(&self, timed: bool) -> Vec<&'static str> {
+    /// What those that went are called, and what rows are sorted by there; those of times where something is or was timed.
+    pub fn gone(&self, timed: bool) -> Vec<(&'static str, Option<Key>)> {
         let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed);
-        [("state", self.state), ("calls", self.calls), ("per second", self.rate)]
-            .into_iter()
-            .chain(times.map(|(column, range)| (column.name(), range)))
-            .chain([(SPARK, self.spark)])
-            .filter(|(_, range)| range.span() == 0.0)
-            .map(|(name, _)| name)
-            .collect()
+        [
+            ("state", Key::State, self.state),
+            ("calls", Key::Calls, self.calls),
+            ("per second", Key::Rate, self.rate),
+        ]
+        .into_iter()
+        .chain(times.map(|(column, range)| (column.name(), Key::Time(column), range)))
+        .map(|(name, key, range)| (name, Some(key), range))
+        .chain([(SPARK, None, self.spark)])
+        .filter(|(_, _, range)| range.span() == 0.0)
+        .map(|(name, key, _)| (name, key))
+        .collect()
     }
 }
 
@@ -146,7 +154,7 @@ mod tests {
     use eframe::egui::{pos2, vec2};
 
     fn sorted(width: f32, timed: bool, before: f32, by: Key) -> Columns {
-        let besides = Besides { before, state: 0.0 };
+        let besides = Besides { before, ..Besides::default() };
         Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), besides, timed, by)
     }
 
@@ -192,7 +200,7 @@ mod tests {
             assert_eq!(there - shown, gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
             let place = sorted(width + PLACE, timed, PLACE, Key::Name);
-            let besides = Besides { before: 0.0, state: SUMMED };
+            let besides = Besides { state: SUMMED, ..Besides::default() };
             let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(1_400.0, 100.0));
             let summed = Columns::of(rect, besides, true, Key::Name);
             assert_eq!(summed.state.span(), Going::State.width() + SUMMED);
@@ -209,7 +217,7 @@ mod tests {
     #[test]
     fn times_go_before_the_state_and_how_often_it_is_called() {
         // Beside the processes of a window of 900 points, and of 1,280 beside the selection, too: with a scroll bar.
-        for (width, times) in [(638.0, &["total"][..]), (718.0, &["p99", "total"]), (540.0, &[])] {
+        for (width, times) in [(638.0, &["total"][..]), (718.0, &["total", "self"]), (540.0, &[])] {
             let (columns, _) = columns(width, true);
             let left = TimeColumn::ALL.into_iter().zip(columns.times).filter(|(_, range)| range.span() > 0.0);
             let left: Vec<&str> = left.map(|(column, _)| column.name()).collect();
@@ -217,5 +225,18 @@ mod tests {
             let stay = [columns.state, columns.calls, columns.rate];
             assert!(stay.iter().all(|range| range.span() > 0.0), "{width}");
         }
+    }
+
+    #[test]
+    fn beside_others_the_state_goes_before_the_numbers_that_are_compared() {
+        // Two in a window of 1,280 points beside the panel, whose names leave some room.
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(366.0, 100.0));
+        let besides = Besides { before: -60.0, compared: true, ..Besides::default() };
+        let columns = |sorted| Columns::of(rect, besides, true, sorted);
+        let there =
+            |columns: Columns| [columns.state, columns.calls, columns.rate].map(|range| range.span() > 0.0);
+        assert_eq!(there(columns(Key::Name)), [false, true, true]);
+        let by_total = columns(Key::Time(TimeColumn::Total));
+        assert_eq!(there(by_total), [false, true, false], "what rows are sorted by stays");
     }
 }

@@ -6,6 +6,7 @@ use super::face::Face;
 use crate::commands::Command;
 use crate::model::connection::{Connection, Targets};
 use crate::model::ids::{MethodIx, Node};
+use crate::model::lines::Lines;
 use crate::model::list::{Key, Sort};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
@@ -13,7 +14,7 @@ use crate::output::{budget, words};
 use crate::ui::knob::{self, Knob};
 use crate::ui::theme::{Palette, TITLE};
 use crate::ui::{numbers, sparkline};
-use eframe::egui::{RichText, Sense, Ui, vec2};
+use eframe::egui::{Id, RichText, Sense, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
 
@@ -25,6 +26,24 @@ const WHOLE: f32 = 520.0;
 const LOW: f32 = 540.0;
 /// Height of a line with a number that one looks for first.
 const FIGURE: f32 = 22.0;
+
+/// Whether another selection is told of than in the last frame: that begins at the top. The same method in a process beside is
+/// compared at the same place.
+pub fn is_another(ui: &Ui, lines: Lines<'_>) -> bool {
+    let Lines { own, list, .. } = lines;
+    // By names, for numbers of methods change when a module goes.
+    let focus = list.selection.focus().map(|node| match node {
+        Node::Method(method) => {
+            let module = list.catalogue.module(list.catalogue.module_of(method));
+            format!("{:?} {}", module.map(|module| module.domain), list.catalogue.full_name(method).text)
+        }
+        group => format!("{group:?}"),
+    });
+    let whose = (!lines.is_beside()).then_some(own.id.0);
+    let now = Id::unique((whose, focus, list.selection.len()));
+    let memory = Id::unique("what the panel tells of");
+    ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(memory, now), now)) != now
+}
 
 /// Shows it in the rest of `ui`.
 pub fn show(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {

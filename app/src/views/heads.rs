@@ -8,7 +8,7 @@ use crate::output::times::{TimeColumn, resolution};
 use crate::output::words;
 use crate::ui::signs::{self, Way};
 use crate::ui::theme::{Palette, SMALL};
-use eframe::egui::{self, Align2, FontId, Rangef, Rect, Sense, Ui, pos2, vec2};
+use eframe::egui::{self, Align, Align2, FontId, Layout, Rangef, Rect, Sense, Ui, pos2, vec2};
 
 /// Width of the name's column below which its head finds room for a number only, points.
 const SHORT: f32 = 150.0;
@@ -16,14 +16,21 @@ const SHORT: f32 = 150.0;
 const WHOLE: f32 = 280.0;
 /// The same for all but what is clicked.
 const NARROW: f32 = 180.0;
+/// Room in a button beside what it says, points.
+const PADDING: f32 = 5.0;
+/// Width of the menu of columns, points.
+const MENU: f32 = 260.0;
 /// Width from which there is room for all of it.
 const POINTED: f32 = 330.0;
+
+/// A column that found no room: what it is called, and what rows are sorted by there.
+type Gone = (&'static str, Option<Key>);
 
 /// The heads of the columns; whether the pointer is at the sign that puts the rows in order.
 pub fn show(
     ui: &mut Ui,
     head: Rect,
-    (columns, gone): (&Columns, &[&str]),
+    (columns, gone): (&Columns, &[Gone]),
     (connection, by_pointer): (&Connection, bool),
     commands: &mut Vec<Command>,
 ) -> bool {
@@ -42,7 +49,7 @@ pub fn show(
         (name.max, at_sign) = sort_again(ui, head, name, held(name, !gone.is_empty(), by), commands);
     }
     if !gone.is_empty() {
-        name.max = left_out(ui, head, name, gone);
+        name.max = left_out(ui, head, name, gone, commands);
     }
     for (key, text, range, right) in [
         (Key::Wanted, "dial", columns.knob, false),
@@ -115,25 +122,48 @@ pub fn show(
     at_sign
 }
 
-/// How many columns found no room, which they are, and how they are seen; where it begins.
-fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[&str]) -> f32 {
+/// A button that says how many columns found no room, with a menu of them; where it begins.
+fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[Gone], commands: &mut Vec<Command>) -> f32 {
+    let palette = Palette::of(ui);
     let text = match name.span() < SHORT {
         true => format!("+{}", gone.len()),
         false => format!("+{}", words::count(gone.len() as u64, "column", "columns")),
     };
     let painter = ui.painter_at(head);
-    let right = pos2(name.max - 8.0, head.center().y);
-    let place =
-        painter.text(right, Align2::RIGHT_CENTER, &text, FontId::proportional(SMALL), Palette::of(ui).weak);
-    let place = place.expand2(vec2(4.0, 6.0)).intersect(head);
-    let response = ui.interact(place, ui.scope_id().with("left out"), Sense::hover());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
+    let written = painter.layout_no_wrap(text.clone(), FontId::proportional(SMALL), palette.weak);
+    let right = pos2(name.max - 8.0 - PADDING, head.center().y);
+    let inner = Align2::RIGHT_CENTER.anchor_size(right, written.size());
+    let place = inner.expand2(vec2(PADDING, 3.0)).intersect(head);
+    let response = ui.interact(place, ui.scope_id().with("left out"), Sense::click());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &text));
+    let look = *ui.style().interact(&response);
+    painter.rect(place, look.corner_radius, look.bg_fill, look.bg_stroke, egui::StrokeKind::Inside);
+    painter.galley(inner.min, written, palette.weak);
     let keys = Command::ZoomOut.keys(ui.ctx()).unwrap_or_default();
-    response.on_hover_text(format!(
-        "no room for: {}\nMake the window wider, drag a panel beside the table narrower, or zoom out ({keys}).",
-        gone.join(", ")
-    ));
-    place.left()
+    let how = format!("Make the window wider, drag a panel beside the table narrower, or zoom out ({keys}).");
+    egui::Popup::menu(&response).show(|ui| {
+        ui.set_max_width(MENU);
+        // Entries are as wide as the menu, and text in such a layout would be stretched to both of its edges.
+        let text = |ui: &mut Ui, text: &str| {
+            ui.with_layout(Layout::top_down(Align::Min), |ui| ui.weak(text));
+        };
+        text(ui, "No room for these; one that rows are sorted by has room:");
+        for (name, key) in gone {
+            let entry = egui::Button::new(*name);
+            let entry =
+                ui.add_enabled(key.is_some(), entry).on_disabled_hover_text("rows are not sorted by it");
+            if let Some(key) = key.filter(|_| entry.clicked()) {
+                commands.push(Command::Sort(Sort { key, descending: true }));
+                ui.close();
+            }
+        }
+        text(ui, &how);
+    });
+    let names: Vec<&str> = gone.iter().map(|(name, _)| *name).collect();
+    if !egui::Popup::is_any_open(ui.ctx()) {
+        response.on_hover_text(format!("no room for: {}\n{how}", names.join(", ")));
+    }
+    place.left() - 4.0
 }
 
 /// What holds the order.

@@ -12,8 +12,9 @@ use crate::output::times::{TimeColumn, resolution};
 use crate::output::words;
 use crate::ui::hint;
 use crate::ui::histogram::{self, Bar, Histogram, Line};
+use crate::ui::numbers;
 use crate::ui::theme::Palette;
-use eframe::egui::{RichText, Ui};
+use eframe::egui::{Align, Color32, Layout, RichText, TextStyle, Ui, vec2};
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -22,6 +23,14 @@ use redial_protocol::times::Times;
 
 /// What the histogram says where no bar speaks.
 const AREAS: &str = "How many calls took how long. The area of a bar is its part of them.";
+
+/// Room that durations of one call need with what they are called, points; that numbers of all calls need as a rule, and the
+/// least that they need.
+const SINGLE: f32 = 96.0;
+const ALL: f32 = 140.0;
+const LEAST: f32 = 126.0;
+/// Less is rounding, points.
+const ROUNDING: f32 = 0.75;
 
 /// The row whose histogram is looked at, and how many of its calls have ended; None: none is.
 pub fn wanted(connection: &Connection) -> Option<(RowId, u64)> {
@@ -48,7 +57,7 @@ pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow) {
     };
     let timed = Numbers::of(connection.obstacle().is_none() && row.is_timed());
     let told = connection.histograms.of(row.id).and_then(|told| told.as_ref().ok());
-    numbers(ui, timed, times, &resolution(told.map(|told| told.tick_fs), connection.cost_of_timing()));
+    both(ui, timed, times, &resolution(told.map(|told| told.tick_fs), connection.cost_of_timing()));
 }
 
 /// The histogram of one of which calls have ended.
@@ -75,7 +84,7 @@ pub fn spread(ui: &mut Ui, connection: &Connection, row: &LiveRow, name: &str, c
 /// Numbers of several copies together.
 pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
     if let Some(times) = times {
-        numbers(ui, timed, times, &resolution(None, None));
+        both(ui, timed, times, &resolution(None, None));
         if times.exits > 0 && times.percentiles.is_none() {
             ui.label(
                 RichText::new("Percentiles of several copies do not add up: look at one of them.")
@@ -87,21 +96,47 @@ pub fn sums(ui: &mut Ui, timed: Numbers, times: Option<&Times>) {
 }
 
 /// In two columns: durations of one call, and what all of them amount to.
-fn numbers(ui: &mut Ui, timed: Numbers, times: &Times, resolution: &str) {
+fn both(ui: &mut Ui, timed: Numbers, times: &Times, resolution: &str) {
+    let gap = ui.spacing().item_spacing.x;
+    let room = ui.available_width() - gap;
+    let column = |ui: &mut Ui, columns: &[TimeColumn]| {
+        // The histogram below is to be in sight as well.
+        (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
+        columns.iter().for_each(|column| cell(ui, *column, timed, times, resolution));
+    };
+    if room < SINGLE + LEAST {
+        ui.scope(|ui| column(ui, &TimeColumn::ALL));
+        return;
+    }
     let (single, all) = TimeColumn::ALL.split_at(4);
-    ui.columns(2, |uis| {
-        for (ui, columns) in uis.iter_mut().zip([single, all]) {
-            // The histogram below is to be in sight as well.
-            (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
-            for column in columns {
-                let cell = column.cell(times).unwrap_or_else(|| "–".to_owned());
-                let response = ui.scope(|ui| number(ui, column.name(), timed, &cell)).response;
-                response.on_hover_text(match column.is_percentile() {
-                    true => format!("{}\n{resolution}", column.meaning()),
-                    false => column.meaning().to_owned(),
-                });
-            }
+    let left = (room / 2.0).min(room - ALL).max(SINGLE);
+    ui.horizontal_top(|ui| {
+        for (width, columns) in [(left, single), (room - left, all)] {
+            ui.allocate_ui_with_layout(vec2(width, 0.0), Layout::top_down(Align::Min), |ui| {
+                ui.set_width(width);
+                column(ui, columns);
+            });
         }
+    });
+}
+
+/// One of them; a number of calls that finds no room is written short.
+fn cell(ui: &mut Ui, column: TimeColumn, timed: Numbers, times: &Times, resolution: &str) {
+    let exact = column.cell(times).unwrap_or_else(|| "–".to_owned());
+    let wide = |ui: &Ui, text: &str, font| {
+        ui.painter().layout_no_wrap(text.to_owned(), font, Color32::WHITE).size().x
+    };
+    let name = wide(ui, column.name(), TextStyle::Body.resolve(ui.style()));
+    let room = ui.available_width() - name - ui.spacing().item_spacing.x - ROUNDING;
+    let finds_room =
+        column.is_duration() || wide(ui, &exact, TextStyle::Monospace.resolve(ui.style())) <= room;
+    let number_of_calls = column.number(times).filter(|_| !finds_room);
+    let shown = number_of_calls.map_or_else(|| exact.clone(), numbers::short);
+    let response = ui.scope(|ui| number(ui, column.name(), timed, &shown)).response;
+    let first = if shown == exact { String::new() } else { format!("{exact}: ") };
+    response.on_hover_text(match column.is_percentile() {
+        true => format!("{}\n{resolution}", column.meaning()),
+        false => format!("{first}{}", column.meaning()),
     });
 }
 

@@ -240,8 +240,28 @@ fn totals(connection: &Connection) -> (String, &'static str) {
     }
 }
 
+/// What columns depend on besides the room there is. Tables beside each other have the same columns: what one needs, all do.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Something is or was timed.
+    timed: bool,
+    /// Room that states need besides what they usually do.
+    state: f32,
+}
+
+impl Needs {
+    /// Of the processes whose tables are shown together.
+    pub fn of<'a>(together: impl IntoIterator<Item = &'a Connection>) -> Needs {
+        let nothing = Needs { timed: false, state: WORD };
+        together.into_iter().fold(nothing, |needs, one| Needs {
+            timed: needs.timed || one.live.is_timed(),
+            state: needs.state.max(state_room(one)),
+        })
+    }
+}
+
 /// Head and rows, in the rest of `ui`.
-pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Vec<Command>) {
+pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, needs: Needs, commands: &mut Vec<Command>) {
     let Lines { own: connection, list, .. } = lines;
     ui.spacing_mut().item_spacing.y = 0.0;
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), ROW));
@@ -269,9 +289,9 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, commands: &mut Ve
         (false, true) => -LESS,
         (false, false) => 0.0,
     };
-    let timed = connection.live.is_timed();
-    let besides = Besides { before, state: state_room(connection) };
-    let columns = Columns::of(window.rect, besides, timed, connection.list.sort().key);
+    let Needs { timed, state: room } = needs;
+    let besides = Besides { before, state: room, compared: lines.is_beside() };
+    let columns = Columns::of(window.rect, besides, timed, list.list.sort().key);
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(timed);
     let pointed_at = state.pointed_at;

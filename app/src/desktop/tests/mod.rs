@@ -15,6 +15,7 @@ mod gestures;
 mod keys;
 mod left_out;
 mod order;
+mod panel;
 mod reach;
 mod room;
 mod settings;

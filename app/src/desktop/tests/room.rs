@@ -128,11 +128,16 @@ fn a_large_knobs_hint_covers_neither_it_nor_the_names_around_it() {
     let knob = harness.get_by_label("dial of the selection").rect();
     harness.get_by_label("dial of the selection").hover();
     harness.run_steps(40);
-    let says = "Click or Space toggles. Drag, the wheel, arrows, Home, End and 0–3 turn it. Right-click lists levels.";
+    let says = "Click, drag, wheel or Space turns it; right-click lists the levels.";
     let hint = |harness: &Harness<'static, App>| painted(harness, says);
     let place = hint(&harness).expect("a hint");
     let name = harness.get_by_label("dial of the selection to count").rect();
     assert!(place.right() < name.left() && name.left() < knob.left(), "{place} {name} {knob}");
+    // What it stands on is to be guessed: it ends above the numbers, and is no wider than the panel.
+    let calls = painted(&harness, "now").expect("numbers");
+    assert!(place.width() <= 250.0 && place.bottom() < calls.top(), "{place} {calls}");
+    let listed = harness.query_all_by_label_contains("the exact number of calls").count();
+    assert_eq!(listed, 0, "levels are told by their names");
     crowd(&mut harness, 1_200);
     act(&mut harness, Command::SelectAll);
     act(&mut harness, Command::TurnTo(Level::Count));
