@@ -194,7 +194,7 @@ fn a_dial_says_of_how_many_calls_may_be_missing(runtime: Runtime) -> Result<()> 
         let missing: Vec<&str> = inlined.filter_map(|warning| warning.strip_prefix("calls of ")).collect();
         ensure!(missing.len() <= 1, "{missing:?}");
         for text in missing {
-            told += text.split(' ').next().context("a number")?.parse::<usize>()?;
+            told += text.split(' ').next().context("a number")?.replace(',', "").parse::<usize>()?;
         }
         let rows = shop.redial("status", &[pattern, "--json"])?.ok()?.json()?;
         let notes = rows.as_array().context("rows")?.iter().filter_map(|row| row["reason"].as_str());
