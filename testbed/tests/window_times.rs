@@ -86,7 +86,7 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     window.pick(live.pid)?;
     window.filter("Timed.Sleep");
     window.until("the method", |window| window.dial(SLEEP) == "off")?;
-    ensure!(!window.says("sort by p50"), "nothing is timed yet");
+    ensure!(!window.says("sort by self"), "nothing is timed yet");
 
     window.0.get_by_label(SLEEP).click();
     window.0.run_steps(2);
@@ -96,7 +96,7 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     window.0.key_press(Key::Num2);
     window.0.run_steps(2);
     window.until("time asked", |window| window.dial(SLEEP) == "time, asked")?;
-    window.until("the columns", |window| window.says("sort by p50") && window.says("sort by total"))?;
+    window.until("the columns", |window| window.says("sort by self") && window.says("sort by total"))?;
 
     let (inner, outer) = sleep(&mut live.host, 12, 5)?;
     window.until("twelve calls", |window| {
@@ -130,7 +130,7 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     // Turned off, what was timed stays to be seen.
     window.0.key_press(Key::F9);
     window.until("off", |window| window.dial(SLEEP) == "off")?;
-    ensure!(window.value(SLEEP).contains("15 calls, last times: p50 ") && window.says("sort by p50"));
+    ensure!(window.value(SLEEP).contains("15 calls, last times: p50 ") && window.says("sort by self"));
     controller.dial("timed!Timed.Busy", Level::Count, Stay::Kept)?;
     for row in [RowId(9_999), controller.row("timed!Timed.Busy(int)")?.row] {
         let refused = controller.ask(Command::Histogram { row })?.reply;
