@@ -182,6 +182,11 @@ fn a_second_step_taken_back_is_left_alone_too(runtime: Runtime) -> Result<()> {
     live.redial("off", &[])?.ok()?;
     wait_for_level(&mut controller, HOT, Level::Off)?;
     ensure!(controller.row(HOT)?.times_note.is_none(), "it is off by a person's wish");
+    // A look that finds nothing on: what is told of it next is of a later one.
+    controller.wait_for("a look at nothing", |event| match event {
+        Event::Budget(budget) => (budget.spared_cost == Share(0)).then_some(()),
+        _ => None,
+    })?;
     live.redial("undo", &[])?.ok()?;
     wait_for_level(&mut controller, HOT, Level::Count)?;
     let told = wait_for_spared(&mut controller)?;
