@@ -127,9 +127,7 @@ fn one_more(slot_offset: usize, sites: CallSites) -> (Vec<Insn>, Option<Guarded>
     }
     let mut let_in = increment().to_vec();
     let start = let_in.len();
-    let_in.extend(native(0));
-    let_in.extend(native(0));
-    let_in.extend(call(leaf::let_in(), sites.always));
+    let_in.extend(self::let_in(sites));
     let_in.push(Insn::Leave(1 + increment().len()));
     let end = let_in.len();
     let_in.push(plain(Opcode::ENDFINALLY));
@@ -140,6 +138,15 @@ fn one_more(slot_offset: usize, sites: CallSites) -> (Vec<Insn>, Option<Guarded>
     code.extend(let_in);
     code.extend(increment());
     (code, Some(guarded))
+}
+
+/// A call that does nothing, on the way into which a thread can be stopped for the collector where no other code of a probe lets
+/// it be.
+pub(super) fn let_in(sites: CallSites) -> Vec<Insn> {
+    let mut code = native(0);
+    code.extend(native(0));
+    code.extend(call(leaf::let_in(), sites.always));
+    code
 }
 
 fn plain(opcode: Opcode) -> Insn {

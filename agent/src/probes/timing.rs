@@ -6,8 +6,8 @@
 //! inline it: inlined it would cost a frame in the method's prolog, made or not.
 #![forbid(unsafe_code)]
 
-use super::form::{CallForm, CallSites, call, local_address, native};
-use super::{callers, leaf, time_leaf};
+use super::form::{self, CallForm, CallSites, call, local_address, native};
+use super::{callers, time_leaf};
 use crate::il::{Around, Body, Insn, Opcode, Operand, gives_frame_away};
 use crate::signature::{Type, parse_method};
 
@@ -122,9 +122,7 @@ pub fn around(slot_offset: usize, sites: CallSites, timing: Timing) -> Around {
     let (enter, let_in) = match sites.form {
         CallForm::Suppressed => (told(leaves.enter as usize, sites.always), Vec::new()),
         CallForm::Transition => {
-            let mut call_in = native(0);
-            call_in.extend(native(0));
-            call_in.extend(call(leaf::let_in(), sites.always));
+            let call_in = form::let_in(sites);
             let mut code = vec![local(timing.local), Insn::Brfalse(call_in.len())];
             code.extend(call_in);
             (told(leaves.enter_letting_in as usize, sites.seldom), code)
