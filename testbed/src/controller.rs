@@ -292,6 +292,19 @@ impl Controller {
         }
     }
 
+    /// Waits until the agent's ReJIT thread has done all that it was at: the list of orders is told after what follows from
+    /// them. Plans what turning off `pattern` would do, which changes nothing.
+    ///
+    /// # Errors
+    /// As [`Controller::ask`], or with the reply when it is no plan.
+    pub fn settle(&mut self, pattern: &str) -> Result<()> {
+        let orders = vec![Order::new(pattern, Level::Off)];
+        match self.ask(Command::Plan { orders, stand: Stand::Kept })?.reply {
+            Reply::Plan(_) => Ok(()),
+            other => Err(anyhow!("answered {other:?}")),
+        }
+    }
+
     /// Turns everything off; copies reverted, copies that could not be.
     ///
     /// # Errors

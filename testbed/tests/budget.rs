@@ -236,6 +236,7 @@ fn what_is_too_dear_goes_off_and_what_is_held_stays_held(runtime: Runtime) -> Re
     wait_for_level(&mut observer, WARM, Level::Count)?;
     drop(holder);
     wait_for_level(&mut observer, WARM, Level::Off)?;
+    observer.settle(WARM)?;
     let Reply::Orders { orders, .. } = observer.ask(Command::Orders)?.reply else {
         anyhow::bail!("no orders")
     };
