@@ -40,18 +40,16 @@ use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
 use redial_protocol::il::IlLine;
-use redial_protocol::level::Level;
 use redial_protocol::limits::SESSION_PING_MS;
-use redial_protocol::message::{AgentStatus, Command, Event, Refusal, Reply, Request, StatusRow};
-use redial_protocol::order::{Order, Stand};
+use redial_protocol::message::{AgentStatus, Command, Event, Reply, Request, StatusRow};
 use redial_protocol::packet::{FromAgent, FromController};
-use redial_protocol::report::DialReport;
 use redial_protocol::times::Times;
 use redial_protocol::transport::{Closer, WriteHalf};
 
 use crate::host::DEADLINE;
 
 mod times;
+mod turns;
 mod wire;
 
 pub use wire::raw;
@@ -237,87 +235,6 @@ impl Controller {
         match self.ask(command)?.reply {
             Reply::Done => Ok(()),
             other => Err(anyhow!("answered {other:?}")),
-        }
-    }
-
-    /// Turns the dials of what `pattern` matches, without taking control from another.
-    ///
-    /// # Errors
-    /// As [`Controller::ask`], or with the refusal.
-    pub fn dial(&mut self, pattern: &str, level: Level, stay: Stay) -> Result<DialReport> {
-        self.dial_all(&[pattern], level, stay)
-    }
-
-    /// As [`Controller::dial`], all patterns in one command.
-    ///
-    /// # Errors
-    /// As [`Controller::dial`].
-    pub fn dial_all(&mut self, patterns: &[&str], level: Level, stay: Stay) -> Result<DialReport> {
-        self.order(patterns.iter().map(|pattern| Order::new(*pattern, level)).collect(), stay)
-    }
-
-    /// As [`Controller::dial`], for orders of any scope.
-    ///
-    /// # Errors
-    /// As [`Controller::dial`].
-    pub fn order(&mut self, orders: Vec<Order>, stay: Stay) -> Result<DialReport> {
-        let what = format!("{orders:?}");
-        let stand = if stay == Stay::Held { Stand::Held } else { Stand::Kept };
-        match self.turn(Command::RequestReJit { orders, later: false, take: false, stand })? {
-            Ok(report) => Ok(report),
-            Err(refusal) => Err(anyhow!("{what} was refused: {refusal:?}")),
-        }
-    }
-
-    /// Turns off what `pattern` matches, without taking control from another.
-    ///
-    /// # Errors
-    /// As [`Controller::dial`].
-    pub fn off(&mut self, pattern: &str) -> Result<DialReport> {
-        match self.turn(Command::RequestRevert { patterns: vec![pattern.into()], take: false })? {
-            Ok(report) => Ok(report),
-            Err(refusal) => Err(anyhow!("{pattern} off was refused: {refusal:?}")),
-        }
-    }
-
-    /// Sends `RequestReJit` or `RequestRevert`; the report, or the refusal.
-    ///
-    /// # Errors
-    /// As [`Controller::ask`], or with a reply that is neither.
-    pub fn turn(&mut self, command: Command) -> Result<Result<DialReport, Refusal>> {
-        match self.ask(command)?.reply {
-            Reply::Dialled(report) => Ok(Ok(report)),
-            Reply::Refused(refusal) => Ok(Err(refusal)),
-            other => Err(anyhow!("answered {other:?}")),
-        }
-    }
-
-    /// Waits until the agent's ReJIT thread has done all that it was at: the list of orders is told after what follows from
-    /// them. Plans what turning off `pattern` would do, which changes nothing.
-    ///
-    /// # Errors
-    /// As [`Controller::ask`], or with the reply when it is no plan.
-    pub fn settle(&mut self, pattern: &str) -> Result<()> {
-        let orders = vec![Order::new(pattern, Level::Off)];
-        match self.ask(Command::Plan { orders, stand: Stand::Kept })?.reply {
-            Reply::Plan(_) => Ok(()),
-            other => Err(anyhow!("answered {other:?}")),
-        }
-    }
-
-    /// Turns everything off; copies reverted, copies that could not be.
-    ///
-    /// # Errors
-    /// When the session ends or the deadline passes.
-    pub fn all_off(&mut self) -> Result<(u64, u64)> {
-        self.send(&FromController::AllOff)?;
-        let deadline = Instant::now() + DEADLINE;
-        loop {
-            match self.packet(deadline, "that all is off")? {
-                FromAgent::AllOffDone { reverted, remaining, .. } => return Ok((reverted, remaining)),
-                FromAgent::Event(event) => self.queued.push_back(event),
-                other => bail!("{} answered all-off with {other:?}", self.pid),
-            }
         }
     }
 

@@ -110,7 +110,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     let aside = socket.with_extension("aside");
     std::fs::rename(&socket, &aside)?;
     window.until("that it does not answer", |window| {
-        window.says("is stopped by a signal")
+        window.says("says nothing now: it is stopped by a signal")
             && window.says("its last numbers")
             && window.says("Trying again")
     })?;

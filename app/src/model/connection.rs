@@ -116,6 +116,8 @@ pub struct Connection {
     pub name: String,
     /// Where it stands.
     pub status: Status,
+    /// Why the agent says nothing at the moment, as a sentence: its process is stopped.
+    pub paused: Option<String>,
     /// Why the last session ended, as long as there is no other: also while the next one is tried.
     pub loss: Option<String>,
     /// Why the agent could not be loaded into the process, when that was tried last.
@@ -189,6 +191,7 @@ impl Connection {
             process,
             name: name.into(),
             status: Status::Connecting,
+            paused: None,
             loss: None,
             not_attached: None,
             told_not_attached: None,

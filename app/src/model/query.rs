@@ -1,5 +1,5 @@
 //! What a user types into a filter: words that must all occur. A word with a capital letter in it means its case
-//! (smart case).
+//! (smart case). A `*` ends a word as a space does: so what a pattern means is found by it as a filter, and perhaps more.
 
 use memchr::memmem;
 use std::ops::Range;
@@ -50,7 +50,10 @@ impl Query {
             let exact_case = word.chars().any(char::is_uppercase);
             Term { text: if exact_case { word.to_owned() } else { fold(word) }, exact_case }
         };
-        let mut terms: Vec<Term> = text.split_whitespace().map(term).collect();
+        // A pattern's `\*` is a star itself, that of a pointer.
+        let words = text.split(|letter: char| letter.is_whitespace() || letter == '*');
+        let words = words.map(|word| word.trim_end_matches('\\')).filter(|word| !word.is_empty());
+        let mut terms: Vec<Term> = words.map(term).collect();
         // A long word excludes most, so that those after it have less to look at.
         terms.sort_by_key(|term| std::cmp::Reverse(term.text.len()));
         terms.dedup();
@@ -121,6 +124,17 @@ mod tests {
         assert!(!Query::parse("Cart").matches_text("shop.cart.add"));
         assert!(Query::parse("ADD cart").matches_text("shop.cart.ADD"), "each word by itself");
         assert!(Query::parse("  ").is_empty() && Query::parse("").matches_text(""));
+    }
+
+    #[test]
+    fn what_a_pattern_means_is_found() {
+        let found = |pattern: &str| Query::parse(pattern).matches_text("Shop!Shop.Cart.Add(int,char*)");
+        for pattern in ["Shop!*", "Shop.Cart.*", "*.Add", "*Cart*Add*", "Shop!*.Add(int,char\\*)", "*"] {
+            assert!(found(pattern), "{pattern}");
+        }
+        assert!(!found("Shop.Till.*") && !found("*.Remove"));
+        assert!(Query::parse(" * ").is_empty());
+        assert_eq!(Query::parse("Sh*Add").highlights("Shop.Add"), [0..2, 5..8]);
     }
 
     #[test]

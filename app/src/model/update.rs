@@ -144,6 +144,8 @@ pub enum Told {
     AllOff(Ticket, Result<(u64, u64), String>),
     /// The last round trip of a ping.
     Latency(Duration),
+    /// The process is stopped, and why, as a sentence; or it goes on.
+    Paused(Option<String>),
     /// The agent's account of itself.
     AgentStatus(Box<AgentStatus>),
     /// Something the user should know, as a sentence.

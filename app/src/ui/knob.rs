@@ -12,8 +12,13 @@ use redial_protocol::state::State;
 const DRAG_STEP: f32 = 18.0;
 /// From this size on a knob has names around it, beside which its hint stands, points.
 const LARGE: f32 = 60.0;
-/// Points of wheel from one detent to the next.
+/// Points of wheel from one detent to the next: a notch of a mouse.
 const WHEEL_STEP: f32 = 40.0;
+/// Points of wheel at which the next detent is reached. A notch comes spread over several frames and adds up to a little more or
+/// less than a step: the whole of one turns one detent, always, and what trembles turns none.
+const WHEEL_REACHES: f32 = 24.0;
+/// After a rest of so many seconds what was turned too little for a detent is forgotten.
+const WHEEL_RESTS: f64 = 0.5;
 
 /// What a knob shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -262,11 +267,16 @@ impl<'a> Knob<'a> {
         if delta == 0.0 {
             return 0;
         }
-        let memory = response.id.with("wheeled");
+        // How far, since the detent it stands at, and when.
+        type Wheeled = (f32, f64);
+        let (memory, now) = (response.id.with("wheeled"), ui.input(|input| input.time));
         ui.data_mut(|data| {
-            let total = data.get_temp_mut_or_default::<f32>(memory);
+            let (total, at) = data.get_temp_mut_or_default::<Wheeled>(memory);
+            if now - std::mem::replace(at, now) > WHEEL_RESTS {
+                *total = 0.0;
+            }
             *total += delta;
-            let steps = (*total / WHEEL_STEP).trunc();
+            let steps = ((total.abs() + WHEEL_STEP - WHEEL_REACHES) / WHEEL_STEP).floor().copysign(*total);
             *total -= steps * WHEEL_STEP;
             steps as i32
         })

@@ -142,6 +142,18 @@ fn a_drag_passes_detents_and_stops_at_the_last() {
     assert_eq!(harness.state().turns.len(), 2, "letting go of a dragged knob is no click");
 }
 
+/// Notches of a mouse, as it sends them: each is spread over the frames that follow.
+fn notches(harness: &mut Harness<'_, Bench>, lines: f32) {
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Line,
+        delta: vec2(0.0, lines),
+        phase: TouchPhase::Move,
+        source: MouseWheelSource::Unknown,
+        modifiers: Modifiers::NONE,
+    });
+    harness.run_steps(40);
+}
+
 #[test]
 fn the_wheel_turns_it_where_it_may() {
     for (wheel, turns) in [(true, 1), (false, 0)] {
@@ -149,15 +161,31 @@ fn the_wheel_turns_it_where_it_may() {
         harness.state_mut().wheel = wheel;
         harness.hover_at(centre(&harness));
         harness.run();
-        harness.event(Event::MouseWheel {
-            unit: MouseWheelUnit::Point,
-            delta: vec2(0.0, WHEEL_STEP + 1.0),
-            phase: TouchPhase::Move,
-            source: MouseWheelSource::Unknown,
-            modifiers: Modifiers::NONE,
-        });
-        harness.run_steps(20);
+        notches(&mut harness, 1.0);
         assert_eq!(harness.state().turns.len(), turns, "wheel {wheel}");
+    }
+}
+
+#[test]
+fn each_notch_of_the_wheel_is_one_detent() {
+    for pause in [0, 60] {
+        let mut harness = bench(Some(Level::Off), &Level::ALL);
+        harness.hover_at(centre(&harness));
+        harness.run();
+        let wanted = [1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, -1.0].map(|notch| {
+            notches(&mut harness, notch);
+            harness.run_steps(pause);
+            harness.state().wanted.map(Level::word)
+        });
+        let words = ["count", "time", "count", "time", "trace", "time", "count", "off"];
+        assert_eq!(wanted, words.map(Some), "pause {pause}");
+        notches(&mut harness, 2.0);
+        assert_eq!(harness.state().wanted, Some(Level::Time), "two at once are two");
+        // A finger that trembles.
+        for tremble in [0.3, -0.3, 0.3, -0.3] {
+            notches(&mut harness, tremble);
+        }
+        assert_eq!(harness.state().wanted, Some(Level::Time));
     }
 }
 

@@ -5,11 +5,12 @@ use super::latency::row_looked_at;
 use crate::commands::Command;
 use crate::model::callers::Seen;
 use crate::model::connection::{Connection, Targets};
-use crate::model::ids::FLEET;
+use crate::model::ids::{FLEET, Node};
 use crate::model::live::LiveRow;
+use crate::model::selection::Mode;
 use crate::output::{callers, words};
 use crate::ui::theme::Palette;
-use eframe::egui::{Align, Checkbox, Label, Layout, RichText, Role, Ui, WidgetInfo};
+use eframe::egui::{Align, Checkbox, CursorIcon, Label, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use redial_protocol::callers::{RowCallers, Who};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -37,7 +38,11 @@ pub fn show(
         switch(ui, connection, row, targets, commands);
     }
     match known {
-        Some(Ok(told)) if told.calls() > 0 => drawn(ui, told, row.options.callers),
+        Some(Ok(told)) if told.calls() > 0 => {
+            drawn(ui, told, row.options.callers)
+                .into_iter()
+                .for_each(|who| look_at(connection, who, commands));
+        }
         _ if !row.options.callers => {}
         _ if connection.id == FLEET => nothing(ui, "Callers are told of one process alone: look at that."),
         Some(Ok(_)) => nothing(ui, "Its next calls tell who calls it."),
@@ -68,7 +73,17 @@ fn nothing(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).small().color(Palette::of(ui).weak));
 }
 
-fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
+/// Shows a caller in the list, and picks it.
+fn look_at(connection: &Connection, who: &Who, commands: &mut Vec<Command>) {
+    commands.push(Command::Filter(callers::name(who)));
+    if let Who::Method { copy, .. } = who {
+        let method = connection.catalogue.find(*copy);
+        commands.extend(method.map(|method| Command::Pick(Node::Method(method), Mode::Replace)));
+    }
+}
+
+/// The caller that was clicked, if one was.
+fn drawn<'a>(ui: &mut Ui, told: &'a RowCallers, now: bool) -> Option<&'a Who> {
     let all = told.calls();
     ui.add_space(4.0);
     let heading = if now { "called by" } else { "called by, while that was counted" };
@@ -76,9 +91,10 @@ fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
     let part =
         |calls: u64| format!("{}  {}", words::grouped(calls), words::percent(callers::share(calls, all)));
     let (first, rest) = told.callers.split_at(told.callers.len().min(SHOWN));
+    let mut clicked = None;
     for caller in first {
         // Names are long: the numbers stand below.
-        named(ui, &caller.who);
+        clicked = named(ui, &caller.who).then_some(&caller.who).or(clicked);
         line(ui, "", &part(caller.calls));
     }
     if !rest.is_empty() {
@@ -89,24 +105,29 @@ fn drawn(ui: &mut Ui, told: &RowCallers, now: bool) {
         let others = ui.scope(|ui| line(ui, callers::OTHERS, &part(told.others)));
         others.response.on_hover_text(callers::others_are());
     }
+    clicked
 }
 
-/// Who it is; a method's name is cut at its beginning where there is no room for it, as in the table.
-fn named(ui: &mut Ui, who: &Who) {
+/// Who it is, and whether it was clicked; a method's name is cut at its beginning where there is no room for it, as in the
+/// table.
+fn named(ui: &mut Ui, who: &Who) -> bool {
     let whole = callers::name(who);
     let Who::Method { module, method, .. } = who else {
         ui.add(Label::new(whole).truncate());
-        return;
+        return false;
     };
     let owner = module.len() + 1;
     let galley = Name::of_caller(&whole, owner..owner + method.len(), Palette::of(ui))
         .laid_out(ui.painter(), ui.available_width());
-    let is_cut = galley.text() != whole || galley.elided;
-    let shown = ui.add(Label::new(galley).show_tooltip_when_elided(false));
-    shown.widget_info(|| WidgetInfo::labeled(Role::Label, true, &whole));
-    if is_cut {
-        shown.on_hover_text(whole);
-    }
+    let shown = ui.add(Label::new(galley).show_tooltip_when_elided(false).sense(Sense::click()));
+    shown.widget_info(|| WidgetInfo::labeled(Role::Link, true, &whole));
+    let shown = shown.on_hover_cursor(CursorIcon::PointingHand);
+    let clicked = shown.clicked();
+    shown.on_hover_ui(|ui| {
+        ui.label(&whole);
+        ui.weak("A click shows it in the list.");
+    });
+    clicked
 }
 
 /// A name, cut where there is no room for it, and numbers at the other end of the line.

@@ -40,6 +40,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
             return of_several(ui, model, connection, mono, commands);
         }
         let (text, colour) = match &connection.status {
+            Status::Live if connection.paused.is_some() => ("paused", palette.asked),
             Status::Live if connection.is_reading_dials() => ("connected, reading dials…", palette.asked),
             Status::Live => ("connected", palette.live),
             Status::Connecting => ("connecting…", palette.asked),
@@ -63,7 +64,10 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
                 lost(ui, why, *retry, connection.status.retry_at(), mono, commands);
             }
             Status::Connecting | Status::Attaching => {}
-            Status::Live => show_items(ui, items(connection)),
+            Status::Live => match &connection.paused {
+                Some(why) => drop(ui.add(Label::new(why).truncate())),
+                None => show_items(ui, items(connection)),
+            },
         }
     });
 }

@@ -287,6 +287,7 @@ fn dials_kept_for_a_time_end_by_themselves(runtime: Runtime) -> Result<()> {
     ensure!(dialled.stdout.contains("kept for 700ms"), "{}", dialled.said());
     observer.wait_until("all on", |dials| on(dials) == dials.len())?;
     observer.wait_until("all but one off again", |dials| on(dials) == 1)?;
+    observer.settle(CART)?;
     ensure!(Standing::of(&live)? == before, "what stood below stands again");
     for (arguments, part) in [(["0s"], "at least"), (["367d"], "366 days"), (["10"], "a number with a unit")]
     {

@@ -4,8 +4,10 @@ use super::several::ADD;
 use super::stage::{look_at_shops, row, second, tell, with_shop};
 use crate::desktop::App;
 use crate::model::histograms::tests::histogram;
+use crate::model::ids::{MethodIx, Node};
 use crate::model::update::Told;
 use eframe::egui::Theme;
+use eframe::egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::callers::{Caller, RowCallers, Who};
@@ -83,6 +85,27 @@ fn of_many_callers_those_that_call_less_are_told_together() {
     tell(&mut harness, vec![told(callers, 0)]);
     assert!(says(&harness, "Ring8()") && !says(&harness, "Ring9()") && says(&harness, "12 more"));
     assert!(says(&harness, "600  60 %") && !says(&harness, "others"));
+}
+
+#[test]
+fn a_click_on_a_caller_shows_it_in_the_list() {
+    let mut harness = with_shop(Theme::Dark);
+    timed(&mut harness, true, 1_000);
+    look_at(&mut harness);
+    let connection = harness.state().model.current().expect("a process");
+    let find = |method: u32| connection.catalogue.full_name(MethodIx(method)).text;
+    let clear =
+        (0..connection.catalogue.len() as u32).map(MethodIx).find(|method| find(method.0).contains("Clear"));
+    let clear = clear.expect("a method");
+    let (name, copy) = (find(clear.0), connection.catalogue.copy_of(clear).expect("a copy"));
+    let (module, method) = name.trim_end_matches("()").split_once('!').expect("a module");
+    let who = Who::Method { copy, module: module.into(), method: method.into(), signature: "()".into() };
+    tell(&mut harness, vec![told(vec![Caller { who, sites: 1, calls: 1_000 }], 0)]);
+    harness.get_by_role_and_label(Role::Link, &name).click();
+    harness.run_steps(3);
+    let connection = harness.state().model.current().expect("a process");
+    assert_eq!((connection.list.filter().text.as_str(), connection.list.matches()), (name.as_str(), 1));
+    assert_eq!(connection.selection.focus(), Some(Node::Method(clear)));
 }
 
 #[test]

@@ -42,6 +42,22 @@ fn what_has_ended_is_not_offered_to_be_connected_to_again() {
 }
 
 #[test]
+fn a_process_that_is_stopped_is_said_to_be_paused_until_it_goes_on() {
+    let mut harness = with_shop(Theme::Dark);
+    let why = "it is stopped by a signal (SIGCONT lets it go on)";
+    tell(&mut harness, vec![Told::Paused(Some(why.to_owned()))]);
+    assert!(says(&harness, "paused") && harness.query_by_label(why).is_some());
+    assert!(says(&harness, &format!("(pid 4242) says nothing now: {why}")), "the log has it, too");
+    tell(&mut harness, vec![Told::Paused(None)]);
+    assert!(!says(&harness, "paused") && says(&harness, "connected") && says(&harness, "(pid 4242) goes on"));
+    // A connection that was lost over it, and made again.
+    for again in [Told::Lost { why: why.into(), retry: Retry::Asked }, Told::Connected(Box::new(facts()))] {
+        tell(&mut harness, vec![Told::Paused(Some(why.to_owned())), again]);
+        assert!(!says(&harness, "paused"));
+    }
+}
+
+#[test]
 fn a_process_without_the_agent_is_said_to_have_none_and_met_when_it_has() {
     let mut harness = window(Theme::Dark);
     feed(&mut harness, vec![Update::Processes(processes())]);

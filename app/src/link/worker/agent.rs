@@ -353,6 +353,7 @@ impl Link {
             talk.ask_status(session, now)?;
             let heard = self.listen(session, &mut talk, &mut told);
             talk.hold_silence(&mut told);
+            told.extend(talk.paused(session.pid(), Instant::now()));
             // What was heard before the end counts.
             for part in parts::of(told) {
                 self.tell(part)?;

@@ -3,7 +3,7 @@
 use super::describe;
 use super::turning::Turnings;
 use crate::link::connect;
-use crate::link::discover::user_name;
+use crate::link::discover::{self, user_name};
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::model::ids::Ticket;
@@ -23,6 +23,8 @@ const STATUS_EVERY: Duration = Duration::from_secs(if cfg!(test) { 3600 } else {
 /// An agent that owes an answer, and sends nothing at all for so long, is gone: it sends counters four times a
 /// second, from threads that wait for no managed code.
 const SILENCE: Duration = Duration::from_secs(10);
+/// After so much of it one looks whether its process is stopped, which need not be the end.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What is under way in a session.
 #[derive(Default)]
@@ -32,8 +34,12 @@ pub struct Talk {
     status: Option<(u32, Instant)>,
     status_due: Option<Instant>,
     account: Account,
+    /// Whether the orders are asked for with the next account, too.
+    orders_again: bool,
     /// When something was heard last.
     heard: Option<Instant>,
+    /// Whether it was told that the process is stopped.
+    paused: bool,
     /// Turns under way.
     pub turns: Turnings,
     /// Other questions that are out: the ids of requests and what their answers are.
@@ -153,25 +159,44 @@ impl Talk {
         self.heard = Some(now);
     }
 
-    /// The end of an agent that has nothing to say any more though it was asked. While a turn is under way it may be
-    /// busy for long; `overdue` looks after that.
-    pub fn silent(&self, pid: u32, now: Instant) -> Result<(), LinkError> {
+    /// For how long the agent has said nothing though it was asked. While a turn is under way it may be busy for long;
+    /// `overdue` looks after that.
+    fn silence(&self, now: Instant) -> Option<Duration> {
         let asked =
             self.status.map(|(_, asked)| asked).filter(|_| self.turns.is_empty() && self.asked.is_empty());
-        let since = asked.map(|asked| self.heard.map_or(asked, |heard| heard.max(asked)));
-        match since {
-            Some(since) if now.saturating_duration_since(since) > SILENCE => {
-                Err(connect::silent(pid, SILENCE))
-            }
+        let since = asked.map(|asked| self.heard.map_or(asked, |heard| heard.max(asked)))?;
+        Some(now.saturating_duration_since(since))
+    }
+
+    /// The end of an agent that has nothing to say any more.
+    pub fn silent(&self, pid: u32, now: Instant) -> Result<(), LinkError> {
+        match self.silence(now) {
+            Some(silence) if silence > SILENCE => Err(connect::silent(pid, SILENCE)),
             _ => Ok(()),
+        }
+    }
+
+    /// That a process whose agent says nothing is stopped, or that it goes on: once each.
+    pub fn paused(&mut self, pid: u32, now: Instant) -> Option<Told> {
+        let silent = self.silence(now).is_some_and(|silence| silence >= PAUSE);
+        match (self.paused, silent) {
+            (false, true) => {
+                let halt = discover::halted(pid)?;
+                self.paused = true;
+                Some(Told::Paused(Some(halt.to_string())))
+            }
+            (true, false) => {
+                self.paused = false;
+                Some(Told::Paused(None))
+            }
+            _ => None,
         }
     }
 
     /// When something is to be done though nothing is heard.
     pub fn next_due(&self) -> Option<Instant> {
         // While an account is awaited the next is not due: but overdue turns are to be looked for.
-        self.status_due
-            .map(|due| if self.status.is_some() { due.max(Instant::now() + STATUS_EVERY) } else { due })
+        self.status_due.map(|due| if self.status.is_some() { due.max(Instant::now() + PAUSE) } else { due })
     }
 
     /// Sends a turn, or the first part of it.
@@ -318,7 +343,10 @@ impl Talk {
                     session.send(Command::ReleaseControl)?;
                 }
                 let news = self.account.status(describe::account(status));
-                if news.is_some() && !self.asked.iter().any(|(_, asked)| *asked == Asked::Orders) {
+                // The agent lists orders after what follows from them is done: those of this account may be told with the next.
+                let again = std::mem::replace(&mut self.orders_again, news.is_some());
+                let is_asked = self.asked.iter().any(|(_, asked)| *asked == Asked::Orders);
+                if (again || news.is_some()) && !is_asked {
                     self.asked.push((session.send(Command::Orders)?, Asked::Orders));
                 }
                 told.extend(news);
@@ -386,6 +414,31 @@ mod tests {
         let turn = Turn { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false, later: false };
         talk.turns.turn(turn, &mut Nobody).expect("sent");
         assert!(talk.silent(7, at(16)).is_ok(), "a turn may take long");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn that_a_silent_process_is_stopped_is_told_once_and_that_it_goes_on() {
+        let begin = Instant::now();
+        let at = |seconds: u64| begin + Duration::from_secs(seconds);
+        let why = |told: Option<Told>| match told {
+            Some(Told::Paused(why)) => why.unwrap_or("it goes on".to_owned()),
+            other => format!("{other:?}"),
+        };
+        let stops = ["-c", "kill -STOP $$; exec sleep 600"];
+        let mut child = std::process::Command::new("sh").args(stops).spawn().expect("a process");
+        while discover::halted(child.id()).is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut talk = Talk { status: Some((1, at(0))), ..Talk::default() };
+        assert_eq!(why(talk.paused(std::process::id(), at(5))), "None", "it runs, and may answer yet");
+        assert_eq!(why(talk.paused(child.id(), at(0))), "None");
+        assert!(why(talk.paused(child.id(), at(1))).contains("it is stopped by a signal"));
+        assert_eq!(why(talk.paused(child.id(), at(2))), "None", "once");
+        talk.heard(at(3));
+        assert_eq!(why(talk.paused(child.id(), at(3))), "it goes on");
+        assert_eq!(why(talk.paused(child.id(), at(3))), "None");
+        child.kill().and_then(|()| child.wait()).expect("its end");
     }
 
     #[test]

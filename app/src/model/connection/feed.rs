@@ -131,6 +131,14 @@ impl Connection {
                 self.say(log, now, Kind::Refusal, text);
             }
             Told::AllOff(ticket, result) => self.all_off_done(ticket, result, log, now),
+            Told::Paused(paused) => {
+                let text = match &paused {
+                    Some(why) => format!("{} (pid {}) says nothing now: {why}", self.name, self.process.pid),
+                    None => format!("{} (pid {}) goes on", self.name, self.process.pid),
+                };
+                self.say(log, now, Kind::Connection, text);
+                self.paused = paused;
+            }
             Told::Latency(latency) => self.latency = Some(latency),
             Told::AgentStatus(status) => {
                 if !self.control_told {
@@ -151,6 +159,7 @@ impl Connection {
 
     fn connected(&mut self, facts: Box<AgentFacts>, log: &mut Log, now: Now) {
         self.status = Status::Live;
+        self.paused = None;
         self.told_not_attached = None;
         // A process that had no agent until now had no connection either.
         let again = self.loss.take().is_some() && self.facts.is_some();
@@ -176,6 +185,7 @@ impl Connection {
     }
 
     fn lost(&mut self, why: String, retry: Retry, log: &mut Log, now: Now) {
+        self.paused = None;
         for pending in self.turns.clear() {
             let over = || Outcome::Refused(Refused { why: why.clone(), holder: None });
             if pending.accepted.is_none() && !self.part_is_over(pending.ticket, over) {
