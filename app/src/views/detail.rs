@@ -80,6 +80,11 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
             (true, false) => "These are counted: sort by “per second”.",
             (false, _) => "Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.",
         });
+        if connection.offered().contains(&Level::Time) {
+            ui.add_space(10.0);
+            ui.strong("What takes most time?");
+            ui.weak("The same with 2, which times them; then sort by “self”.");
+        }
     });
 }
 

@@ -116,13 +116,15 @@ fn of_several(
     let (all, answer) = (connection.catalogue.domains_there(), connection.catalogue.domains_in_reach());
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
     let reading = model.members().any(Connection::is_reading_dials);
-    let colour = if answer == all && !reading { palette.live } else { palette.asked };
+    let paused = model.members().filter(|connection| connection.paused.is_some()).count();
+    let colour = if answer == all && !reading && paused == 0 { palette.live } else { palette.asked };
+    let paused = if paused > 0 { format!(", {paused} paused") } else { String::new() };
     let reading = if reading { ", reading dials…" } else { "" };
     match connection.status {
         Status::Live => ui.painter().circle_filled(rect.center(), 5.0, colour),
         _ => ui.painter().circle_stroke(rect.center(), 4.5, Stroke::new(1.5, colour)),
     };
-    ui.label(RichText::new(format!("{answer} of {all} connected{reading}")).color(colour));
+    ui.label(RichText::new(format!("{answer} of {all} connected{paused}{reading}")).color(colour));
     stop_several(ui, &model.launched_looked_at(), mono, commands);
     ui.separator();
     let sums = if model.arrangement() == Arrangement::Merged { "numbers are sums; " } else { "" };

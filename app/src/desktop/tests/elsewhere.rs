@@ -127,6 +127,8 @@ fn dials_that_are_not_read_yet_are_waited_for() {
     }
     assert!(says(&harness, "3 of 3 connected") && !says(&harness, "reading dials…"));
     assert!(says(&harness, "All dials off in 3 processes (9)"));
+    told(&mut harness, 2, vec![Told::Paused(Some("it is paused in a debugger".into()))]);
+    assert!(says(&harness, "3 of 3 connected, 1 paused"));
     told(&mut harness, 1, vec![Told::Connected(Box::new(facts()))]);
     assert!(says(&harness, "reading dials…"), "a new session tells its rows anew");
     act(&mut harness, Command::Select(SHOP));

@@ -1,6 +1,6 @@
 //! What the window says and offers of a process that has ended, has no agent, or has nothing to turn off.
 
-use super::stage::{act, feed, processes, row, rows, tell, window, with_shop};
+use super::stage::{act, feed, processes, row, rows, second, tell, window, with_shop};
 use crate::commands::Command;
 use crate::desktop::App;
 use crate::model::connection::Status;
@@ -12,7 +12,7 @@ use eframe::egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::counters::CounterDelta;
-use redial_protocol::ids::ProcessKey;
+use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
 use redial_protocol::state::State;
@@ -45,10 +45,18 @@ fn what_has_ended_is_not_offered_to_be_connected_to_again() {
 fn a_process_that_is_stopped_is_said_to_be_paused_until_it_goes_on() {
     let mut harness = with_shop(Theme::Dark);
     let why = "it is stopped by a signal (SIGCONT lets it go on)";
+    let rate = |harness: &Harness<'static, App>| {
+        let connection = harness.state().model.current().expect("a process");
+        connection.live.row(RowId(0)).and_then(|row| row.rate)
+    };
+    tell(&mut harness, vec![rows(), second(1, [5, 5]), second(2, [7, 5])]);
+    assert_eq!(rate(&harness), Some(7.0));
     tell(&mut harness, vec![Told::Paused(Some(why.to_owned()))]);
+    assert_eq!(rate(&harness), Some(0.0), "what stands calls nothing");
     assert!(says(&harness, "paused") && harness.query_by_label(why).is_some());
     assert!(says(&harness, &format!("(pid 4242) says nothing now: {why}")), "the log has it, too");
-    tell(&mut harness, vec![Told::Paused(None)]);
+    tell(&mut harness, vec![Told::Paused(None), second(6, [8, 5])]);
+    assert_eq!(rate(&harness), Some(2.0), "in all four seconds");
     assert!(!says(&harness, "paused") && says(&harness, "connected") && says(&harness, "(pid 4242) goes on"));
     // A connection that was lost over it, and made again.
     for again in [Told::Lost { why: why.into(), retry: Retry::Asked }, Told::Connected(Box::new(facts()))] {

@@ -159,18 +159,18 @@ impl Talk {
         self.heard = Some(now);
     }
 
-    /// For how long the agent has said nothing though it was asked. While a turn is under way it may be busy for long;
-    /// `overdue` looks after that.
-    fn silence(&self, now: Instant) -> Option<Duration> {
-        let asked =
-            self.status.map(|(_, asked)| asked).filter(|_| self.turns.is_empty() && self.asked.is_empty());
-        let since = asked.map(|asked| self.heard.map_or(asked, |heard| heard.max(asked)))?;
+    /// For how long the agent has said nothing though it was asked.
+    fn unheard(&self, now: Instant) -> Option<Duration> {
+        let (_, asked) = self.status?;
+        let since = self.heard.map_or(asked, |heard| heard.max(asked));
         Some(now.saturating_duration_since(since))
     }
 
-    /// The end of an agent that has nothing to say any more.
+    /// The end of an agent that has nothing to say any more. While its ReJIT thread was asked for something it may be busy for
+    /// long; `overdue` looks after that.
     pub fn silent(&self, pid: u32, now: Instant) -> Result<(), LinkError> {
-        match self.silence(now) {
+        let is_waited_for = self.turns.is_empty() && self.asked.iter().all(|(_, it)| *it == Asked::Orders);
+        match self.unheard(now).filter(|_| is_waited_for) {
             Some(silence) if silence > SILENCE => Err(connect::silent(pid, SILENCE)),
             _ => Ok(()),
         }
@@ -178,7 +178,7 @@ impl Talk {
 
     /// That a process whose agent says nothing is stopped, or that it goes on: once each.
     pub fn paused(&mut self, pid: u32, now: Instant) -> Option<Told> {
-        let silent = self.silence(now).is_some_and(|silence| silence >= PAUSE);
+        let silent = self.unheard(now).is_some_and(|silence| silence >= PAUSE);
         match (self.paused, silent) {
             (false, true) => {
                 let halt = discover::halted(pid)?;
@@ -410,6 +410,11 @@ mod tests {
                 Ok(2)
             }
         }
+        talk.asked.push((3, Asked::Orders));
+        assert!(talk.silent(7, at(16)).is_err(), "a list is told at once");
+        talk.asked.push((4, Asked::Plan(Ticket(9))));
+        assert!(talk.silent(7, at(16)).is_ok(), "a plan may take long");
+        talk.asked.clear();
         let orders = vec![Order::new("A.B", redial_protocol::level::Level::Count)];
         let turn = Turn { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false, later: false };
         talk.turns.turn(turn, &mut Nobody).expect("sent");

@@ -137,6 +137,9 @@ impl Connection {
                     None => format!("{} (pid {}) goes on", self.name, self.process.pid),
                 };
                 self.say(log, now, Kind::Connection, text);
+                if paused.is_some() {
+                    self.live.pause(now.mono);
+                }
                 self.paused = paused;
             }
             Told::Latency(latency) => self.latency = Some(latency),

@@ -15,6 +15,18 @@ impl Live {
         (self.quiet_since, self.ahead_ms) = (quiet.then_some(now), 0);
     }
 
+    /// Nothing is called any more, as its process is stopped since about `now`: what was called until then has no rate. The next
+    /// fold tells what was called, over all the time since the last one.
+    pub fn pause(&mut self, now: Duration) {
+        for id in std::mem::take(&mut self.busy) {
+            if let Some(row) = self.row_mut(id) {
+                row.rate = row.rate.map(|_| 0.0);
+                self.note_changed(id);
+            }
+        }
+        self.hear(now, true);
+    }
+
     /// It is this time by now, on the same clock: while nothing is called the sparklines go on all the same.
     pub fn pass_to(&mut self, now: Duration) {
         let since = self.quiet_since.filter(|_| !self.ended);
