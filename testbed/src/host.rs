@@ -176,6 +176,23 @@ impl Host {
         Ok(Self { child, input, lines, said: String::new(), errors: Some(errors), what, ended: false })
     }
 
+    /// As [`Host::start`], its standard error among its output: so what it says there can be waited for.
+    ///
+    /// # Errors
+    /// As [`Host::start`].
+    #[cfg(unix)]
+    pub fn start_heard(command: &Command) -> Result<Self> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        Self::start(shell)
+    }
+
     /// Process id of what was started; with `redial run` that is `redial`, see [`Host::only_child`].
     pub fn pid(&self) -> u32 {
         self.child.id()

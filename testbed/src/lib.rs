@@ -21,6 +21,8 @@ pub mod pe;
 pub mod programs;
 pub mod runtimes;
 pub mod shop;
+#[cfg(unix)]
+pub mod signals;
 pub mod skip;
 pub mod soak;
 pub mod truth;

@@ -101,12 +101,7 @@ impl Live {
     #[cfg(unix)]
     pub fn hold(&self, pattern: &str) -> Result<Host> {
         let dial = self.command("dial", &[pattern, "count", "--hold"])?;
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(dial.get_program()).args(dial.get_args());
-        for (name, value) in dial.get_envs() {
-            shell.env(name, value.unwrap_or_default());
-        }
-        let mut holder = Host::start(shell)?;
+        let mut holder = Host::start_heard(&dial)?;
         holder.wait_for("held while this command runs")?;
         Ok(holder)
     }

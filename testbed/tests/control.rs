@@ -14,6 +14,7 @@ use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Dials};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::signals;
 use redial_testbed::under_agent::{self, Live, ensure_said};
 use redial_testbed::{on_each_runtime, programs};
 
@@ -38,16 +39,6 @@ fn shop(runtime: Runtime) -> Result<Command> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "2"]);
     Ok(command)
-}
-
-fn interrupt(host: &Host) -> Result<()> {
-    host::run({
-        let mut kill = Command::new("kill");
-        kill.args(["-INT", &host.pid().to_string()]);
-        kill
-    })?
-    .ok()
-    .map(drop)
 }
 
 fn turn(pattern: &str, take: bool, held: bool) -> Ask {
@@ -107,7 +98,7 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     observer.wait_until("all three to be on", |dials| {
         ["Shop.Cart.", "Shop.Order.", "Shop.Money."].iter().all(|name| on(dials, name) > 0)
     })?;
-    interrupt(&holder)?;
+    signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
     ensure!(ended.code()? == 0, "Ctrl-C of a held dial is no failure");
     let methods = agent["held"].as_u64().context("a number")?;
@@ -286,7 +277,7 @@ fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
     // The holder says that it goes on holding nothing, and its end changes nothing.
     holder.wait_for("redial: someone else turned")?;
     ensure!(holder.is_running()?);
-    interrupt(&holder)?;
+    signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
     ensure!(
         ended.code()? == 0 && ended.stdout.ends_with("off: nothing was held any more\n"),
@@ -308,7 +299,7 @@ fn what_was_held_is_told_at_the_end(runtime: Runtime) -> Result<()> {
     holder.wait_for("{")?;
     let held = on(CART)?;
     ensure!(held > 5, "{held}");
-    interrupt(&holder)?;
+    signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
     ensure_said(&ended, 0, &[])?;
     let last: serde_json::Value = serde_json::from_str(ended.stdout.lines().last().unwrap_or_default())?;

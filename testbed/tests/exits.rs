@@ -13,6 +13,7 @@ use redial_testbed::controller::Stay;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::ReportFile;
+use redial_testbed::signals;
 use redial_testbed::under_agent::{self, ensure_said};
 use redial_testbed::{on_each_runtime, programs, soak};
 
@@ -102,25 +103,19 @@ fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
     }
     host.ask("loop on", "looping")?;
     host.ask("loop wait 20", "looped")?;
-    signal("-TERM", pid)?;
+    signals::send(pid, libc::SIGTERM)?;
     host.finish()
-}
-
-fn signal(signal: &str, pid: u32) -> Result<()> {
-    let sent = Command::new("kill").args([signal, &pid.to_string()]).status()?;
-    ensure!(sent.success(), "{signal} cannot be sent");
-    Ok(())
 }
 
 /// It passes SIGTERM on, as often as it comes, and stays for as long as the program does: nobody is left behind.
 fn the_launcher_waits_for_a_program_that_does_not_end(runtime: Runtime) -> Result<()> {
     let mut launcher = Host::start(host::redial_run(&[], &programs::named("stays")?.command(runtime)?)?)?;
     let program: u32 = launcher.wait_for("ready")?.parse()?;
-    signal("-TERM", launcher.pid())?;
+    signals::send(launcher.pid(), libc::SIGTERM)?;
     launcher.wait_for("stays")?;
-    signal("-TERM", launcher.pid())?;
+    signals::send(launcher.pid(), libc::SIGTERM)?;
     ensure!(launcher.is_running()?, "it left its program behind");
-    signal("-KILL", program)?;
+    signals::send(program, libc::SIGKILL)?;
     let outcome = launcher.finish()?;
     ensure!(outcome.code()? == 128 + libc::SIGKILL, "{}", outcome.said());
     Ok(())
@@ -214,15 +209,7 @@ fn a_mistyped_dial_is_told_while_the_program_runs(runtime: Runtime) -> Result<()
     let dials = ["Shop!Shop.Crat.*=count", "Shop!Shop.Order.*=count", "Plugin!Plugin.Tax.*=count"];
     let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
     let run = host::redial_run(&options, &shop(runtime)?)?;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(run.get_program()).args(run.get_args());
-    for (name, value) in run.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
-    let mut host = Host::start(shell)?;
+    let mut host = Host::start_heard(&run)?;
     host.wait_for("ready")?;
     let so_far = |dial| {
         format!("redial: --dial '{dial}' matched nothing at the start, and stands for what loads later")

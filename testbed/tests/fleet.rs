@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use redial_testbed::artefacts;
 use redial_testbed::fleet::Program;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::shop::{self, LiveShop};
+use redial_testbed::signals;
 use redial_testbed::under_agent::ensure_said;
 use serde_json::Value;
 
@@ -120,18 +120,11 @@ fn following_with(program: &Program, options: &[&str], library: &Path) -> Result
     let words = [&["dial", target.as_str(), CART, "count", "--follow"], options].concat();
     let mut redial = host::redial(&words)?;
     redial.env("REDIAL_AGENT", library);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(redial.get_program()).args(redial.get_args());
-    for (name, value) in redial.get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    Host::start(shell)
+    Host::start_heard(&redial)
 }
 
 fn interrupt(host: Host) -> Result<Outcome> {
-    // SAFETY: kill(2) takes no memory; the pid is a child's that was not waited for.
-    let answer = unsafe { libc::kill(host.pid() as i32, libc::SIGINT) };
-    ensure!(answer == 0, "{}", std::io::Error::last_os_error());
+    signals::send(host.pid(), libc::SIGINT)?;
     host.finish()
 }
 

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::{self, Runtime};
+use redial_testbed::signals;
 use redial_testbed::under_agent::ensure_said;
 use redial_testbed::{artefacts, on_each_runtime, programs, skip};
 use serde_json::Value;
@@ -84,13 +85,6 @@ fn what_can_be_done_is_told(runtime: Runtime) -> Result<()> {
     loaded.finish()?.ok().map(drop)
 }
 
-fn signal(pid: u32, signal: i32) -> Result<()> {
-    // SAFETY: kill(2) takes no memory; the pid is a child's that was not waited for.
-    let answer = unsafe { libc::kill(pid as i32, signal) };
-    ensure!(answer == 0, "cannot be signalled: {}", std::io::Error::last_os_error());
-    Ok(())
-}
-
 /// With an agent and without: it is no refusal, and nobody waits for an answer.
 fn a_stopped_process_says_so(runtime: Runtime) -> Result<()> {
     let (_plain, pid) = shop(runtime)?;
@@ -100,7 +94,7 @@ fn a_stopped_process_says_so(runtime: Runtime) -> Result<()> {
     let mut with_agent = Host::start(command)?;
     let loaded: u32 = with_agent.wait_for("ready")?.parse()?;
     for pid in [pid, loaded] {
-        signal(pid, libc::SIGSTOP)?;
+        signals::send(pid, libc::SIGSTOP)?;
     }
     let rows = ps(&[])?;
     for pid in [pid, loaded] {
@@ -109,7 +103,7 @@ fn a_stopped_process_says_so(runtime: Runtime) -> Result<()> {
     let status = host::run(host::redial(&["status", &loaded.to_string()])?)?;
     ensure_said(&status, 1, &[&format!("process {loaded} does not answer"), "stopped by a signal"])?;
     for pid in [pid, loaded] {
-        signal(pid, libc::SIGCONT)?;
+        signals::send(pid, libc::SIGCONT)?;
     }
     is(&row(loaded)?, "loaded", &[])?;
     ensure!(row(pid)?["agent"] != "stopped");

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::signals;
 use redial_testbed::under_agent::{self, ensure_said};
 use redial_testbed::{artefacts, on_each_runtime, programs};
 
@@ -71,14 +72,8 @@ fn what_is_not_dialled_can_be_watched(runtime: Runtime) -> Result<()> {
     ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])?;
     live.host.ask("round 2", "done")?;
     while !watching.next_line()?.contains("live v1") {}
-    interrupt(&watching)?;
+    signals::send(watching.pid(), libc::SIGINT)?;
     ensure_said(&watching.finish()?, 0, &["none of the "])
-}
-
-fn interrupt(host: &Host) -> Result<()> {
-    let mut kill = Command::new("kill");
-    kill.args(["-INT", &host.pid().to_string()]);
-    host::run(kill)?.ok().map(drop)
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Controllers that stand still for a while, as those on a laptop that sleeps: they lose no dial and no number.
 #![cfg(unix)]
 
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::state::State;
-use redial_testbed::host::{self, Host};
+use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::signals::{self, Stopped};
 use redial_testbed::under_agent::{self, Live};
 use redial_testbed::{on_each_runtime, programs, soak, truth};
 use serde_json::Value;
@@ -25,12 +25,6 @@ fn times() -> (Duration, Duration) {
     } else {
         (Duration::ZERO, Duration::from_millis(1500))
     }
-}
-
-fn signal(name: &str, processes: &[&Host]) -> Result<()> {
-    let mut kill = Command::new("kill");
-    kill.arg(format!("-{name}")).args(processes.iter().map(|host| host.pid().to_string()));
-    host::run(kill)?.ok().map(drop)
 }
 
 /// The program's own number of calls after `rounds` more.
@@ -64,11 +58,11 @@ fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
     watch_until(&mut watch, first)?;
 
     thread::sleep(before);
-    signal("STOP", &[&holder, &watch])?;
+    let stopped = [Stopped::stop(holder.pid())?, Stopped::stop(watch.pid())?];
     thread::sleep(still / 2);
     let second = called(&mut live, 50)? - uncounted;
     thread::sleep(still / 2);
-    signal("CONT", &[&holder, &watch])?;
+    drop(stopped);
 
     // What was called meanwhile is told, and the dial stands.
     watch_until(&mut watch, second)?;
@@ -82,7 +76,7 @@ fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
     ensure!((status.held, status.guard_trips) == (1, 0), "{status:?}");
     // It still is the one who holds it.
     observer.subscribe(Some(&pattern))?;
-    signal("INT", &[&holder])?;
+    signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
     ensure!(ended.code()? == 0, "{}", ended.said());
     observer.wait_until("the dial to be off", |dials| dials.values().all(|row| row.state == State::Off))?;

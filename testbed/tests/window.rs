@@ -10,7 +10,7 @@ use egui_kittest::kittest::Queryable;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{LiveShop, plain};
 #[cfg(target_os = "linux")]
-use window_driver::Stopped;
+use redial_testbed::signals::Stopped;
 use window_driver::Window;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";

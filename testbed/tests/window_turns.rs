@@ -16,7 +16,8 @@ use redial_testbed::controller::Controller;
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
-use window_driver::{Stopped, Window};
+use redial_testbed::signals::Stopped;
+use window_driver::Window;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const PEEK: &str = "Shop!Shop.Cart.Peek(int)";

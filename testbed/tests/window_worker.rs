@@ -15,7 +15,7 @@ use redial::model::methodset::MethodSet;
 use redial::model::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Wire, Reply};
+use redial_protocol::message::{Command as Wire, Event, Reply};
 use redial_protocol::order::Order;
 use redial_protocol::state::State;
 use redial_testbed::controller::{Controller, Stay};
@@ -254,6 +254,12 @@ fn refusals_and_control_are_told_in_words() -> Result<()> {
     ensure!(said.contains("the runtime itself calls it"), "{said}");
     window.until_dial(helper, Level::Count, State::Refused)?;
     let mut other = live.controller()?;
+    // The window gives control back once it knows that nothing is on.
+    other.subscribe(None)?;
+    if other.agent_status()?.control.is_some() {
+        other
+            .wait_for("that control is free", |event| matches!(event, Event::Control(None)).then_some(()))?;
+    }
     let add = window.find(ADD)?;
     other.dial(ADD, Level::Count, Stay::Held)?;
     window.turn(add, Level::Count, false)?;

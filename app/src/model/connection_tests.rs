@@ -239,6 +239,34 @@ fn groups_show_what_is_mixed_and_only_what_is_visible() {
 }
 
 #[test]
+fn what_is_paused_has_no_rate_and_what_was_quiet_before_goes_on_to_be() {
+    let (mut connection, mut log) = connected();
+    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let cart = Node::Type(connection.catalogue.type_of(add));
+    let rows = vec![row(&connection, 0, add, State::Live)];
+    let counters = |t_ms, calls: &[u64]| {
+        let rows = calls.iter().map(|_| RowId(0)).collect();
+        let delta = CounterDelta { t_ms, rows, calls: calls.to_vec() };
+        Told::Event(Event::Counters { delta, dropped: 0 })
+    };
+    let told =
+        vec![Told::Event(Event::Rows { id: None, rows }), counters(1_000, &[5]), counters(2_000, &[7])];
+    connection.apply(told, &mut log, now(1));
+    assert_eq!(connection.group(cart).sums.rate, 7.0);
+    let paused = || vec![Told::Paused(Some("it is stopped by a signal".into()))];
+    connection.apply(paused(), &mut log, now(2_000));
+    assert_eq!((connection.group(cart).sums.rate, connection.group(cart).sums.calls), (0.0, 12));
+    connection.apply(vec![Told::Paused(None), counters(6_000, &[8])], &mut log, now(6_000));
+    assert_eq!(connection.group(cart).sums.rate, 2.0, "in the four seconds since");
+    // Nothing is called for a minute, which is told once; then it is stopped.
+    connection.apply(vec![counters(7_000, &[])], &mut log, now(7_000));
+    connection.live.pass_to(now(67_000).mono);
+    let tick = connection.live.tick();
+    connection.apply(paused(), &mut log, now(67_000));
+    assert_eq!(connection.live.tick(), tick, "its curves go on from where they are");
+}
+
+#[test]
 fn selection_survives_filters_sorting_and_updates() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");

@@ -1,5 +1,5 @@
 //! What a user types into a filter: words that must all occur. A word with a capital letter in it means its case
-//! (smart case). A `*` ends a word as a space does: so what a pattern means is found by it as a filter, and perhaps more.
+//! (smart case). A `*` ends a word as a space does: so a pattern of names finds what it means, and perhaps more.
 
 use memchr::memmem;
 use std::ops::Range;
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn what_a_pattern_means_is_found() {
-        let found = |pattern: &str| Query::parse(pattern).matches_text("Shop!Shop.Cart.Add(int,char*)");
-        for pattern in ["Shop!*", "Shop.Cart.*", "*.Add", "*Cart*Add*", "Shop!*.Add(int,char\\*)", "*"] {
+        let found = |pattern: &str| Query::parse(pattern).matches_text("Shop!Shop.Cart.Add(int, char*)");
+        for pattern in ["Shop!*", "Shop.Cart.*", "*.Add", "*Cart*Add*", "Shop!*.Add(int, char\\*)", "*"] {
             assert!(found(pattern), "{pattern}");
         }
         assert!(!found("Shop.Till.*") && !found("*.Remove"));

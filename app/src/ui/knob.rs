@@ -15,10 +15,10 @@ const LARGE: f32 = 60.0;
 /// Points of wheel from one detent to the next: a notch of a mouse.
 const WHEEL_STEP: f32 = 40.0;
 /// Points of wheel at which the next detent is reached. A notch comes spread over several frames and adds up to a little more or
-/// less than a step: the whole of one turns one detent, always, and what trembles turns none.
-const WHEEL_REACHES: f32 = 24.0;
+/// less than a step: so half of one turns the knob, and a finger that trembles by less does not.
+const WHEEL_REACHES: f32 = 20.0;
 /// After a rest of so many seconds what was turned too little for a detent is forgotten.
-const WHEEL_RESTS: f64 = 0.5;
+const WHEEL_RESTS: f64 = 2.0;
 
 /// What a knob shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -267,12 +267,14 @@ impl<'a> Knob<'a> {
         if delta == 0.0 {
             return 0;
         }
-        // How far, since the detent it stands at, and when.
-        type Wheeled = (f32, f64);
+        // How far since the detent it stands at, the way it went last, and when.
+        type Wheeled = (f32, f32, f64);
         let (memory, now) = (response.id.with("wheeled"), ui.input(|input| input.time));
         ui.data_mut(|data| {
-            let (total, at) = data.get_temp_mut_or_default::<Wheeled>(memory);
-            if now - std::mem::replace(at, now) > WHEEL_RESTS {
+            let (total, way, at) = data.get_temp_mut_or_default::<Wheeled>(memory);
+            let rested = now - std::mem::replace(at, now) > WHEEL_RESTS;
+            let turned_round = std::mem::replace(way, delta.signum()) != delta.signum();
+            if rested || turned_round {
                 *total = 0.0;
             }
             *total += delta;

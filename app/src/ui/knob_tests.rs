@@ -17,6 +17,11 @@ struct Bench {
 }
 
 fn bench(wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
+    bench_at(0.25, wanted, offered)
+}
+
+/// With frames of so many seconds.
+fn bench_at(step: f32, wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
     let state = Bench {
         wanted,
         offered: offered.to_vec(),
@@ -42,7 +47,8 @@ fn bench(wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
         bench.refused.extend(turned.refused);
         bench.wanted = turned.to.or(bench.wanted);
     };
-    let mut harness = Harness::builder().with_size([200.0, 200.0]).build_ui_state(show, state);
+    let builder = Harness::builder().with_size([200.0, 200.0]).with_step_dt(step);
+    let mut harness = builder.build_ui_state(show, state);
     harness.run();
     harness
 }
@@ -142,8 +148,16 @@ fn a_drag_passes_detents_and_stops_at_the_last() {
     assert_eq!(harness.state().turns.len(), 2, "letting go of a dragged knob is no click");
 }
 
-/// Notches of a mouse, as it sends them: each is spread over the frames that follow.
+/// Notches of a mouse, or parts of one: spread over frames as short as on a screen, a third of a second of them.
 fn notches(harness: &mut Harness<'_, Bench>, lines: f32) {
+    wheel(harness, lines);
+    harness.run_steps(FRAMES);
+}
+
+/// In a third of a second.
+const FRAMES: usize = 20;
+
+fn wheel(harness: &mut Harness<'_, Bench>, lines: f32) {
     harness.event(Event::MouseWheel {
         unit: MouseWheelUnit::Line,
         delta: vec2(0.0, lines),
@@ -151,16 +165,21 @@ fn notches(harness: &mut Harness<'_, Bench>, lines: f32) {
         source: MouseWheelSource::Unknown,
         modifiers: Modifiers::NONE,
     });
-    harness.run_steps(40);
+}
+
+/// With the pointer over it.
+fn hovered(offered: &[Level]) -> Harness<'static, Bench> {
+    let mut harness = bench_at(1.0 / 60.0, Some(Level::Off), offered);
+    harness.hover_at(centre(&harness));
+    harness.run();
+    harness
 }
 
 #[test]
 fn the_wheel_turns_it_where_it_may() {
     for (wheel, turns) in [(true, 1), (false, 0)] {
-        let mut harness = bench(Some(Level::Off), &TWO);
+        let mut harness = hovered(&TWO);
         harness.state_mut().wheel = wheel;
-        harness.hover_at(centre(&harness));
-        harness.run();
         notches(&mut harness, 1.0);
         assert_eq!(harness.state().turns.len(), turns, "wheel {wheel}");
     }
@@ -168,24 +187,53 @@ fn the_wheel_turns_it_where_it_may() {
 
 #[test]
 fn each_notch_of_the_wheel_is_one_detent() {
-    for pause in [0, 60] {
-        let mut harness = bench(Some(Level::Off), &Level::ALL);
-        harness.hover_at(centre(&harness));
-        harness.run();
+    for rest in [0, 10 * FRAMES] {
+        let mut harness = hovered(&Level::ALL);
         let wanted = [1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, -1.0].map(|notch| {
             notches(&mut harness, notch);
-            harness.run_steps(pause);
+            harness.run_steps(rest);
             harness.state().wanted.map(Level::word)
         });
         let words = ["count", "time", "count", "time", "trace", "time", "count", "off"];
-        assert_eq!(wanted, words.map(Some), "pause {pause}");
+        assert_eq!(wanted, words.map(Some), "rest {rest}");
         notches(&mut harness, 2.0);
         assert_eq!(harness.state().wanted, Some(Level::Time), "two at once are two");
-        // A finger that trembles.
-        for tremble in [0.3, -0.3, 0.3, -0.3] {
-            notches(&mut harness, tremble);
+    }
+}
+
+#[test]
+fn a_wheel_that_trembles_turns_nothing_wherever_it_stands() {
+    for before in [0.0, 0.6, 1.0, 1.4] {
+        let mut harness = hovered(&Level::ALL);
+        notches(&mut harness, before);
+        let turns = harness.state().turns.len();
+        for _ in 0..8 {
+            notches(&mut harness, -0.3);
+            notches(&mut harness, 0.3);
         }
-        assert_eq!(harness.state().wanted, Some(Level::Time));
+        assert_eq!(harness.state().turns.len(), turns, "after {before}");
+    }
+}
+
+#[test]
+fn small_steps_of_the_wheel_add_up_to_a_detent() {
+    let mut harness = hovered(&Level::ALL);
+    for _ in 0..4 {
+        notches(&mut harness, 0.25);
+    }
+    assert_eq!(harness.state().turns, [Level::Count]);
+}
+
+/// A notch forth and one back, the second before the first has been spread: it stands where it stood.
+#[test]
+fn a_notch_that_is_taken_back_at_once_leaves_it_where_it_was() {
+    for frames in 1..8 {
+        let mut harness = hovered(&Level::ALL);
+        notches(&mut harness, 1.0);
+        wheel(&mut harness, 1.0);
+        harness.run_steps(frames);
+        notches(&mut harness, -1.0);
+        assert_eq!(harness.state().wanted, Some(Level::Count), "after {frames} frames");
     }
 }
 

@@ -5,7 +5,7 @@ use super::latency::row_looked_at;
 use crate::commands::Command;
 use crate::model::callers::Seen;
 use crate::model::connection::{Connection, Targets};
-use crate::model::ids::{FLEET, Node};
+use crate::model::ids::{FLEET, MethodIx, Node};
 use crate::model::live::LiveRow;
 use crate::model::selection::Mode;
 use crate::output::{callers, words};
@@ -39,7 +39,7 @@ pub fn show(
     }
     match known {
         Some(Ok(told)) if told.calls() > 0 => {
-            drawn(ui, told, row.options.callers)
+            drawn(ui, connection, told, row.options.callers)
                 .into_iter()
                 .for_each(|who| look_at(connection, who, commands));
         }
@@ -73,17 +73,24 @@ fn nothing(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).small().color(Palette::of(ui).weak));
 }
 
-/// Shows a caller in the list, and picks it.
+/// Has the list show a caller, and picks it where the list is of its process alone.
 fn look_at(connection: &Connection, who: &Who, commands: &mut Vec<Command>) {
     commands.push(Command::Filter(callers::name(who)));
-    if let Who::Method { copy, .. } = who {
-        let method = connection.catalogue.find(*copy);
-        commands.extend(method.map(|method| Command::Pick(Node::Method(method), Mode::Replace)));
+    if let Some(method) = listed(connection, who).filter(|_| !connection.is_one_of_many) {
+        commands.push(Command::Pick(Node::Method(connection.catalogue.shown_for(method)), Mode::Replace));
+    }
+}
+
+/// The method in the list that a caller is.
+fn listed(connection: &Connection, who: &Who) -> Option<MethodIx> {
+    match who {
+        Who::Method { copy, .. } => connection.catalogue.find(*copy),
+        _ => None,
     }
 }
 
 /// The caller that was clicked, if one was.
-fn drawn<'a>(ui: &mut Ui, told: &'a RowCallers, now: bool) -> Option<&'a Who> {
+fn drawn<'a>(ui: &mut Ui, connection: &Connection, told: &'a RowCallers, now: bool) -> Option<&'a Who> {
     let all = told.calls();
     ui.add_space(4.0);
     let heading = if now { "called by" } else { "called by, while that was counted" };
@@ -94,7 +101,8 @@ fn drawn<'a>(ui: &mut Ui, told: &'a RowCallers, now: bool) -> Option<&'a Who> {
     let mut clicked = None;
     for caller in first {
         // Names are long: the numbers stand below.
-        clicked = named(ui, &caller.who).then_some(&caller.who).or(clicked);
+        let is_listed = listed(connection, &caller.who).is_some();
+        clicked = named(ui, &caller.who, is_listed).then_some(&caller.who).or(clicked);
         line(ui, "", &part(caller.calls));
     }
     if !rest.is_empty() {
@@ -108,9 +116,9 @@ fn drawn<'a>(ui: &mut Ui, told: &'a RowCallers, now: bool) -> Option<&'a Who> {
     clicked
 }
 
-/// Who it is, and whether it was clicked; a method's name is cut at its beginning where there is no room for it, as in the
-/// table.
-fn named(ui: &mut Ui, who: &Who) -> bool {
+/// Who it is, and whether it was clicked, which only who is in the list can be; a method's name is cut at its beginning where
+/// there is no room for it, as in the table.
+fn named(ui: &mut Ui, who: &Who, is_listed: bool) -> bool {
     let whole = callers::name(who);
     let Who::Method { module, method, .. } = who else {
         ui.add(Label::new(whole).truncate());
@@ -119,13 +127,17 @@ fn named(ui: &mut Ui, who: &Who) -> bool {
     let owner = module.len() + 1;
     let galley = Name::of_caller(&whole, owner..owner + method.len(), Palette::of(ui))
         .laid_out(ui.painter(), ui.available_width());
-    let shown = ui.add(Label::new(galley).show_tooltip_when_elided(false).sense(Sense::click()));
-    shown.widget_info(|| WidgetInfo::labeled(Role::Link, true, &whole));
-    let shown = shown.on_hover_cursor(CursorIcon::PointingHand);
+    let (sense, role) = if is_listed { (Sense::click(), Role::Link) } else { (Sense::hover(), Role::Label) };
+    let shown = ui.add(Label::new(galley).show_tooltip_when_elided(false).sense(sense));
+    shown.widget_info(|| WidgetInfo::labeled(role, true, &whole));
+    let cursor = if is_listed { CursorIcon::PointingHand } else { CursorIcon::Default };
+    let shown = shown.on_hover_cursor(cursor);
     let clicked = shown.clicked();
     shown.on_hover_ui(|ui| {
         ui.label(&whole);
-        ui.weak("A click shows it in the list.");
+        if is_listed {
+            ui.weak("A click filters the list by it.");
+        }
     });
     clicked
 }

@@ -83,7 +83,7 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
         if connection.offered().contains(&Level::Time) {
             ui.add_space(10.0);
             ui.strong("What takes most time?");
-            ui.weak("The same with 2, which times them; then sort by “self”.");
+            ui.weak("Ctrl+A and 2 time all methods shown; then sort by “self”.");
         }
     });
 }

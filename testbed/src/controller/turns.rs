@@ -63,8 +63,8 @@ impl Controller {
         }
     }
 
-    /// Waits until the agent's ReJIT thread has done all that it was at: the list of orders is told after what follows from
-    /// them. Plans what turning off `pattern` would do, which changes nothing.
+    /// Waits until the agent's ReJIT thread is done with what it was at, and has made its list of orders known, which it does
+    /// last: asks for a plan of turning `pattern` off, which the same thread answers, and which changes nothing.
     ///
     /// # Errors
     /// As [`Controller::ask`], or with the reply when it is no plan.

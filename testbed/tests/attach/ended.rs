@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
+use redial_testbed::signals;
 
-use super::refusals::{Folder, signal};
+use super::refusals::Folder;
 use super::{failed, plain};
 
 on_attachable_runtimes!(killed_while_it_is_asked, ending_by_itself_while_it_is_asked, ending_at_any_moment);
@@ -51,7 +52,7 @@ fn nothing_is_left(folder: &Path) -> Result<()> {
 /// A stopped Shop whose runtime has been asked to load the agent, and who asks.
 fn asked(runtime: Runtime, folder: &Folder) -> Result<(LiveShop, Host)> {
     let shop = plain(runtime, 1, &[("TMPDIR", folder.path())])?;
-    signal(shop.pid, libc::SIGSTOP)?;
+    signals::send(shop.pid, libc::SIGSTOP)?;
     let attaching = Host::start(host::redial(&["attach", &shop.pid.to_string()])?)?;
     if let Err(error) = wait_until_asked(folder.path().as_ref()) {
         bail!("{error}: {}", attaching.finish()?.said());
@@ -62,7 +63,7 @@ fn asked(runtime: Runtime, folder: &Folder) -> Result<(LiveShop, Host)> {
 fn killed_while_it_is_asked(runtime: Runtime) -> Result<()> {
     let folder = Folder::new("k", runtime)?;
     let (shop, attaching) = asked(runtime, &folder)?;
-    signal(shop.pid, libc::SIGKILL)?;
+    signals::send(shop.pid, libc::SIGKILL)?;
     failed(&attaching.finish()?, 3, &["has ended"])?;
     nothing_is_left(folder.path().as_ref())
 }
@@ -73,7 +74,7 @@ fn ending_by_itself_while_it_is_asked(runtime: Runtime) -> Result<()> {
         let folder = Folder::new("e", runtime)?;
         let (mut shop, attaching) = asked(runtime, &folder)?;
         shop.host.say("exit 0")?;
-        signal(shop.pid, libc::SIGCONT)?;
+        signals::send(shop.pid, libc::SIGCONT)?;
         ended_as_it_would_have(shop, attaching, &folder)?;
     }
     Ok(())

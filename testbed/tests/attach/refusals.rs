@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
+use redial_testbed::signals;
 use redial_testbed::{artefacts, cache, programs, skip};
 
 use super::{BEFORE, NOW, attach, attached, dial, failed, is_untouched, listed, plain};
@@ -24,21 +25,14 @@ on_attachable_runtimes!(
     another_users_process,
 );
 
-pub(super) fn signal(pid: u32, signal: i32) -> Result<()> {
-    // SAFETY: kill(2) takes no memory; the pid is a child's that was not waited for.
-    let answer = unsafe { libc::kill(pid as i32, signal) };
-    ensure!(answer == 0, "cannot be signalled: {}", std::io::Error::last_os_error());
-    Ok(())
-}
-
 /// A stopped process cannot answer. When it goes on, nothing happens to it that nobody waits for any more.
 fn a_stopped_process_is_left_alone(runtime: Runtime) -> Result<()> {
     let mut shop = plain(runtime, 1, &[])?;
-    signal(shop.pid, libc::SIGSTOP)?;
+    signals::send(shop.pid, libc::SIGSTOP)?;
     for _ in 0..3 {
         failed(&attach(shop.pid, &["--timeout", "1"])?, 1, &["did not answer within 1 s", "stopped"])?;
     }
-    signal(shop.pid, libc::SIGCONT)?;
+    signals::send(shop.pid, libc::SIGCONT)?;
     is_untouched(&mut shop)?;
     // Questions are answered in turn: had a request been among them, the agent would be there already.
     attached(shop.pid)?;

@@ -6,7 +6,6 @@ mod unmatched;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::dialset;
@@ -19,6 +18,7 @@ use redial_testbed::controller::{Dials, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
+use redial_testbed::signals::{self, Stopped};
 use redial_testbed::under_agent::{self, Live, ensure_said};
 use redial_testbed::{on_each_runtime, programs};
 use serde_json::Value;
@@ -355,15 +355,19 @@ fn ctrl_c_takes_a_turn_back(runtime: Runtime) -> Result<()> {
         observer.subscribe(Some(STRINGS))?;
         observer
             .wait_until("the strings to be on", |dials| dials.values().any(|row| row.wanted > Level::Off))?;
-        let apply = Host::start(live.command("apply", &[set.path()])?)?;
+        let mut apply = Host::start_heard(&live.command("apply", &[set.path()])?)?;
         observer.wait_until("the turn to have begun", |dials| {
             dials.values().all(|row| row.wanted == Level::Off)
         })?;
         drop(observer);
-        interrupt(&apply)?;
+        let stopped = Stopped::stop(live.pid)?;
+        signals::send(apply.pid(), libc::SIGINT)?;
+        // It says so as it asks for it; or it was done before, and ends.
+        drop(apply.wait_for("redial: stopping"));
+        drop(stopped);
         let outcome = apply.finish()?;
-        if outcome.stderr.contains("cancelled") {
-            ensure_said(&outcome, 1, &["turned back"])?;
+        if outcome.stdout.contains("cancelled") {
+            ensure!(outcome.code()? == 1 && outcome.stdout.contains("turned back"), "{}", outcome.said());
             ensure!(Standing::of(&live)? == before, "{}", outcome.said());
             return end(live);
         }
@@ -427,7 +431,7 @@ fn a_set_may_be_held(runtime: Runtime) -> Result<()> {
     ensure!(said.contains("2 dials of ") && said.contains(set.path()), "{said}");
     let held = Standing::of(&live)?;
     ensure!(held.orders.len() == 3 && held != before, "{held:?}");
-    interrupt(&holder)?;
+    signals::send(holder.pid(), libc::SIGINT)?;
     ensure_said(&holder.finish()?, 0, &[])?;
     let on = |row: &StatusRow| matches!(row.state, State::Asked | State::Live);
     observer.wait_until("all as it was", |dials| {
@@ -437,13 +441,6 @@ fn a_set_may_be_held(runtime: Runtime) -> Result<()> {
     ensure!(Standing::of(&live)? == before, "what was held is gone, its `off` included");
     drop(observer);
     end(live)
-}
-
-fn interrupt(host: &Host) -> Result<()> {
-    let mut kill = Command::new("kill");
-    kill.args(["-INT", &host.pid().to_string()]);
-    // Whoever is not there any more needs no signal.
-    host::run(kill).map(drop)
 }
 
 fn run_takes_lines_of_dial_sets(runtime: Runtime) -> Result<()> {

@@ -135,26 +135,3 @@ impl Window {
         Ok(())
     }
 }
-
-/// A process stopped by a signal until this is dropped.
-#[cfg(target_os = "linux")]
-pub struct Stopped(libc::pid_t);
-
-#[cfg(target_os = "linux")]
-impl Stopped {
-    /// Stops it.
-    pub fn stop(pid: u32) -> Result<Stopped> {
-        let pid = libc::pid_t::try_from(pid)?;
-        // SAFETY: kill takes two numbers and touches no memory.
-        ensure!(unsafe { libc::kill(pid, libc::SIGSTOP) } == 0, "the process cannot be stopped");
-        Ok(Stopped(pid))
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for Stopped {
-    fn drop(&mut self) {
-        // SAFETY: as above; a process that is gone is not stopped either.
-        let _ = unsafe { libc::kill(self.0, libc::SIGCONT) };
-    }
-}

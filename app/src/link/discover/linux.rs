@@ -236,4 +236,4 @@ pub(super) fn variable(pid: u32, fits: impl Fn(&str) -> bool) -> Option<(String,
 
 #[cfg(test)]
 #[path = "linux_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -24,11 +24,21 @@ fn look(pid: u32) -> Option<Process> {
 }
 
 /// A harmless program that waits, reaped when dropped.
-struct Waiting(Child);
+pub(crate) struct Waiting(Child);
 
 impl Waiting {
-    fn start() -> Waiting {
+    pub(crate) fn start() -> Waiting {
         Waiting(Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat"))
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Stops it.
+    pub(crate) fn stop(&self) {
+        self.signal(libc::SIGSTOP);
+        self.wait(libc::WSTOPPED);
     }
 
     /// Waits for a change of its state without reaping it.
@@ -57,7 +67,7 @@ impl Drop for Waiting {
 #[test]
 fn a_child_that_was_not_waited_for_has_ended() {
     let child = Waiting::start();
-    let pid = child.0.id();
+    let pid = child.pid();
     let alive = look(pid).expect("it runs");
     child.signal(libc::SIGKILL);
     child.wait(libc::WEXITED);
@@ -70,10 +80,9 @@ fn a_child_that_was_not_waited_for_has_ended() {
 #[test]
 fn a_stopped_process_says_so() {
     let child = Waiting::start();
-    let pid = child.0.id();
+    let pid = child.pid();
     assert_eq!(halted(pid), None);
-    child.signal(libc::SIGSTOP);
-    child.wait(libc::WSTOPPED);
+    child.stop();
     assert_eq!(halted(pid), Some(Halt::Signal));
     assert_eq!(look(pid).and_then(|one| one.halted), Some(Halt::Signal));
     child.signal(libc::SIGCONT);
@@ -84,7 +93,7 @@ fn a_stopped_process_says_so() {
 #[test]
 fn a_traced_process_that_is_paused_names_its_debugger() {
     let child = Waiting::start();
-    let pid = child.0.id();
+    let pid = child.pid();
     // The debugger must be one thread from the first word to the last: this one.
     // SAFETY: ptrace(2) on our own child; SEIZE and INTERRUPT take no memory.
     unsafe {

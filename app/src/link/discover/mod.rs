@@ -20,6 +20,9 @@ mod system;
 #[cfg(unix)]
 mod users;
 
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) use system::tests::Waiting;
+
 pub use census::{Census, Changes};
 use redial_protocol::ids::ProcessKey;
 use runtime::Runtime;

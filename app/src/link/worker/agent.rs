@@ -366,7 +366,7 @@ impl Link {
 
     /// Takes in what there is, waiting for the first of it.
     fn listen(&self, session: &mut Session, talk: &mut Talk, told: &mut Vec<Told>) -> Result<(), LinkError> {
-        let mut deadline = talk.next_due();
+        let mut deadline = talk.next_due(Instant::now());
         if !told.is_empty() {
             deadline = Some(Instant::now());
         }

@@ -14,6 +14,7 @@
 //! It must not know what is shown, nor keep what was told.
 #![forbid(unsafe_code)]
 
+mod account;
 mod agent;
 mod chunks;
 mod describe;
@@ -22,6 +23,7 @@ mod loading;
 mod outlet;
 mod parts;
 mod scan;
+mod silence;
 mod tail;
 mod talk;
 mod turning;

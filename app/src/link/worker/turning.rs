@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// An agent gives up after 30 s and says so; more than this is a hang.
-const REPLY_PATIENCE: Duration = Duration::from_secs(40);
+pub const REPLY_PATIENCE: Duration = Duration::from_secs(40);
 /// Turns whose changes are remembered: more than agents do.
 const REMEMBERED: usize = 128;
 

@@ -18,6 +18,11 @@ impl Live {
     /// Nothing is called any more, as its process is stopped since about `now`: what was called until then has no rate. The next
     /// fold tells what was called, over all the time since the last one.
     pub fn pause(&mut self, now: Duration) {
+        if self.quiet_since.is_some() {
+            return;
+        }
+        // Numbers change, as a fold has them change.
+        self.folds += 1;
         for id in std::mem::take(&mut self.busy) {
             if let Some(row) = self.row_mut(id) {
                 row.rate = row.rate.map(|_| 0.0);
