@@ -363,7 +363,7 @@ fn ctrl_c_takes_a_turn_back(runtime: Runtime) -> Result<()> {
         let stopped = Stopped::stop(live.pid)?;
         signals::send(apply.pid(), libc::SIGINT)?;
         // It says so as it asks for it; or it was done before, and ends.
-        drop(apply.wait_for("redial: stopping"));
+        apply.still_says("redial: stopping")?;
         drop(stopped);
         let outcome = apply.finish()?;
         if outcome.stdout.contains("cancelled") {
