@@ -258,29 +258,6 @@ impl Host {
         }
     }
 
-    /// Whether it prints a line that begins with `beginning` before its output ends: skips lines until then. [`Host::finish`] may
-    /// follow either way.
-    ///
-    /// # Errors
-    /// When neither happens before the deadline (it is killed then), with everything it said.
-    pub fn still_says(&mut self, beginning: &str) -> Result<bool> {
-        let deadline = Instant::now() + DEADLINE;
-        loop {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => {
-                    self.said.push_str(&line);
-                    if line.starts_with(beginning) {
-                        return Ok(true);
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => return Ok(false),
-                Err(RecvTimeoutError::Timeout) => {
-                    return Err(self.failure(&format!("did not print {beginning:?} in time")));
-                }
-            }
-        }
-    }
-
     /// Sends `line` and waits for an answer that begins with `beginning`, as [`Host::wait_for`].
     ///
     /// # Errors

@@ -13,6 +13,7 @@ mod fetch;
 pub mod fleet;
 pub mod frida;
 pub mod generate;
+pub mod hang;
 pub mod host;
 mod layout;
 pub mod noise;

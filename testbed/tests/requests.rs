@@ -2,13 +2,11 @@
 //! `RequestReJIT`: a method that does not exist goes along with every request; the error is noted, and everything else is
 //! dialled as ever. A request that does not return: it is told of, and nothing but turns waits for it.
 
-use std::path::PathBuf;
-
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::State;
-use redial_testbed::cache;
 use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::hang::Hang;
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
@@ -37,33 +35,12 @@ fn an_error_inside_the_request_is_survived(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// A file while it lives: requests wait as long as it is there.
-struct Hang(PathBuf);
-
-impl Hang {
-    fn begin(&self) -> Result<()> {
-        Ok(std::fs::write(&self.0, "")?)
-    }
-
-    fn end(&self) -> Result<()> {
-        Ok(std::fs::remove_file(&self.0)?)
-    }
-}
-
-impl Drop for Hang {
-    fn drop(&mut self) {
-        // It is not there unless a check failed meanwhile.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const TAKE: &str = "Shop!Shop.Cart.TryTake(int, out int)";
 
 fn a_request_that_does_not_return_holds_up_nothing_else(runtime: Runtime) -> Result<()> {
-    let hang = Hang(cache::folder().join(format!("hang-{}-{}", runtime.name(), std::process::id())));
-    let file = hang.0.to_string_lossy().into_owned();
-    let mut shop = LiveShop::start(runtime, &[], 2, &[("REDIAL_TEST_HANG", &file)])?;
+    let hang = Hang::default();
+    let mut shop = LiveShop::start(runtime, &[], 2, &[hang.variable()])?;
     let mut looking = Controller::connect(shop.pid)?;
     looking.dial(ADD, Level::Count, Stay::Kept)?;
     shop.rounds(3)?;

@@ -6,6 +6,7 @@ mod unmatched;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::dialset;
@@ -14,11 +15,12 @@ use redial_protocol::message::{Command as Ask, Event, Refusal, Reply, Request, S
 use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::FromController;
 use redial_protocol::state::State;
-use redial_testbed::controller::{Dials, Stay};
+use redial_testbed::controller::{Controller, Dials, Stay};
+use redial_testbed::hang::Hang;
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
-use redial_testbed::signals::{self, Stopped};
+use redial_testbed::signals;
 use redial_testbed::under_agent::{self, Live, ensure_said};
 use redial_testbed::{on_each_runtime, programs};
 use serde_json::Value;
@@ -43,13 +45,17 @@ const ORDER: &str = "Shop!Shop.Order.*";
 const LARGE: &str = "System.Private.CoreLib!*";
 /// Some of them.
 const STRINGS: &str = "System.Private.CoreLib!System.String.*";
-/// Turns that may be too fast to be stopped.
+/// Turns that may be over before the agent hears that they are to stop.
 const TRIES: usize = 10;
 
 fn start(runtime: Runtime) -> Result<Live> {
+    under_agent::start(shop(runtime)?)
+}
+
+fn shop(runtime: Runtime) -> Result<Command> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "2"]);
-    under_agent::start(command)
+    Ok(command)
 }
 
 fn end(mut live: Live) -> Result<()> {
@@ -306,33 +312,44 @@ fn stand_some(live: &Live) -> Result<Standing> {
     Standing::of(live)
 }
 
-fn a_cancelled_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
-    let live = start(runtime)?;
+/// Shop, whose requests wait when they are told to, something turned on in it, and who sees the strings among that.
+fn start_hanging(runtime: Runtime) -> Result<(Live, Hang, Standing, Controller)> {
+    let hang = Hang::default();
+    let mut command = shop(runtime)?;
+    command.envs([hang.variable()]);
+    let live = under_agent::start(command)?;
     let before = stand_some(&live)?;
+    let mut observer = live.controller()?;
+    observer.subscribe(Some(STRINGS))?;
+    wait_for_strings(&mut observer)?;
+    Ok((live, hang, before, observer))
+}
+
+fn wait_for_strings(observer: &mut Controller) -> Result<()> {
+    observer.wait_until("the strings to be on", |dials| dials.values().any(|row| row.wanted > Level::Off))
+}
+
+/// A large turn goes in several requests, the strings off before the first of them.
+fn wait_for_first_request(observer: &mut Controller) -> Result<()> {
+    let are_off = |dials: &Dials| dials.values().all(|row| row.wanted == Level::Off);
+    observer.wait_until("the turn to have begun", are_off)
+}
+
+fn a_cancelled_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
+    let (live, hang, before, mut observer) = start_hanging(runtime)?;
+    hang.begin()?;
     let mut controller = live.controller()?;
-    for id in 1_000.. {
-        let orders = vec![Order::new(LARGE, Level::Count), Order::new(STRINGS, Level::Off)];
-        let turn = Ask::RequestReJit { orders, later: false, take: false, stand: Stand::Kept };
-        controller.send(&FromController::Request(Request { id, command: turn }))?;
-        controller.wait_for("how far it is", |event| match event {
-            Event::Progress { id: of, done, total } if *of == id => Some(done < total),
-            _ => None,
-        })?;
-        controller.tell(Ask::Cancel { request: id })?;
-        let reply = controller.wait_for("its answer", |event| match event {
-            Event::Reply { id: of, reply } if *of == id => Some(reply.clone()),
-            _ => None,
-        })?;
-        match reply {
-            Reply::Refused(Refusal::Cancelled) => break,
-            Reply::Dialled(_) if id < 1_000 + TRIES as u32 => {
-                controller.tell(Ask::ReleaseControl)?;
-                live.redial("undo", &[])?.ok()?;
-                ensure!(Standing::of(&live)? == before, "undone, it leaves nothing either");
-            }
-            other => anyhow::bail!("answered {other:?}"),
-        }
-    }
+    let orders = vec![Order::new(LARGE, Level::Count), Order::new(STRINGS, Level::Off)];
+    let command = Ask::RequestReJit { orders, later: false, take: false, stand: Stand::Kept };
+    controller.send(&FromController::Request(Request { id: 1_000, command }))?;
+    wait_for_first_request(&mut observer)?;
+    controller.tell(Ask::Cancel { request: 1_000 })?;
+    hang.end()?;
+    let reply = controller.wait_for("its answer", |event| match event {
+        Event::Reply { id: 1_000, reply } => Some(reply.clone()),
+        _ => None,
+    })?;
+    ensure!(matches!(reply, Reply::Refused(Refusal::Cancelled)), "answered {reply:?}");
     ensure!(Standing::of(&live)? == before, "cancelled, it leaves nothing");
     let agent = controller.agent_status()?;
     ensure!(agent.control.is_none(), "{:?}", agent.control);
@@ -346,35 +363,27 @@ fn a_cancelled_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
 }
 
 fn ctrl_c_takes_a_turn_back(runtime: Runtime) -> Result<()> {
-    let live = start(runtime)?;
-    let before = stand_some(&live)?;
+    let (live, hang, before, mut observer) = start_hanging(runtime)?;
     let set = DialSet::of("ctrl-c", &[&format!("{LARGE} = count"), &format!("{STRINGS} = off")])?;
     for attempt in 1..=TRIES {
-        // The strings are turned off before anything is turned on.
-        let mut observer = live.controller()?;
-        observer.subscribe(Some(STRINGS))?;
-        observer
-            .wait_until("the strings to be on", |dials| dials.values().any(|row| row.wanted > Level::Off))?;
+        hang.begin()?;
         let mut apply = Host::start_heard(&live.command("apply", &[set.path()])?)?;
-        observer.wait_until("the turn to have begun", |dials| {
-            dials.values().all(|row| row.wanted == Level::Off)
-        })?;
-        drop(observer);
-        let stopped = Stopped::stop(live.pid)?;
+        wait_for_first_request(&mut observer)?;
         signals::send(apply.pid(), libc::SIGINT)?;
-        // It says so as it asks for it; or it was done before, and ends.
-        apply.still_says("redial: stopping")?;
-        drop(stopped);
+        // It has told the agent then, which hears of it while the first request runs.
+        apply.wait_for("redial: stopping")?;
+        hang.end()?;
         let outcome = apply.finish()?;
         if outcome.stdout.contains("cancelled") {
             ensure!(outcome.code()? == 1 && outcome.stdout.contains("turned back"), "{}", outcome.said());
             ensure!(Standing::of(&live)? == before, "{}", outcome.said());
             return end(live);
         }
-        // It was done by then, or even ended before the signal came.
+        // A busy machine may have it done before the agent has heard.
         ensure!(matches!(outcome.code(), Ok(0 | 7)), "{}", outcome.said());
         live.redial("undo", &[])?.ok()?;
         ensure!(Standing::of(&live)? == before, "attempt {attempt}: {}", outcome.said());
+        wait_for_strings(&mut observer)?;
     }
     anyhow::bail!("not one of {TRIES} turns could be stopped")
 }

@@ -41,8 +41,8 @@ pub fn wait(session: &mut Session, command: Command) -> Result<Waited, LinkError
             Err(LinkError::Interrupted) => {
                 interrupted = true;
                 drop(std::mem::replace(&mut progress, Progress::silent()));
-                sentence("stopping");
                 session.send(Command::Cancel { request })?;
+                sentence("stopping");
             }
             Err(error) => return Err(error),
         }
