@@ -19,6 +19,9 @@ const WHEEL_STEP: f32 = 40.0;
 const WHEEL_REACHES: f32 = 20.0;
 /// After a rest of so many seconds what was turned too little for a detent is forgotten.
 const WHEEL_RESTS: f64 = 2.0;
+/// What comes within so many seconds after a detent, the same way, belongs to it: X tells twice of a notch that is sent over a
+/// network (as by VNC), and a level too many costs more than a notch.
+const WHEEL_SETTLES: f64 = 0.12;
 
 /// What a knob shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,6 +64,41 @@ pub struct Knob<'a> {
     menu: bool,
     hints: Option<&'a dyn Fn() -> Vec<Hint>>,
     enabled: Result<(), &'a str>,
+}
+
+/// How the wheel stands at a knob.
+#[derive(Clone, Default)]
+struct Wheeled {
+    /// Points since the detent it stands at.
+    total: f32,
+    /// The way it went last: 1 or -1.
+    way: f32,
+    /// When that was, seconds.
+    moved: f64,
+    /// When it passed a detent, and which way.
+    stepped: (f64, f32),
+}
+
+impl Wheeled {
+    /// Takes in how far it went; the detents passed: one or none, up or down.
+    fn by(&mut self, delta: f32, now: f64) -> i32 {
+        let way = delta.signum();
+        let turned_round = std::mem::replace(&mut self.way, way) != way;
+        let rested = now - std::mem::replace(&mut self.moved, now) > WHEEL_RESTS;
+        if turned_round || rested {
+            self.total = 0.0;
+        }
+        self.total += delta;
+        if now - self.stepped.0 < WHEEL_SETTLES && self.stepped.1 == way {
+            self.total = way * (way * self.total).min(0.0);
+        }
+        if way * self.total < WHEEL_REACHES {
+            return 0;
+        }
+        self.total -= way * WHEEL_STEP;
+        self.stepped = (now, way);
+        way as i32
+    }
 }
 
 /// What the user did with it.
@@ -267,21 +305,8 @@ impl<'a> Knob<'a> {
         if delta == 0.0 {
             return 0;
         }
-        // How far since the detent it stands at, the way it went last, and when.
-        type Wheeled = (f32, f32, f64);
         let (memory, now) = (response.id.with("wheeled"), ui.input(|input| input.time));
-        ui.data_mut(|data| {
-            let (total, way, at) = data.get_temp_mut_or_default::<Wheeled>(memory);
-            let rested = now - std::mem::replace(at, now) > WHEEL_RESTS;
-            let turned_round = std::mem::replace(way, delta.signum()) != delta.signum();
-            if rested || turned_round {
-                *total = 0.0;
-            }
-            *total += delta;
-            let steps = ((total.abs() + WHEEL_STEP - WHEEL_REACHES) / WHEEL_STEP).floor().copysign(*total);
-            *total -= steps * WHEEL_STEP;
-            steps as i32
-        })
+        ui.data_mut(|data| data.get_temp_mut_or_default::<Wheeled>(memory).by(delta, now))
     }
 
     /// What screen readers and tests are told.

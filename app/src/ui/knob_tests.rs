@@ -196,8 +196,18 @@ fn each_notch_of_the_wheel_is_one_detent() {
         });
         let words = ["count", "time", "count", "time", "trace", "time", "count", "off"];
         assert_eq!(wanted, words.map(Some), "rest {rest}");
-        notches(&mut harness, 2.0);
-        assert_eq!(harness.state().wanted, Some(Level::Time), "two at once are two");
+    }
+}
+
+/// As X tells of a notch that comes over a network.
+#[test]
+fn a_notch_that_is_told_twice_is_one() {
+    let mut harness = hovered(&Level::ALL);
+    for words in ["count", "time", "count"] {
+        let notch = if harness.state().wanted == Some(Level::Time) { -1.0 } else { 1.0 };
+        wheel(&mut harness, notch);
+        notches(&mut harness, notch);
+        assert_eq!(harness.state().wanted.map(Level::word), Some(words));
     }
 }
 

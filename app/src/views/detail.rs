@@ -4,12 +4,14 @@ use super::cells::Numbers;
 use super::cost;
 use super::face::Face;
 use crate::commands::Command;
+use crate::model::catalogue::bits::Bits;
 use crate::model::connection::{Connection, Targets};
 use crate::model::ids::{MethodIx, Node};
 use crate::model::lines::Lines;
 use crate::model::list::{Key, Sort};
 use crate::model::live::LiveRow;
 use crate::model::methodset::MethodSet;
+use crate::output::times::TimeColumn;
 use crate::output::{budget, words};
 use crate::ui::knob::{self, Knob};
 use crate::ui::theme::{Palette, TITLE};
@@ -71,11 +73,12 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
             // What shows some stands in their place; and where nobody answers, nothing is called as far as is known.
             return;
         }
+        let sorted = |key| connection.list.sort() == Sort { key, descending: true };
+        // Of a few nobody counts there may be a reason, as of what loaded later.
+        let are_most = |on: usize| on > 0 && on * 10 >= connection.list.shown() * 9;
         ui.strong("What is called most?");
         let on = connection.live.count(State::Live) + connection.live.count(State::Asked);
-        // Of a few nobody counts there may be a reason, as of what loaded later.
-        let counted = on > 0 && on * 10 >= connection.list.shown() * 9;
-        ui.weak(match (counted, connection.list.sort() == Sort { key: Key::Rate, descending: true }) {
+        ui.weak(match (are_most(on), sorted(Key::Rate)) {
             (true, true) => "These are counted and sorted by “per second”: the top row is called most now.",
             (true, false) => "These are counted: sort by “per second”.",
             (false, _) => "Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.",
@@ -83,7 +86,12 @@ fn nothing(ui: &mut Ui, connection: &Connection) {
         if connection.offered().contains(&Level::Time) {
             ui.add_space(10.0);
             ui.strong("What takes most time?");
-            ui.weak("Ctrl+A and 2 time all methods shown; then sort by “self”.");
+            let timed = connection.live.wanted(Level::Time).map_or(0, Bits::count);
+            ui.weak(match (are_most(timed), sorted(Key::Time(TimeColumn::Own))) {
+                (true, true) => "These are timed and sorted by “self”: the top row took most.",
+                (true, false) => "These are timed: sort by “self”.",
+                (false, _) => "Ctrl+A and 2 time all methods shown; then sort by “self”.",
+            });
         }
     });
 }

@@ -390,6 +390,16 @@ fn a_histogram_with_a_mark() {
     });
 }
 
+#[test]
+fn what_takes_most_time_is_told_how_to_find() {
+    let mut harness = timed(Theme::Dark);
+    assert!(says(&harness, "Ctrl+A and 2 time all methods shown"));
+    act(&mut harness, Command::Filter(ADD.to_owned()));
+    assert!(says(&harness, "These are timed: sort by “self”."));
+    act(&mut harness, Command::Sort(Sort { key: Key::Time(TimeColumn::Own), descending: true }));
+    assert!(says(&harness, "sorted by “self”: the top row took most."));
+}
+
 /// Nobody can be asked for it any more, nor is anything called.
 #[test]
 fn what_was_not_looked_at_before_the_end_has_no_histogram_and_says_why() {
