@@ -11,7 +11,7 @@ use redial_protocol::message::{
 use redial_protocol::order::{Order, Stand};
 use redial_protocol::packet::FromController;
 use redial_protocol::state::State;
-use redial_testbed::controller::{Controller, Dials};
+use redial_testbed::controller::{Controller, Dials, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::signals;
@@ -30,6 +30,7 @@ on_each_runtime!(
     turns_of_one_session_are_merged,
     what_fails_takes_no_control,
     control_is_taken_without_a_turn,
+    what_one_turned_off_and_on_again_is_as_it_was_before,
 );
 
 const CART: &str = "Shop!Shop.Cart.*";
@@ -411,5 +412,35 @@ fn control_is_taken_without_a_turn(runtime: Runtime) -> Result<()> {
     third.turn(take(true))?.expect("it takes control");
     ensure!(third.agent_status()?.control.is_none(), "it holds none");
     ensure!(third.status(Some(CART))?.iter().all(|row| row.wanted == Level::Count));
+    Ok(())
+}
+
+/// A knob that passed through off on its way: as a window turns it, whose dials are held and whose `off` is not.
+fn what_one_turned_off_and_on_again_is_as_it_was_before(runtime: Runtime) -> Result<()> {
+    const ADD: &str = "Shop!Shop.Cart.Add(int)";
+    let mut live = under_agent::start(shop(runtime)?)?;
+    live.redial("dial", &[CART, "count"])?.ok()?;
+    let ends_at = |turns: &[(&str, Level)]| -> Result<Level> {
+        let mut window = live.controller()?;
+        for (pattern, level) in turns {
+            match level {
+                Level::Off => window.off(pattern)?,
+                level => window.dial(pattern, *level, Stay::Held)?,
+            };
+        }
+        let mut observer = live.controller()?;
+        observer.subscribe(Some(ADD))?;
+        let is_timed = |dials: &Dials| dials.values().any(|row| row.wanted == Level::Time);
+        observer.wait_until("the last turn", is_timed)?;
+        drop(window);
+        observer.wait_until("the end of what was held", |dials| !is_timed(dials))?;
+        Ok(observer.row(ADD)?.wanted)
+    };
+    let (off, time) = (Level::Off, Level::Time);
+    ensure!(ends_at(&[(ADD, off), (ADD, time)])? == Level::Count);
+    ensure!(ends_at(&[(ADD, off), ("Shop!*", time)])? == Level::Count);
+    ensure!(ends_at(&[(ADD, time), (ADD, off), (ADD, time)])? == Level::Count);
+    live.host.close_input();
+    ensure!(live.host.finish()?.code()? == 0);
     Ok(())
 }

@@ -136,6 +136,18 @@ impl Standing {
     }
 }
 
+/// Whether whoever turned something off turns it on again with this order: once it ends, what stood before the `off` decides.
+fn takes_back(order: &Order, by: &Arc<SetBy>, standing: &Standing) -> bool {
+    order.level > Level::Off && standing.order.level == Level::Off && standing.by == *by
+}
+
+/// Whether a pattern is `ASSEMBLY!*`, of the assembly that an order's pattern names.
+fn is_all_of_assembly(pattern: &str, standing: &Standing) -> bool {
+    let assembly =
+        pattern.strip_suffix('*').filter(|assembly| assembly.ends_with('!') && !assembly.contains('*'));
+    assembly.is_some_and(|assembly| standing.order.pattern.starts_with(assembly))
+}
+
 /// An order that was added.
 #[derive(Clone, Debug)]
 pub struct Added {
@@ -179,19 +191,22 @@ pub struct Published {
 pub struct TooManyOrders;
 
 impl Orders {
-    /// Adds an order and takes out those it makes void (the same pattern and scope, standing no longer than it).
+    /// Adds an order and takes out those it makes void: of the same pattern and scope, standing no longer than it; and what
+    /// the same hand had turned off and turns on again.
     ///
     /// # Errors
     /// When [`MAX_STANDING_ORDERS`] stand.
     pub fn add(&mut self, new: NewOrder) -> Result<Added, TooManyOrders> {
         let NewOrder { pattern, order, copy, owner, by, stepped } = new;
         let is_void = |standing: &Standing| {
-            standing.order.pattern == order.pattern
-                && standing.order.domain == order.domain
+            standing.order.domain == order.domain
                 && standing.copy == copy
                 // One that does not accept all domains may be refused where the other was not.
                 && order.all_domains >= standing.order.all_domains
-                && owner.covers(standing.owner)
+                && match standing.order.pattern == order.pattern {
+                    true => owner.covers(standing.owner) || takes_back(&order, &by, standing),
+                    false => is_all_of_assembly(&order.pattern, standing) && takes_back(&order, &by, standing),
+                }
         };
         let replaced = self.take_out(is_void);
         if self.list.len() >= MAX_STANDING_ORDERS {

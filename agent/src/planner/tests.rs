@@ -1,7 +1,7 @@
 //! The planner against a reference that looks at every order for every copy, newest first.
 
 use super::matcher::Matcher;
-use super::orders::{NewOrder, OrderSeq, Orders, Owner, SessionId, Standing};
+use super::orders::{NewOrder, OrderSeq, Orders, Owner, SessionId, SetBy, Standing};
 use super::plan::{CopyFacts, Tally};
 use super::scope::{Aimed, Place};
 use proptest::prelude::*;
@@ -249,6 +249,38 @@ proptest! {
         let added = orders.add_all(new).unwrap();
         orders.take_back(&added.seqs, &added.replaced);
         prop_assert_eq!(told(&orders), was);
+    }
+}
+
+#[test]
+fn what_the_same_hand_turned_off_and_on_again_is_as_it_was_in_the_end() {
+    let new = |pattern: &str, level, owner, pid| {
+        let by = Arc::new(SetBy { user: "0".into(), program: "redial app".into(), pid });
+        let parsed = Arc::new(Pattern::parse(pattern).unwrap());
+        NewOrder { pattern: parsed, order: Order::new(pattern, level), copy: None, owner, by, stepped: None }
+    };
+    let window = SessionId(7);
+    let (held, one) = (Owner::Held(window), "Shop!Shop.Cart.Add(int)");
+    // By whom it was turned off, what is turned on then, and whether the `off` outlasts that.
+    for (pid, again, stays) in [
+        (7, one, false),
+        (7, "Shop!*", false),
+        (8, one, true),
+        (7, "Shop!Shop.Cart.Peek(int)", true),
+        (7, "Shop.Core!*", true),
+    ] {
+        let mut orders = Orders::default();
+        orders.add(new("Shop!*", Level::Count, Owner::Kept, 1)).unwrap();
+        orders.add(new(one, Level::Off, Owner::Kept, pid)).unwrap();
+        let before = orders.clone();
+        let added = orders.add(new(again, Level::Time, held, 7)).unwrap();
+        assert_eq!(added.replaced.len(), usize::from(!stays), "{again} by {pid}");
+        let mut taken_back = orders.clone();
+        taken_back.take_back(&[added.seq], &added.replaced);
+        assert!(taken_back.not_in(&before).is_empty() && before.not_in(&taken_back).is_empty());
+        orders.end_session(window);
+        let levels: Vec<Level> = orders.all().iter().map(|one| one.order.level).collect();
+        assert_eq!(levels.contains(&Level::Off), stays, "{again} by {pid}: {levels:?}");
     }
 }
 

@@ -364,7 +364,13 @@ impl<'a> Knob<'a> {
         // What levels mean is said by their names around a large one, and in the menu: a long hint would hide what stands below
         // at every stop of the pointer.
         let wheel = if self.wheel { ", wheel" } else { "" };
-        ui.weak(format!("Click, drag{wheel} or Space turns it; right-click lists the levels."));
+        if self.face.several.is_none() {
+            ui.weak(match self.toggled() {
+                Level::Off => "A click or Space turns it off.".to_owned(),
+                level => format!("A click or Space turns it to {level}."),
+            });
+        }
+        ui.weak(format!("Drag{wheel} and arrow keys go by levels; right-click lists them."));
     }
 }
 

@@ -34,7 +34,9 @@ pub fn show(
     commands: &mut Vec<Command>,
 ) {
     let known = connection.callers.of(row.id).filter(|_| connection.id != FLEET);
-    if row.wanted >= Level::Time && (row.times_note.is_none() || row.options.callers) {
+    let is_timed = row.wanted >= Level::Time;
+    let can_be = row.wanted > Level::Off && connection.offered().contains(&Level::Time);
+    if (is_timed || can_be) && (row.times_note.is_none() || row.options.callers) {
         switch(ui, connection, row, targets, commands);
     }
     match known {
@@ -62,7 +64,11 @@ fn switch(
     let mut callers = row.options.callers;
     let shown =
         ui.add_enabled(connection.obstacle().is_none(), Checkbox::new(&mut callers, "count who calls it"));
-    if shown.on_hover_text("Callers are counted by method, for some nanoseconds a call.").changed() {
+    let hint = match row.wanted >= Level::Time {
+        true => "Callers are counted by method, for some nanoseconds a call.",
+        false => "Callers are counted by method, of what is timed: so this times it, too.",
+    };
+    if shown.on_hover_text(hint).changed() {
         let options = TimeOptions { callers, ..row.options };
         commands.push(Command::Turn { targets: Targets { options, ..targets }, level: Level::Time });
     }

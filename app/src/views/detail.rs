@@ -141,8 +141,11 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
         last_numbers(ui, last.filter(|_| !in_graph));
         super::completions::show(ui, connection, row, commands);
         super::latency::show(ui, connection, row);
-        // What somebody asked for stands above what is there anyway.
-        beyond_times(ui, connection, (method, row), true, commands);
+        // Its tick stands still under the pointer that ticks it, and what was asked for above what is there anyway.
+        super::callers::show(ui, connection, row, connection.reaching(&MethodSet::one(method)), commands);
+        if row.options.keeps_calls() {
+            worst(ui, connection, (method, row), commands);
+        }
         super::latency::spread(ui, connection, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
@@ -155,7 +158,9 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             };
             ui.label(RichText::new(text).small().color(palette.weak));
         }
-        beyond_times(ui, connection, (method, row), false, commands);
+        if !row.options.keeps_calls() {
+            worst(ui, connection, (method, row), commands);
+        }
         let wanted =
             if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
         pair(ui, "wanted", &wanted);
@@ -194,21 +199,14 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     home(ui, connection, method);
 }
 
-/// Worst calls and callers: those of them that were asked for, or the others.
-fn beyond_times(
+/// Worst calls.
+fn worst(
     ui: &mut Ui,
     connection: &Connection,
     (method, row): (MethodIx, &LiveRow),
-    asked_for: bool,
     commands: &mut Vec<Command>,
 ) {
-    let these = || connection.reaching(&MethodSet::one(method));
-    if row.options.keeps_calls() == asked_for {
-        super::worst::show(ui, connection, row, these(), commands);
-    }
-    if row.options.callers == asked_for {
-        super::callers::show(ui, connection, row, these(), commands);
-    }
+    super::worst::show(ui, connection, row, connection.reaching(&MethodSet::one(method)), commands);
 }
 
 /// Where the method is from, and who else would see its dial.

@@ -64,10 +64,10 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<Comma
                 lost(ui, why, *retry, connection.status.retry_at(), mono, commands);
             }
             Status::Connecting | Status::Attaching => {}
-            Status::Live => match &connection.paused {
-                Some(why) => drop(ui.add(Label::new(why).truncate())),
-                None => show_items(ui, items(connection)),
-            },
+            Status::Live => {
+                connection.paused.iter().for_each(|why| drop(ui.colored_label(palette.asked, why)));
+                show_items(ui, items(connection));
+            }
         }
     });
 }

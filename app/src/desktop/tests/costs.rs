@@ -55,7 +55,7 @@ fn what_nobody_measured_is_not_told() {
     let mut harness = counting(Vec::new());
     for method in [ADD, "Shop!Shop.Cart.TryTake(int, out int)"] {
         let dial = format!("dial of {method}");
-        assert!(hinted(&mut harness, &dial, "right-click lists the levels"), "the hint is shown");
+        assert!(hinted(&mut harness, &dial, "right-click lists them"), "the hint is shown");
         assert!(harness.query_all_by_label_contains("cost").next().is_none());
         assert!(harness.query_all_by_label_contains("counted now").next().is_none());
     }

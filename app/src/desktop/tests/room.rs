@@ -128,7 +128,7 @@ fn a_large_knobs_hint_covers_neither_it_nor_the_names_around_it() {
     let knob = harness.get_by_label("dial of the selection").rect();
     harness.get_by_label("dial of the selection").hover();
     harness.run_steps(40);
-    let says = "Click, drag, wheel or Space turns it; right-click lists the levels.";
+    let says = "Drag, wheel and arrow keys go by levels; right-click lists them.";
     let hint = |harness: &Harness<'static, App>| painted(harness, says);
     let place = hint(&harness).expect("a hint");
     let name = harness.get_by_label("dial of the selection to count").rect();
