@@ -1,0 +1,95 @@
+//! Field names of every `--json` output, from real processes.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use redial_testbed::host;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::shop::{LiveShop, ReportFile};
+use redial_testbed::{programs, under_agent};
+use serde_json::Value;
+
+/// Adds `prefix.field` for every field of `value`, items of arrays as `[]`.
+fn fields(prefix: &str, value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                let path = format!("{prefix}.{name}");
+                fields(&path, value, into);
+                into.insert(path);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| fields(&format!("{prefix}[]"), item, into)),
+        _ => {}
+    }
+}
+
+fn shop() -> Result<Command> {
+    let mut command = programs::shop()?.command(Runtime::V8_0)?;
+    command.args(["--live", "--threads", "2"]);
+    Ok(command)
+}
+
+/// Every value on standard output: one document, or a line each.
+fn values(text: &str) -> Result<Vec<Value>> {
+    if let Ok(one) = serde_json::from_str(text) {
+        return Ok(vec![one]);
+    }
+    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))).collect()
+}
+
+#[test]
+fn json_fields_stay() -> Result<()> {
+    let mut found = BTreeSet::new();
+    let live = under_agent::start(shop()?)?;
+    let mut shop = LiveShop { pid: live.pid, host: live.host };
+    let mut note = |name: &str, command: &str, arguments: &[&str]| -> Result<()> {
+        let outcome = shop.redial(command, arguments)?;
+        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.said());
+        for value in values(&outcome.stdout)? {
+            fields(name, &value, &mut found);
+        }
+        Ok(())
+    };
+    note("modules", "modules", &["--json"])?;
+    note("methods", "methods", &["Shop!Shop.Cart.*", "--json"])?;
+    note("il", "il", &["Shop!Shop.Cart.Add(int)", "--json"])?;
+    note("il instrumented", "il", &["Shop!Shop.Cart.Add(int)", "--instrumented", "--json"])?;
+    note("dial --plan", "dial", &["Shop!Shop.Cart.*", "count", "--plan", "--json"])?;
+    note("dial", "dial", &["Shop!Shop.Cart.*", "time", "--slower-than", "1ns", "--callers", "--json"])?;
+    note("dial refused", "dial", &["Shop!*", "count", "--json"])?;
+    note("dial again", "dial", &["Shop!Shop.*.*", "time", "--slower-than", "1ns", "--callers", "--json"])?;
+    note("budget", "budget", &["500", "--json"])?;
+    shop.host.ask("loop on", "looping")?;
+    shop.host.ask("loop wait 300", "looped")?;
+    let mut note = |name: &str, command: &str, arguments: &[&str]| -> Result<()> {
+        let outcome = shop.redial(command, arguments)?;
+        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.said());
+        for value in values(&outcome.stdout)? {
+            fields(name, &value, &mut found);
+        }
+        Ok(())
+    };
+    note("status", "status", &["--json"])?;
+    note("status --calls", "status", &["--calls", "--json"])?;
+    note("status --callers", "status", &["--callers", "--json"])?;
+    note("status --agent", "status", &["--agent", "--json"])?;
+    note("watch", "watch", &["--json", "--interval", "100", "--count", "3"])?;
+    note("watch --sum", "watch", &["--sum", "--json", "--interval", "100", "--count", "2"])?;
+    note("status --sum", "status", &["--sum", "--json"])?;
+    note("undo", "undo", &["--json"])?;
+    note("off", "off", &["--json"])?;
+    for (name, arguments) in [("ps", ["ps", "--json"]), ("doctor", ["doctor", "--json"])] {
+        for value in values(&host::run(host::redial(&arguments)?)?.stdout)? {
+            fields(name, &value, &mut found);
+        }
+    }
+    drop(shop);
+    let report = ReportFile::new("contracts")?;
+    let mut command = programs::shop()?.command(Runtime::V8_0)?;
+    command.args(["--exact", "10", "--threads", "1"]);
+    host::run(host::redial_run(&["--dial", "Shop!Shop.Cart.*=count", "--report", report.path()], &command)?)?.ok()?;
+    fields("report", &report.read()?, &mut found);
+    super::check("json", &found)
+}
