@@ -3,6 +3,7 @@
 
 mod awaited;
 mod collector;
+mod context;
 mod count;
 mod figures;
 mod idle;
@@ -25,63 +26,16 @@ mod time;
 mod timed;
 mod turns;
 mod window;
+mod window_benchmark;
 
 use anyhow::{Result, bail};
 use redial_testbed::runtimes::Runtime;
 
-use crate::build::{self, Built, Profile};
+use crate::build::{self, Profile};
 use crate::setup;
+use context::Bench;
 use figures::Figure;
-use report::{Pair, Row};
-
-/// What a row's measuring needs.
-pub struct Bench {
-    /// Optimised agent and program.
-    pub built: Built,
-    /// How many pairs to measure.
-    pub pairs: usize,
-    /// The runtimes to measure on.
-    pub runtimes: Vec<Runtime>,
-    /// Whether a rough answer will do.
-    pub quick: bool,
-}
-
-impl Bench {
-    /// Measures `pairs` pairs, each time both sides, in alternating order.
-    ///
-    /// # Errors
-    /// The first failure of a side.
-    pub fn pairs(
-        &self,
-        plain: impl FnMut() -> Result<f64>,
-        dialled: impl FnMut() -> Result<f64>,
-    ) -> Result<Vec<Pair>> {
-        let pairs = in_turns(self.pairs, plain, dialled)?.into_iter();
-        Ok(pairs.map(|[plain, dialled]| Pair { plain, dialled }).collect())
-    }
-}
-
-/// Both sides so many times, in alternating order: drift of the machine (heat, neighbours) must not favour one of them.
-///
-/// # Errors
-/// The first failure of a side.
-fn in_turns<T>(
-    pairs: usize,
-    mut plain: impl FnMut() -> Result<T>,
-    mut dialled: impl FnMut() -> Result<T>,
-) -> Result<Vec<[T; 2]>> {
-    let mut all = Vec::new();
-    for number in 0..pairs {
-        all.push(if number % 2 == 0 {
-            let plain = plain()?;
-            [plain, dialled()?]
-        } else {
-            let dialled = dialled()?;
-            [plain()?, dialled]
-        });
-    }
-    Ok(all)
-}
+use report::Row;
 
 /// How a subject is measured.
 enum Measure {

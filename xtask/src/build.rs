@@ -15,7 +15,7 @@ use crate::setup::step;
 pub struct Built {
     agent: PathBuf,
     program: PathBuf,
-    other_profiler: PathBuf,
+    other_profiler: Option<PathBuf>,
     windows: bool,
 }
 
@@ -38,8 +38,8 @@ impl Built {
             ("REDIAL_AGENT", "REDIAL_BIN")
         };
         command.env(agent, &self.agent).env(program, &self.program);
-        if !self.windows {
-            command.env("REDIAL_OTHER_PROFILER", &self.other_profiler);
+        if let Some(other) = &self.other_profiler {
+            command.env("REDIAL_OTHER_PROFILER", other);
         }
     }
 }
@@ -71,7 +71,7 @@ pub fn windows() -> Result<Built> {
 
 fn build(profile: Profile, windows: bool) -> Result<Built> {
     let mut arguments = vec!["build", "--package", "redial-agent", "--package", "redial"];
-    // The first build takes minutes: who looks on sees cargo's progress, a log how long it has gone on.
+    // The first build takes minutes. A terminal shows cargo's progress; a log gets a line now and then from `step`.
     if !std::io::stderr().is_terminal() {
         arguments.push("--quiet");
     }
@@ -80,7 +80,10 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
     }
     if windows {
         arguments.extend(["--target", WINDOWS_TARGET]);
-    } else {
+    }
+    // Only tests need a second profiler; without it a release build is the one that `cargo build --release` makes.
+    let has_hooks = !windows && profile == Profile::Debug;
+    if has_hooks {
         arguments.extend(["--package", "redial-bench-hooks"]);
     }
     let what = if windows {
@@ -97,7 +100,7 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
     Ok(Built {
         agent: folder.join(artefacts::library_name(windows || cfg!(windows))),
         program: folder.join(artefacts::program_name(windows || cfg!(windows))),
-        other_profiler: folder.join(artefacts::OTHER_PROFILER),
+        other_profiler: has_hooks.then(|| folder.join(artefacts::OTHER_PROFILER)),
         windows,
     })
 }

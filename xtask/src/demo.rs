@@ -22,7 +22,7 @@ const LAST: usize = 5;
 /// What could not be set up, built or started.
 pub fn run_demo(count: Option<u32>) -> Result<()> {
     let shop = setup::for_demo()?;
-    let built = build::native(Profile::Debug)?;
+    let built = build::native(Profile::Release)?;
     let (dotnet, whose) = dotnet();
 
     // Its standard input stays open as long as this process lives; at its end Shop ends by itself.

@@ -2,46 +2,18 @@
 
 mod fuzz;
 mod nextest;
+mod plan;
 pub mod suites;
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use crate::build::{self, Built, Profile};
+use crate::build::{self, Profile};
 use crate::setup;
+pub use plan::Plan;
+use plan::Tally;
 use suites::Suite;
-
-/// Numbers of tests; a suite that is one check counts as one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Ran and held.
-    pub passed: u64,
-    /// Ran and did not hold, or did not end in time.
-    pub failed: u64,
-    /// Did not run, for a reason that was printed.
-    pub skipped: u64,
-}
-
-impl Tally {
-    fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
-    }
-}
-
-/// What the suites need to know.
-pub struct Plan<'a> {
-    /// Run only tests whose names contain this.
-    pub only: Option<&'a str>,
-    /// Larger numbers and real time-outs.
-    pub soak: bool,
-    /// How long each fuzz target runs; a fixed number of inputs when absent.
-    pub fuzz_seconds: Option<u32>,
-    /// Agent and program for this machine; absent when no chosen suite needs them.
-    pub built: Option<Built>,
-}
 
 /// Runs `chosen` suites, or all.
 ///

@@ -1,7 +1,10 @@
 //! `cargo xtask tidy`: rules that the compiler does not know.
 
 mod documents;
+mod imports;
 mod layers;
+mod markdown;
+mod prose;
 mod sources;
 
 use std::path::PathBuf;
@@ -10,7 +13,7 @@ use anyhow::{Result, bail};
 
 use crate::process::{checkout, command, run_quietly};
 
-/// Checks every rule and tells every breach.
+/// Checks every rule and prints every breach.
 ///
 /// # Errors
 /// When a rule is broken, or git or cargo cannot be asked.
@@ -19,11 +22,12 @@ pub fn run() -> Result<()> {
     let mut breaches = layers::check()?;
     breaches.extend(sources::check(&files)?);
     breaches.extend(documents::check(&files)?);
+    breaches.extend(prose::check(&files)?);
     for breach in &breaches {
         eprintln!("tidy: {breach}");
     }
     if !breaches.is_empty() {
-        bail!("{} rules of the house are broken", breaches.len());
+        bail!("{} project rules are broken", breaches.len());
     }
     println!("tidy: {} files, nothing to say", files.len());
     Ok(())

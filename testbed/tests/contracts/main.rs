@@ -64,7 +64,9 @@ fn contract(command: &str, help: &str) -> Vec<String> {
     }
     for line in help.lines().skip_while(|line| *line != "Options:").skip(1) {
         let words = line.trim_start();
-        if line.starts_with("  ") && words.starts_with('-') {
+        // Deeper lines are descriptions, which may begin with an option's name too.
+        let is_option = (2..=6).contains(&(line.len() - words.len())) && words.starts_with('-');
+        if is_option {
             let takes = |word: &&str| word.starts_with('-') || word.starts_with('<');
             let option: Vec<&str> = words.split_whitespace().take_while(takes).collect();
             lines.push(format!("{command} {}", option.join(" ")));

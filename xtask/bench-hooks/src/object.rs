@@ -2,16 +2,8 @@
 
 use core::ffi::c_void;
 
-use crate::{E_FAIL, Hresult, S_OK, initialize, shutdown};
-
-/// A GUID as it lies in memory.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Guid(u32, u16, u16, [u8; 8]);
-
-/// `IID_ICorProfilerInfo3`
-pub const PROFILER_INFO_3: Guid =
-    Guid(0xB555_ED4F, 0x452A, 0x4E54, [0x8B, 0x39, 0xB5, 0x36, 0x0B, 0xAD, 0x32, 0xA0]);
+use crate::com::{E_FAIL, Guid, Hresult, S_OK};
+use crate::hooks::{initialize, shutdown};
 
 /// More than `ICorProfilerCallback11` has.
 const SLOTS: usize = 128;
@@ -95,18 +87,6 @@ unsafe extern "system" fn create_instance(
     // SAFETY: room for a pointer (COM contract).
     unsafe { *object = std::ptr::from_ref(&CALLBACK).cast_mut().cast() };
     S_OK
-}
-
-/// A method of a COM object by its slot.
-///
-/// # Safety
-/// `object` is a live COM object with at least so many slots.
-pub unsafe fn method(object: *mut c_void, slot: usize) -> *const () {
-    // SAFETY: an object begins with the address of its table (COM).
-    unsafe {
-        let table: *const *const () = *object.cast();
-        *table.add(slot)
-    }
 }
 
 /// Hands out the class factory, whatever the class (COM).

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use anyhow::Result;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::meter::Meter;
 use super::report::Row;
 

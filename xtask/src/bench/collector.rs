@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use anyhow::Result;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::meter::{Meter, PLAIN};
 use super::report::{Limit, Row};
 

@@ -15,7 +15,7 @@ use super::report::{Limit, Pair, Row};
 use super::slices::in_slices;
 use super::startup::ALL_FLAGS;
 use super::timed::{Timed, timed};
-use super::{Bench, in_turns};
+use super::context::{Bench, alternating};
 use crate::build;
 
 /// Lines of the source, about: of so much work that the start, which has a row of its own, is less than a hundredth of it.
@@ -43,7 +43,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let empty = build::bench_hooks()?;
     let empty = long.in_slices(bench.pairs, &Profiler { library: &empty, variable: Some(ALL_FLAGS) })?;
     let short = Compiled::of(runtime, FEW_LINES, &[])?;
-    let memory = short.in_turns(bench.pairs, &Profiler { library: bench.built.agent(), variable: None })?;
+    let memory = short.alternating(bench.pairs, &Profiler { library: bench.built.agent(), variable: None })?;
     let row = |what: &str, lines, unit, runs: &[[Timed; 2]], number: fn(&Timed) -> f64| {
         let pair = |[plain, dialled]: &[Timed; 2]| Pair { plain: number(plain), dialled: number(dialled) };
         let pairs: Vec<Pair> = runs.iter().map(pair).collect();
@@ -96,8 +96,8 @@ impl Compiled {
     }
 
     /// One after the other.
-    fn in_turns(&self, pairs: usize, with: &Profiler<'_>) -> Result<Vec<[Timed; 2]>> {
-        in_turns(pairs, || timed(self.command(None)?), || timed(self.command(Some(with))?))
+    fn alternating(&self, pairs: usize, with: &Profiler<'_>) -> Result<Vec<[Timed; 2]>> {
+        alternating(pairs, || timed(self.command(None)?), || timed(self.command(Some(with))?))
     }
 
     /// Both at once, a tenth of a second each in turn.
@@ -121,7 +121,7 @@ impl Compiled {
 
     #[cfg(not(unix))]
     fn in_slices(&self, pairs: usize, with: &Profiler<'_>) -> Result<Vec<[Timed; 2]>> {
-        self.in_turns(pairs, with)
+        self.alternating(pairs, with)
     }
 }
 

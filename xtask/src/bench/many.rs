@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use anyhow::{Context, Result};
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{Event, StatusRow};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::Controller;
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{generate, programs};
 
-use super::Bench;
+use super::context::Bench;
 
 /// Every method of `Hot`.
 pub const HOT: &str = "Hot!Hot.H*.M*";
@@ -74,12 +74,12 @@ pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
     let mut live: HashSet<RowId> = HashSet::new();
     controller.wait_for("that every hot method is live", |event| {
         match event {
-            Event::Transition(transition) if transition.state == State::Live => {
+            Event::Transition(transition) if transition.state == CopyState::Live => {
                 live.insert(transition.row);
             }
             // Rows that are told of for the first time, and may be live by then.
             Event::Rows { rows, .. } => {
-                live.extend(rows.iter().filter(|row| row.state == State::Live).map(|row| row.row));
+                live.extend(rows.iter().filter(|row| row.state == CopyState::Live).map(|row| row.row));
             }
             _ => {}
         }
@@ -88,7 +88,7 @@ pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
 }
 
 /// Waits until every method of `Hot` is known and in this state.
-pub fn wait_for_all(controller: &mut Controller, state: State) -> Result<()> {
+pub fn wait_for_all(controller: &mut Controller, state: CopyState) -> Result<()> {
     controller.wait_until("that every hot method is known", |dials| {
         let there = |row: &&StatusRow| row.state == state && row.module == "Hot";
         dials.values().filter(there).count() >= HOT_METHODS

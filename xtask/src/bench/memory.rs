@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
 use redial_testbed::controller::Stay;
 
-use super::Bench;
+use super::context::Bench;
 use super::figures::{Figure, Target};
 use super::many::{self, HOT_METHODS, Many};
 
@@ -69,7 +69,7 @@ fn recompiled(many: &mut Many, cycles: usize) -> Result<f64> {
         std::thread::sleep(APART);
         controller.off(many::HOT)?;
         many.host.ask("sweep 1", "swept")?;
-        many::wait_for_all(&mut controller, State::Off)?;
+        many::wait_for_all(&mut controller, CopyState::Off)?;
         std::thread::sleep(APART);
     }
     Ok((many.memory()? - before) / (cycles * HOT_METHODS) as f64)

@@ -7,7 +7,7 @@ use redial_testbed::host::{self, Host};
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 
 /// The method measured: about a nanosecond of body, never inlined.
 pub const PLAIN: &str = "Plain";

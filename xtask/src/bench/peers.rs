@@ -9,7 +9,7 @@ use redial_testbed::frida;
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::meter::{Meter, PLAIN};
 use crate::build;
 use crate::process::checkout;

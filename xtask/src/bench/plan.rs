@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Reply};
-use redial_protocol::order::{Order, Stand};
+use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::order::{Order, Lifetime};
 use redial_testbed::controller::Controller;
 
-use super::Bench;
+use super::context::Bench;
 use super::figures::{Figure, Target};
 use super::many::Many;
 
@@ -29,7 +29,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
         let (mut took, mut methods) = (Vec::new(), 0);
         for _ in 0..bench.pairs {
             let begun = Instant::now();
-            let answer = controller.ask(Command::Plan { orders: lines(), stand: Stand::Kept })?;
+            let answer = controller.ask(WireCommand::Plan { orders: lines(), lifetime: Lifetime::Kept })?;
             let elapsed = begun.elapsed().as_secs_f64() * 1000.0;
             let Reply::Plan(plan) = answer.reply else { anyhow::bail!("{:?}", answer.reply) };
             ensure!(plan.matched >= 100_000 && plan.per_order.iter().all(|hits| *hits > 0), "{plan:?}");

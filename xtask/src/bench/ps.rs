@@ -7,10 +7,10 @@ use redial_testbed::host::Host;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::figures::Figure;
 use super::meter::Meter;
-use super::window;
+use super::window_benchmark::run_benchmark;
 
 /// Processes that have nothing to do with .NET.
 const OTHERS: usize = 500;
@@ -25,7 +25,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
         host.wait_for("ready ")?;
         plain.push(host);
     }
-    window::own_benchmark(bench, &["--processes"])
+    run_benchmark(bench, &["--processes"])
 }
 
 /// Processes that wait; dropping them ends them.

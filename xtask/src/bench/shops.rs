@@ -11,9 +11,9 @@ use redial_testbed::fleet::Program;
 use redial_testbed::host;
 use redial_testbed::shop::LiveShop;
 
-use super::Bench;
+use super::context::Bench;
 use super::figures::Figure;
-use super::window::own_benchmark;
+use super::window_benchmark::run_benchmark;
 
 const SHOPS: usize = 20;
 /// Rounds that a Shop does at once, and the rest of all of them after it.
@@ -32,7 +32,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let _at_work = AtWork::start(shops);
     let mut more = vec!["--shops", program.name.as_str()];
     more.extend(pids.iter().map(String::as_str));
-    own_benchmark(bench, &more)
+    run_benchmark(bench, &more)
 }
 
 /// They do rounds until this is dropped, which ends them.

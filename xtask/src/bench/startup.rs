@@ -11,7 +11,7 @@ use redial_testbed::host;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::report::{Limit, Pair, Row};
 use super::timed::{Timed, timed};
 use crate::build;

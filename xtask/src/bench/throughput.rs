@@ -4,7 +4,7 @@
 use anyhow::Result;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::meter::{Meter, PLAIN};
 use super::report::{Limit, Pair, Row};
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::meter::{Meter, PLAIN};
 use super::report::{Limit, Row};
 use super::{awaited, thrown};

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Reply};
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::figures::{Figure, Target};
 use super::many::{self, Many};
 
@@ -52,8 +52,8 @@ fn catalogue(bench: &Bench, runtime: Runtime, many: &Many) -> Result<Vec<Figure>
     for _ in 0..bench.pairs {
         let begun = Instant::now();
         let mut controller = Controller::connect(many.pid)?;
-        controller.ask(Command::Modules)?;
-        let answer = controller.ask(Command::Methods { pattern: None, limit: u64::MAX })?;
+        controller.ask(WireCommand::Modules)?;
+        let answer = controller.ask(WireCommand::Methods { pattern: None, limit: u64::MAX })?;
         let elapsed = milliseconds(begun);
         let Reply::Methods { matched, .. } = answer.reply else { anyhow::bail!("{:?}", answer.reply) };
         let sent: usize = answer.methods.iter().map(|page| page.token.len()).sum();
@@ -114,18 +114,18 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         let begun = Instant::now();
         controller.dial(&format!("Hot!{name}(int)"), Level::Count, Stay::Kept)?;
         controller.wait_until("that the hot method is live", |dials| {
-            dials.values().any(|row| row.method == name && row.state == State::Live)
+            dials.values().any(|row| row.method == name && row.state == CopyState::Live)
         })?;
         one.push(milliseconds(begun));
     }
     // Every row is known from here on.
     controller.dial(many::HOT, Level::Count, Stay::Kept)?;
-    many::wait_for_all(controller, State::Live)?;
+    many::wait_for_all(controller, CopyState::Live)?;
     let (mut accepted, mut live) = (Vec::new(), Vec::new());
     for _ in 0..bench.pairs {
         std::thread::sleep(APART);
         controller.off(many::HOT)?;
-        many::wait_for_all(controller, State::Off)?;
+        many::wait_for_all(controller, CopyState::Off)?;
         std::thread::sleep(APART);
         let begun = Instant::now();
         controller.dial(many::HOT, Level::Count, Stay::Kept)?;

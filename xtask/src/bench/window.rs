@@ -9,12 +9,12 @@ use anyhow::{Context, Result, bail};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
 
-use super::Bench;
+use super::context::Bench;
 use super::figures::{Figure, Target};
 use super::meter::Meter;
 use super::shops;
+use super::window_benchmark::run_benchmark;
 use crate::build;
-use crate::process::{cargo, line};
 
 /// The most that an idle window may take of a core, in percent.
 const IDLE: f64 = 1.0;
@@ -25,34 +25,11 @@ const SETTLE: Duration = Duration::from_secs(8);
 
 /// Measures all of it.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut figures = own_benchmark(bench, &[])?;
+    let mut figures = run_benchmark(bench, &[])?;
     figures.extend(shops::measure(bench)?);
     match Screen::start()? {
         Some(screen) => figures.extend(idle(bench, &screen)?),
         None => figures.push(Figure::skipped("an idle window", "skipped: there is no Xvfb here")),
-    }
-    Ok(figures)
-}
-
-/// What the benchmark of the program's own says, with more arguments.
-pub fn own_benchmark(bench: &Bench, more: &[&str]) -> Result<Vec<Figure>> {
-    let mut arguments =
-        vec!["run", "--release", "--quiet", "--package", "redial-window-bench", "--", "--tabs"];
-    arguments.extend(more);
-    if bench.quick {
-        arguments.push("--quick");
-    }
-    let mut command = cargo(&arguments);
-    let line = line(&command);
-    let output =
-        command.stderr(Stdio::inherit()).output().with_context(|| format!("`{line}` cannot be started"))?;
-    if !output.status.success() {
-        bail!("`{line}` ended with {}", output.status);
-    }
-    let said = String::from_utf8_lossy(&output.stdout);
-    let figures: Vec<Figure> = said.lines().filter_map(Figure::read).collect();
-    if figures.is_empty() {
-        bail!("`{line}` measured nothing; it said:\n{said}");
     }
     Ok(figures)
 }

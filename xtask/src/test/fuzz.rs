@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use super::{Plan, Tally};
+use super::plan::{Plan, Tally};
 use crate::build;
 use crate::process::{cargo, checkout, command, run, run_quietly};
 

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::{Plan, Tally};
+use super::plan::{Plan, Tally};
 use crate::build;
 use crate::process::{cargo, line};
 

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use redial_testbed::artefacts::WINDOWS_TARGET;
 
-use super::{Plan, Tally, fuzz, nextest};
+use super::plan::{Plan, Tally};
+use super::{fuzz, nextest};
 use crate::process::{cargo, checkout, command, run, run_quietly};
 use crate::{bindings, build, setup, tidy};
 

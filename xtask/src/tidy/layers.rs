@@ -1,9 +1,12 @@
-//! Dependencies point one way: `protocol` ← `agent`, `protocol` ← `app`; `app` and `agent` never see each other.
+//! Dependencies point one way: between packages, between a crate's top-level modules, and between files.
+
+use std::path::{Component, Path};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::process::{cargo, run_quietly};
+use super::imports::Imports;
+use crate::process::{cargo, checkout, run_quietly};
 
 /// Packages of the workspace and the packages of it that each may depend on, for tests and builds included.
 const ALLOWED: &[(&str, &[&str])] = &[
@@ -16,8 +19,84 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &["redial-protocol", "redial-testbed"]),
 ];
 
-/// Compares what the manifests say with the table.
+/// A crate's root file, and its top-level modules by layer, lowest first. A module may use its own layer and those below.
+struct CrateLayers {
+    root: &'static str,
+    layers: &'static [&'static [&'static str]],
+}
+
+/// Crates whose modules form layers.
+const LAYERED: &[CrateLayers] = &[];
+
+/// Root files of the other crates, in which files only must not import each other in a circle.
+const UNLAYERED: &[&str] =
+    &["protocol/src/lib.rs", "testbed/src/lib.rs", "xtask/src/main.rs", "xtask/bench-hooks/src/lib.rs"];
+
+/// Compares packages, modules and files with the tables.
+///
+/// # Errors
+/// When cargo cannot be asked, or a source file cannot be read or parsed.
 pub fn check() -> Result<Vec<String>> {
+    let mut breaches = packages()?;
+    for layered in LAYERED {
+        let imports = Imports::read(&checkout().join(layered.root))?;
+        breaches.extend(circles(&imports));
+        breaches.extend(upward(&imports, layered));
+    }
+    for root in UNLAYERED {
+        breaches.extend(circles(&Imports::read(&checkout().join(root))?));
+    }
+    Ok(breaches)
+}
+
+/// A path below the checkout, for messages.
+fn shown(file: &Path) -> String {
+    file.strip_prefix(checkout()).unwrap_or(file).display().to_string()
+}
+
+fn circles(imports: &Imports) -> Vec<String> {
+    let name = |group: Vec<std::path::PathBuf>| {
+        let files: Vec<String> = group.iter().map(|file| shown(file)).collect();
+        format!("these files import each other in a circle: {}", files.join(", "))
+    };
+    imports.circles().into_iter().map(name).collect()
+}
+
+/// Imports of a higher layer, and modules without a layer.
+fn upward(imports: &Imports, layered: &CrateLayers) -> Vec<String> {
+    let source = checkout().join(layered.root).parent().map(Path::to_owned).unwrap_or_default();
+    let module = |file: &Path| top_module(file.strip_prefix(&source).unwrap_or(file));
+    let layer = |module: &str| layered.layers.iter().position(|modules| modules.contains(&module));
+    let mut breaches = Vec::new();
+    for (file, targets) in &imports.edges {
+        // The root file only puts the crate together.
+        let Some(own) = module(file) else { continue };
+        let Some(own_layer) = layer(&own) else {
+            breaches.push(format!("{} is in no layer (xtask/src/tidy/layers.rs)", shown(file)));
+            continue;
+        };
+        for target in targets {
+            let Some(other) = module(target) else {
+                breaches.push(format!("{} must not import {}", shown(file), shown(target)));
+                continue;
+            };
+            if layer(&other).is_some_and(|other| other > own_layer) {
+                breaches.push(format!("{} must not import {}: `{other}` lies above `{own}`", shown(file), shown(target)));
+            }
+        }
+    }
+    breaches
+}
+
+/// The top-level module of a file, from its path below `src`; nothing for the crate's root file.
+fn top_module(file: &Path) -> Option<String> {
+    let Component::Normal(first) = file.components().next()? else { return None };
+    let first = Path::new(first).file_stem()?.to_string_lossy().into_owned();
+    (first != "lib" && first != "main").then_some(first)
+}
+
+/// Compares the manifests with the table of packages.
+fn packages() -> Result<Vec<String>> {
     let text = run_quietly(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
     let metadata: Value = serde_json::from_str(&text).context("cargo metadata is not JSON")?;
     let mut edges = Vec::new();
