@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! # fn test() -> anyhow::Result<()> {
-//! use redial_protocol::{level::Level, message::Event, state::State};
+//! use redial_protocol::{level::Level, message::Event, state::CopyState};
 //! use redial_testbed::controller::{Controller, Stay};
 //!
 //! let mut controller = Controller::connect(4711)?;
@@ -10,7 +10,7 @@
 //! let report = controller.dial("Shop!Shop.Cart.*", Level::Count, Stay::Kept)?;
 //! assert_eq!(report.accepted, report.matched);
 //! controller.wait_for("a copy that is live", |event| match event {
-//!     Event::Transition(transition) => (transition.state == State::Live).then_some(transition.row),
+//!     Event::Transition(transition) => (transition.state == CopyState::Live).then_some(transition.row),
 //!     _ => None,
 //! })?;
 //! let row = controller.row("Shop!Shop.Cart.Add(int)")?;
@@ -41,8 +41,8 @@ use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
 use redial_protocol::il::IlLine;
 use redial_protocol::limits::SESSION_PING_MS;
-use redial_protocol::message::{AgentStatus, Command, Event, Reply, Request, StatusRow};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::message::{AgentStatus, WireCommand, Event, Reply, Request, StatusRow};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::times::Times;
 use redial_protocol::transport::{Closer, WriteHalf};
 
@@ -96,7 +96,7 @@ pub struct Controller {
     pid: u32,
     writer: Arc<Mutex<WriteHalf>>,
     closer: Closer,
-    incoming: Receiver<Result<FromAgent, String>>,
+    incoming: Receiver<Result<AgentPacket, String>>,
     facts: AgentFacts,
     received: Arc<AtomicU64>,
     last_id: u32,
@@ -145,9 +145,9 @@ impl Controller {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
         };
-        lock(&writer).write_all(&FromController::Hello(hello).to_frame()?)?;
+        lock(&writer).write_all(&ControllerPacket::Hello(hello).to_frame()?)?;
         let facts = match incoming.recv_timeout(DEADLINE) {
-            Ok(Ok(FromAgent::Hello(facts))) => facts,
+            Ok(Ok(AgentPacket::Hello(facts))) => facts,
             Ok(Ok(other)) => bail!("{pid} answered hello with {other:?}"),
             Ok(Err(why)) => bail!("{pid} said no hello: {why}"),
             Err(_) => bail!("{pid} said no hello in time"),
@@ -195,7 +195,7 @@ impl Controller {
     ///
     /// # Errors
     /// As [`Controller::send_bytes`], or when it does not fit a frame.
-    pub fn send(&mut self, packet: &FromController) -> Result<()> {
+    pub fn send(&mut self, packet: &ControllerPacket) -> Result<()> {
         self.send_bytes(&packet.to_frame()?)
     }
 
@@ -203,25 +203,25 @@ impl Controller {
     ///
     /// # Errors
     /// When the session ends or the deadline passes.
-    pub fn ask(&mut self, command: Command) -> Result<Answer> {
+    pub fn ask(&mut self, command: WireCommand) -> Result<Answer> {
         let what = format!("the reply to {command:?}");
         self.last_id += 1;
         let id = self.last_id;
-        self.send(&FromController::Request(Request { id, command }))?;
+        self.send(&ControllerPacket::Request(Request { id, command }))?;
         let (mut rows, mut methods, mut il, mut times) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.packet(deadline, &what)? {
-                FromAgent::Event(Event::Reply { id: of, reply }) if of == id => {
+                AgentPacket::Event(Event::Reply { id: of, reply }) if of == id => {
                     return Ok(Answer { reply, rows, methods, il, times });
                 }
-                FromAgent::Event(Event::Rows { id: Some(of), rows: page }) if of == id => rows.extend(page),
-                FromAgent::Event(Event::Methods { id: of, page }) if of == id => methods.push(page),
-                FromAgent::Event(Event::Il { id: of, page }) if of == id => il.extend(page.lines),
-                FromAgent::Event(Event::Times { id: Some(of), times: page }) if of == id => {
+                AgentPacket::Event(Event::Rows { id: Some(of), rows: page }) if of == id => rows.extend(page),
+                AgentPacket::Event(Event::Methods { id: of, page }) if of == id => methods.push(page),
+                AgentPacket::Event(Event::Il { id: of, page }) if of == id => il.extend(page.lines),
+                AgentPacket::Event(Event::Times { id: Some(of), times: page }) if of == id => {
                     times.extend(page)
                 }
-                FromAgent::Event(event) => self.queued.push_back(event),
+                AgentPacket::Event(event) => self.queued.push_back(event),
                 other => bail!("waiting for {what}, {} sent {other:?}", self.pid),
             }
         }
@@ -231,7 +231,7 @@ impl Controller {
     ///
     /// # Errors
     /// As [`Controller::ask`], or with the reply when it is another one.
-    pub fn tell(&mut self, command: Command) -> Result<()> {
+    pub fn tell(&mut self, command: WireCommand) -> Result<()> {
         match self.ask(command)?.reply {
             Reply::Done => Ok(()),
             other => Err(anyhow!("answered {other:?}")),
@@ -243,7 +243,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::ask`], or when fewer rows came than were announced.
     pub fn status(&mut self, pattern: Option<&str>) -> Result<Vec<StatusRow>> {
-        let answer = self.ask(Command::Status { pattern: pattern.map(str::to_owned) })?;
+        let answer = self.ask(WireCommand::Status { pattern: pattern.map(str::to_owned) })?;
         match answer.reply {
             Reply::Status { rows } => {
                 ensure!(
@@ -276,7 +276,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::ask`], or with the reply when it is another one.
     pub fn modules(&mut self) -> Result<(Vec<DomainRow>, Vec<ModuleRow>)> {
-        match self.ask(Command::Modules)?.reply {
+        match self.ask(WireCommand::Modules)?.reply {
             Reply::Modules { domains, modules } => Ok((domains, modules)),
             other => Err(anyhow!("modules answered {other:?}")),
         }
@@ -287,7 +287,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::ask`], or with the reply when it is another one.
     pub fn agent_status(&mut self) -> Result<AgentStatus> {
-        match self.ask(Command::AgentStatus)?.reply {
+        match self.ask(WireCommand::AgentStatus)?.reply {
             Reply::AgentStatus(status) => Ok(status),
             other => Err(anyhow!("agent status answered {other:?}")),
         }
@@ -298,7 +298,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::tell`].
     pub fn subscribe(&mut self, pattern: Option<&str>) -> Result<()> {
-        self.tell(Command::Subscribe { pattern: pattern.map(str::to_owned), interval_ms: 20 })
+        self.tell(WireCommand::Subscribe { pattern: pattern.map(str::to_owned), interval_ms: 20 })
     }
 
     /// Takes the next event, replies to pings left out.
@@ -351,7 +351,7 @@ impl Controller {
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Ok(FromAgent::Event(event))) => self.queued.push_back(event),
+                Ok(Ok(AgentPacket::Event(event))) => self.queued.push_back(event),
                 Ok(Ok(_)) => {}
                 Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => bail!("{} did not close the connection", self.pid),
@@ -368,7 +368,7 @@ impl Controller {
         let event = match self.queued.pop_front() {
             Some(event) => event,
             None => match self.packet(deadline, what)? {
-                FromAgent::Event(event) => event,
+                AgentPacket::Event(event) => event,
                 other => bail!("waiting for {what}, {} sent {other:?}", self.pid),
             },
         };
@@ -380,10 +380,10 @@ impl Controller {
         Ok(event)
     }
 
-    fn packet(&mut self, deadline: Instant, what: &str) -> Result<FromAgent> {
+    fn packet(&mut self, deadline: Instant, what: &str) -> Result<AgentPacket> {
         loop {
             match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Ok(FromAgent::Event(Event::Reply { id: PING_ID, .. }))) => {}
+                Ok(Ok(AgentPacket::Event(Event::Reply { id: PING_ID, .. }))) => {}
                 Ok(Ok(packet)) => return Ok(packet),
                 Ok(Err(why)) => {
                     bail!("waiting for {what}: {} ended the session: {why}{}", self.pid, self.told())

@@ -4,15 +4,15 @@
 //! writes; the small ones are written directly by the program `makelibs`, in one run.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::cache;
 use crate::csharp::Compilation;
 use crate::programs;
 use crate::runtimes::Runtime;
+use crate::sources::source_file;
 
 /// Classes of [`big_library`].
 pub const BIG_CLASSES: u32 = 100;
@@ -45,16 +45,6 @@ pub fn big_library_source() -> Result<PathBuf> {
     source_file("Big", &big_source(BIG_CLASSES, BIG_METHODS))
 }
 
-/// A generated C# file, in a folder of its own in the cache.
-fn source_file(name: &str, source: &str) -> Result<PathBuf> {
-    let file = format!("{name}.cs");
-    let folder = cache::ensure(&format!("generated/{name}"), source, |into| {
-        let path = into.join(&file);
-        fs::write(&path, source).with_context(|| format!("cannot write {}", path.display()))
-    })?;
-    Ok(folder.join(file))
-}
-
 /// Classes of [`hot_library`].
 pub const HOT_CLASSES: u32 = 10;
 
@@ -68,34 +58,6 @@ pub const HOT_METHODS: u32 = 100;
 /// The compiler's messages.
 pub fn hot_library() -> Result<PathBuf> {
     Compilation::library("Hot", vec![source_file("Hot", &hot_source())?]).build()
-}
-
-/// Statements of [`long_body_source`], about 20 bytes of IL each.
-const LONG_BODY: u32 = 5000;
-
-/// A C# file with the implementation of `Shapes.Big.Body`: far more than 64 KiB of IL, with branches and exception
-/// clauses from end to end.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn long_body_source() -> Result<PathBuf> {
-    let mut source = "namespace Shapes\n{\n    static partial class Big\n    {\n        static partial void Body(ref long \
-                      number)\n        {\n            T.Hit(\"Big.Body(ref long)\");\n            int rounds = \
-                      0;\n        again:\n            try\n            {\n"
-        .to_owned();
-    for n in 0..LONG_BODY {
-        let _ = writeln!(
-            source,
-            "                number = unchecked(number * 31 + {n}); if (number % {} == 0) goto end;",
-            1_000_003 + n
-        );
-    }
-    source.push_str(
-        "                throw new System.FormatException();\n            }\n            catch (System.FormatException) \
-         when (rounds < 2)\n            {\n                if (rounds++ < 2) goto again;\n            }\n        \
-         end:\n            number ^= rounds;\n        }\n    }\n}\n",
-    );
-    source_file("LongBody", &source)
 }
 
 fn hot_source() -> String {

@@ -26,6 +26,7 @@ pub mod shop;
 pub mod signals;
 pub mod skip;
 pub mod soak;
+pub mod sources;
 pub mod truth;
 pub mod under_agent;
 mod unpack;

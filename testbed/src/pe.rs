@@ -4,12 +4,14 @@
 //! It is a second reader beside the runtime's own, for tests: it owns file formats and must not know how the agent
 //! reads signatures or bodies.
 
+mod image;
 mod tables;
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use image::{u16_at, u32_at, zero_ended};
 use tables::{Table, Tables};
 
 /// A managed assembly's file.
@@ -283,23 +285,4 @@ fn locate(sections: &[Section], rva: u32) -> Option<Span> {
         sections.iter().find(|section| (section.address..section.address + section.size).contains(&rva))?;
     let start = section.raw.start + (rva - section.address) as usize;
     (start < section.raw.end).then_some(Span { start, end: section.raw.end })
-}
-
-fn bytes_at<const N: usize>(image: &[u8], at: usize) -> Result<[u8; N]> {
-    let bytes = image.get(at..at + N).context("the file ends early")?;
-    Ok(bytes.try_into()?)
-}
-
-fn u16_at(image: &[u8], at: usize) -> Result<u16> {
-    bytes_at(image, at).map(u16::from_le_bytes)
-}
-
-fn u32_at(image: &[u8], at: usize) -> Result<u32> {
-    bytes_at(image, at).map(u32::from_le_bytes)
-}
-
-fn zero_ended(image: &[u8], at: usize) -> Result<&str> {
-    let rest = image.get(at..).context("a string lies outside the file")?;
-    let length = rest.iter().position(|byte| *byte == 0).context("a string has no end")?;
-    Ok(std::str::from_utf8(&rest[..length])?)
 }

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::cache;
 use crate::csharp::{Compilation, Framework};
-use crate::generate;
 use crate::runtimes::Runtime;
+use crate::sources::long_body_source;
 
 /// A compiled program.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ pub fn unoptimised(name: &str) -> Result<Program> {
 /// The compiler's messages.
 pub fn shapes(optimised: bool) -> Result<Program> {
     let mut files = sources(&cache::checkout().join("testbed/programs/shapes"))?;
-    files.push(generate::long_body_source()?);
+    files.push(long_body_source()?);
     let mut compilation = Compilation::program("shapes", files);
     if !optimised {
         compilation.options.push("-optimize-".to_owned());

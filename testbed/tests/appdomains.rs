@@ -4,10 +4,10 @@
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Refusal};
-use redial_protocol::order::{Order, Stand};
+use redial_protocol::message::{WireCommand, Refusal};
+use redial_protocol::order::{Order, Lifetime};
 use redial_protocol::reason::Reason;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::domains;
 use redial_testbed::host::{self, Host};
@@ -162,7 +162,7 @@ fn a_dial_in_one_domain_counts_only_its_calls() -> Result<()> {
     only(&mut live, &mut controller, &names, |domain| domain == "Second")?;
     let rows = controller.status(None)?;
     ensure!(rows.len() as u64 == METHODS, "the others have no rows: {rows:?}");
-    ensure!(rows.iter().all(|row| row.domain == "Second" && row.state == State::Live), "{rows:?}");
+    ensure!(rows.iter().all(|row| row.domain == "Second" && row.state == CopyState::Live), "{rows:?}");
     end(live)
 }
 
@@ -221,7 +221,7 @@ fn a_domain_created_later_counts_from_its_first_call() -> Result<()> {
     // An order for a domain that is still to come.
     let to_come = own(Level::Count, Some("Night"));
     let command =
-        |later| Command::RequestReJit { orders: to_come.clone(), later, take: false, stand: Stand::Kept };
+        |later| WireCommand::RequestReJit { orders: to_come.clone(), later, take: false, lifetime: Lifetime::Kept };
     let refused = controller.turn(command(false))?;
     ensure!(matches!(refused, Err(Refusal::NothingMatched { .. })), "{refused:?}");
     let report = controller.turn(command(true))?;

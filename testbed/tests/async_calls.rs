@@ -4,8 +4,8 @@
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Event, StatusRow};
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand, Event, StatusRow};
+use redial_protocol::state::CopyState;
 use redial_protocol::times::{Completions, Times};
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::{self, Host};
@@ -77,7 +77,7 @@ fn ask(host: &mut Host, command: &str) -> Result<BTreeMap<String, Known>> {
 
 /// Rows that match with their times.
 fn rows(controller: &mut Controller, pattern: &str) -> Result<Vec<(StatusRow, Option<Times>)>> {
-    let answer = controller.ask(Command::Status { pattern: Some(pattern.to_owned()) })?;
+    let answer = controller.ask(WireCommand::Status { pattern: Some(pattern.to_owned()) })?;
     let times_of = |row: &StatusRow| answer.times.iter().find(|times| times.row == row.row).copied();
     Ok(answer.rows.iter().map(|row| (row.clone(), times_of(row))).collect())
 }
@@ -117,7 +117,7 @@ fn ensure_known(controller: &mut Controller, known: &BTreeMap<String, Known>) ->
         let (_, name) = KINDS.iter().find(|(kind, _)| kind == method).context("a kind")?;
         let (row, told) = machine(controller, name)?;
         let what = format!("{method}: {row:?} {told:?} {known:?}");
-        ensure!(row.state == State::Live && row.note.is_none() && row.times_note.is_none(), "{what}");
+        ensure!(row.state == CopyState::Live && row.note.is_none() && row.times_note.is_none(), "{what}");
         ensure!((told.starts, told.completions) == (known.starts, known.completions), "{what}");
         ensure!((told.in_flight, told.before) == (0, 0), "{what}");
         ensure_between(&what, told.waited_ns, (known.inner, known.outer), known.completions)?;
@@ -352,7 +352,7 @@ fn every_compiler_s_machines_are_known(runtime: Runtime) -> Result<()> {
         for (row, times) in rows(&mut controller, &format!("{module}!*.MoveNext"))? {
             let note = row.times_note.as_deref().unwrap_or_default();
             known += usize::from(times.is_some_and(|times| times.completions.is_some()));
-            unknown.extend(note.contains("otherwise than those that are known").then_some(row.method));
+            unknown.extend(note.contains("state machines of an unknown form").then_some(row.method));
         }
         println!("{}: {module}: {known} machines", runtime.name());
         ensure!(known >= 15 && unknown.is_empty(), "{known} are known, {unknown:#?} are not");

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, ensure_said};
@@ -44,7 +44,7 @@ fn a_bad_body_fails_alone(runtime: Runtime) -> Result<()> {
     let broken = controller.row(BROKEN)?;
     ensure!(broken.note.is_some() && broken.version.is_none(), "{broken:?}");
     let good = controller.row(GOOD)?;
-    ensure!((good.state, good.calls) == (State::Live, 6), "{good:?}");
+    ensure!((good.state, good.calls) == (CopyState::Live, 6), "{good:?}");
 
     // It is not tried again.
     let outcome = live.redial("dial", &[BROKEN, "count"])?;
@@ -90,7 +90,7 @@ fn variable_arguments_fail_as_without_us(runtime: Runtime) -> Result<()> {
         ensure!(live.host.ask("good 1", "good")? == "2");
     }
     for row in controller.status(Some("Bad!Bad.Bodies.*Variable*"))? {
-        ensure!(row.calls == 0 && row.state != State::Live, "{row:?}");
+        ensure!(row.calls == 0 && row.state != CopyState::Live, "{row:?}");
     }
     ensure!(controller.row(GOOD)?.calls == 3);
     controller.all_off()?;
@@ -113,8 +113,8 @@ fn without_tiering_2_1_never_gets_to_our_body() -> Result<()> {
         ensure!(live.host.ask("good 1", "good")? == "2");
     }
     let (broken, good) = (controller.row(BROKEN)?, controller.row(GOOD)?);
-    ensure!((broken.state, broken.calls) == (State::Asked, 0), "{broken:?}");
-    ensure!((good.state, good.calls) == (State::Live, 3), "{good:?}");
+    ensure!((broken.state, broken.calls) == (CopyState::Asked, 0), "{broken:?}");
+    ensure!((good.state, good.calls) == (CopyState::Live, 3), "{good:?}");
     ensure!(controller.all_off()? == (2, 0));
     ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
     Ok(())
@@ -122,6 +122,6 @@ fn without_tiering_2_1_never_gets_to_our_body() -> Result<()> {
 
 fn wait_for_failure(controller: &mut Controller) -> Result<()> {
     controller.wait_until("the broken one to fail", |dials| {
-        dials.values().any(|row| row.method == "Bad.Bodies.Broken" && row.state == State::Failed)
+        dials.values().any(|row| row.method == "Bad.Bodies.Broken" && row.state == CopyState::Failed)
     })
 }

@@ -11,7 +11,7 @@ use redial_protocol::frozen::{AgentFacts, RuntimeKind};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_FRAME;
 use redial_protocol::message::{Event, Reply};
-use redial_protocol::packet::FromAgent;
+use redial_protocol::packet::AgentPacket;
 use redial_protocol::transport::{Connection, Listener};
 use redial_protocol::{PROTOCOL_VERSION, process};
 use redial_testbed::host;
@@ -87,7 +87,7 @@ fn hello(protocol: u32) -> Result<Vec<u8>> {
         held: 0,
         clr_kept_bytes: 0,
     };
-    Ok(FromAgent::Hello(facts).to_frame()?)
+    Ok(AgentPacket::Hello(facts).to_frame()?)
 }
 
 const COMMANDS: [&[&str]; 6] =
@@ -105,9 +105,9 @@ fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
     let hello = hello(PROTOCOL_VERSION)?;
     let mut half = hello.clone();
     half.truncate(hello.len() / 2);
-    let event = FromAgent::Event(Event::Goodbye { missed_deadlines: 0 }).to_frame()?;
+    let event = AgentPacket::Event(Event::Goodbye { missed_deadlines: 0 }).to_frame()?;
     let stray_reply =
-        FromAgent::Event(Event::Reply { id: 1, reply: Reply::Status { rows: 0 } }).to_frame()?;
+        AgentPacket::Event(Event::Reply { id: 1, reply: Reply::Status { rows: 0 } }).to_frame()?;
     // An event that claims more rows than any machine has memory for: kind, tag, no id, a length of 2^63.
     let mut claim = vec![0x90, 2, 0, 253];
     claim.extend_from_slice(&(1u64 << 63).to_le_bytes());
@@ -120,7 +120,7 @@ fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
         ("the limit and one more".into(), vec![(MAX_FRAME as u32 + 1).to_le_bytes().to_vec()], garbled),
         ("the longest length".into(), vec![vec![0xff; 4]], garbled),
         ("an unknown kind".into(), vec![framed(&[0x77, 1, 2, 3])], garbled),
-        ("an event for a hello".into(), vec![event], "its first message is no hello"),
+        ("an event for a hello".into(), vec![event], "its first message is not a hello"),
         ("HTTP".into(), vec![b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()], garbled),
         ("a cut hello".into(), vec![framed(&hello[4..hello.len() - 3])], garbled),
         ("noise after the hello".into(), vec![[hello.clone(), noise(7, 5000)].concat()], garbled),
@@ -149,7 +149,7 @@ fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
     }
     for words in COMMANDS.iter().filter(|words| words[0] != "off" && words[0] != "status") {
         let outcome = server.meet(&vec![hello.clone(), stray_reply.clone()], words)?;
-        ensure_said(&outcome, 1, &["the reply is of another command"])
+        ensure_said(&outcome, 1, &["the reply belongs to another command"])
             .with_context(|| format!("{words:?}"))?;
     }
     Ok(())
@@ -157,7 +157,7 @@ fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
 
 fn another_version_may_be_looked_at_and_stopped(server: &Server) -> Result<()> {
     let old = hello(PROTOCOL_VERSION + 40)?;
-    let done = FromAgent::AllOffDone { reverted: 3, remaining: 0, change: 0 }.to_frame()?;
+    let done = AgentPacket::AllOffDone { reverted: 3, remaining: 0, change: 0 }.to_frame()?;
     let versions = ["9.8.7", env!("CARGO_PKG_VERSION"), "redial off"];
     for words in COMMANDS.iter().filter(|words| words[0] != "off") {
         ensure_said(&server.meet(&vec![old.clone()], words)?, 1, &versions)

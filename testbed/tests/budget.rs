@@ -5,8 +5,8 @@
 use anyhow::{Context, Result, ensure};
 use redial_protocol::cost::{CostBudget, Share};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Event, Refusal, Reply, StatusRow};
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand, Event, Refusal, Reply, StatusRow};
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay};
 use redial_testbed::host;
 use redial_testbed::runtimes::Runtime;
@@ -47,11 +47,11 @@ fn costs(controller: &mut Controller) -> Result<(u64, u64)> {
 
 /// Twice what these picoseconds a round are at most: a budget that they always keep, with room to spare.
 fn room_for(picoseconds_a_round: u64) -> Share {
-    Share((2 * Share::of_picoseconds(picoseconds_a_round * ROUNDS).0).max(1))
+    Share((2 * Share::from_picoseconds(picoseconds_a_round * ROUNDS).0).max(1))
 }
 
 fn set(controller: &mut Controller, limit: Option<Share>) -> Result<CostBudget> {
-    match controller.ask(Command::SetBudget { limit, take: false })?.reply {
+    match controller.ask(WireCommand::SetBudget { limit, take: false })?.reply {
         Reply::Budget(budget) => Ok(budget),
         other => anyhow::bail!("it was not set: {other:?}"),
     }
@@ -63,7 +63,7 @@ fn named<'a>(dials: &'a Dials, pattern: &str) -> Option<&'a StatusRow> {
 
 /// Takes events until a method is to be at a level; what the agent says why.
 fn wait_for_level(controller: &mut Controller, pattern: &str, level: Level) -> Result<Option<String>> {
-    let is = |row: &StatusRow| row.wanted == level && (level > Level::Off) == (row.state != State::Off);
+    let is = |row: &StatusRow| row.wanted == level && (level > Level::Off) == (row.state != CopyState::Off);
     controller.wait_until(&format!("{pattern} at {level}"), |dials| named(dials, pattern).is_some_and(is))?;
     Ok(named(controller.dials(), pattern).and_then(|row| row.times_note.clone()))
 }
@@ -144,8 +144,8 @@ fn the_costliest_is_stepped_down_and_a_person_wins(runtime: Runtime) -> Result<(
     ensure!(before.spared == 0 && before.last.is_none(), "{before:?}");
     wait_for_level(&mut controller, HOT, Level::Count)?;
     let change = wait_for_step(&mut controller, 0)?.last.context("it did something")?.change;
-    let reply = controller.ask(Command::TakeBack { change, take: false })?.reply;
-    ensure!(matches!(&reply, Reply::Undone { what, .. } if what.program == "the budget"), "{reply:?}");
+    let reply = controller.ask(WireCommand::UndoChange { change, take: false })?.reply;
+    ensure!(matches!(&reply, Reply::Undone { entry, .. } if entry.program == "the budget"), "{reply:?}");
     wait_for_level(&mut controller, HOT, Level::Time)?;
     // What is turned down by a person is as he left it.
     controller.dial(HOT, Level::Count, Stay::Kept)?;
@@ -173,7 +173,7 @@ fn a_second_step_taken_back_is_left_alone_too(runtime: Runtime) -> Result<()> {
 
     live.redial("undo", &[])?.ok()?;
     let said = live.redial("budget", &[])?.ok()?.stdout;
-    ensure!(said.contains("1 method is left alone"), "it is told at once: {said}");
+    ensure!(said.contains("1 method is exempt"), "it is told at once: {said}");
     let why = wait_for_level(&mut controller, HOT, Level::Count)?.context("it says why it stays")?;
     ensure!(why.contains("stepped down to count") && why.contains("leaves it alone"), "{why}");
     let told = wait_for_spared(&mut controller)?;
@@ -217,16 +217,16 @@ fn what_is_too_dear_goes_off_and_what_is_held_stays_held(runtime: Runtime) -> Re
     ensure!((facts.held, facts.kept) == (1, 0), "{facts:?}");
     let held = |reply: Reply| match reply {
         Reply::Orders { orders, .. } => {
-            Ok(orders.iter().filter(|one| one.stand == redial_protocol::order::Stand::Held).count())
+            Ok(orders.iter().filter(|one| one.lifetime == redial_protocol::order::Lifetime::Held).count())
         }
         other => anyhow::bail!("{other:?}"),
     };
-    ensure!(held(holder.ask(Command::Orders)?.reply)? == 2, "the step is held by the same session");
+    ensure!(held(holder.ask(WireCommand::Orders)?.reply)? == 2, "the step is held by the same session");
 
     // Taken back, the turn goes with what the budget made of it.
-    let reply = holder.ask(Command::TakeBack { change: dialled.change, take: false })?.reply;
+    let reply = holder.ask(WireCommand::UndoChange { change: dialled.change, take: false })?.reply;
     ensure!(matches!(reply, Reply::Undone { .. }), "{reply:?}");
-    ensure!(held(holder.ask(Command::Orders)?.reply)? == 0);
+    ensure!(held(holder.ask(WireCommand::Orders)?.reply)? == 0);
     wait_for_level(&mut observer, COOL, Level::Off)?;
 
     // And with the end of the session that holds it, as what it holds besides shows.
@@ -237,7 +237,7 @@ fn what_is_too_dear_goes_off_and_what_is_held_stays_held(runtime: Runtime) -> Re
     drop(holder);
     wait_for_level(&mut observer, WARM, Level::Off)?;
     observer.settle(WARM)?;
-    let Reply::Orders { orders, .. } = observer.ask(Command::Orders)?.reply else {
+    let Reply::Orders { orders, .. } = observer.ask(WireCommand::Orders)?.reply else {
         anyhow::bail!("no orders")
     };
     ensure!(orders.is_empty(), "{orders:?}");
@@ -284,7 +284,7 @@ fn within_the_budget_or_without_one_nothing_changes(runtime: Runtime) -> Result<
     };
     controller.dial(HOT, Level::Time, Stay::Kept)?;
     live.host.ask(&format!("pace {MANY} 0 0"), "pacing")?;
-    set(&mut controller, Some(Share::MOST))?;
+    set(&mut controller, Some(Share::MAX))?;
     let before = changes(&mut controller)?;
     for _ in 0..2 {
         // Two more looks than are needed to step down.
@@ -312,13 +312,13 @@ fn within_the_budget_or_without_one_nothing_changes(runtime: Runtime) -> Result<
 fn a_turn_that_will_cost_much_says_so(runtime: Runtime) -> Result<()> {
     let mut live = start(runtime)?;
     let little = live.redial("dial", &[HOT, "time"])?.ok()?.said();
-    ensure!(!little.contains("that costs"), "nobody knows yet how often it is called: {little}");
+    ensure!(!little.contains("expect a cost"), "nobody knows yet how often it is called: {little}");
     live.redial("dial", &[HOT, "count"])?.ok()?;
     live.host.ask(&format!("pace {} 0 0", 100 * MANY), "pacing")?;
     live.host.ask("rounds 1", "rounds")?;
     let much = live.redial("dial", &[HOT, "time"])?.ok()?.said();
-    let bound = format!("`redial budget {} 5` has dials turned down that cost more", live.pid);
-    ensure!(much.contains("that costs about ") && much.contains(&bound), "{much}");
+    let bound = format!("`redial budget {} 5` limits it", live.pid);
+    ensure!(much.contains("expect a cost of about ") && much.contains(&bound), "{much}");
     end(live)
 }
 
@@ -330,12 +330,12 @@ fn it_is_set_by_whoever_has_control(runtime: Runtime) -> Result<()> {
     ensure_said(&refused, 5, &["redial testbed"])?;
     ensure!(live.redial("budget", &["--json"])?.ok()?.json()?["budget_percent"].is_null());
     let taken = live.redial("budget", &["5", "--take"])?.ok()?.stdout;
-    ensure!(taken.contains("dials may cost 5 % of a processor together"), "{taken}");
+    ensure!(taken.contains("all dials together may cost 5 % of a processor"), "{taken}");
     let noted = holder.agent_status()?.audit.pop().context("it is noted")?;
     ensure!(
         (noted.program.as_str(), noted.order.as_str()) == ("redial budget", "budget = 5 % of a processor")
     );
-    let reply = holder.ask(Command::SetBudget { limit: Some(Share(0)), take: false })?.reply;
+    let reply = holder.ask(WireCommand::SetBudget { limit: Some(Share(0)), take: false })?.reply;
     ensure!(
         matches!(&reply, Reply::Refused(Refusal::OverLimit(why)) if why.contains("percent")),
         "{reply:?}"

@@ -2,12 +2,12 @@
 //! of none; so the sums are exact, however often code is replaced meanwhile.
 
 use anyhow::{Context, Result, bail, ensure};
-use redial_protocol::callers::{RowCallers, Who};
+use redial_protocol::callers::{RowCallers, CallOrigin};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_CALL_SITES;
-use redial_protocol::message::{Command, Refusal, Reply};
+use redial_protocol::message::{WireCommand, Refusal, Reply};
 use redial_protocol::order::{Order, TimeOptions};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
@@ -38,7 +38,7 @@ fn dial(controller: &mut Controller, patterns: &[&str], callers: bool) -> Result
 
 fn ask(controller: &mut Controller, method: &str) -> Result<Result<RowCallers, Refusal>> {
     let row = controller.row(&format!("callers!{method}"))?;
-    match controller.ask(Command::Callers { row: row.row })?.reply {
+    match controller.ask(WireCommand::Callers { row: row.row })?.reply {
         Reply::Callers(told) if told.row == row.row => Ok(Ok(told)),
         Reply::Refused(refusal) => Ok(Err(refusal)),
         other => bail!("{other:?}"),
@@ -55,17 +55,17 @@ fn told(controller: &mut Controller, method: &str) -> Result<RowCallers> {
     Ok(told)
 }
 
-fn name(who: &Who) -> String {
+fn name(who: &CallOrigin) -> String {
     match who {
-        Who::Method { method, .. } => method.strip_prefix("Callers.").unwrap_or(method).to_owned(),
-        Who::Dynamic { name } => format!("dynamic {name}"),
-        Who::Native => "native".to_owned(),
-        Who::Gone => "gone".to_owned(),
+        CallOrigin::Method { method, .. } => method.strip_prefix("Callers.").unwrap_or(method).to_owned(),
+        CallOrigin::Dynamic { name } => format!("dynamic {name}"),
+        CallOrigin::Native => "native".to_owned(),
+        CallOrigin::Gone => "gone".to_owned(),
     }
 }
 
 fn known(told: &RowCallers) -> Known {
-    told.callers.iter().map(|caller| (name(&caller.who), caller.calls)).collect()
+    told.callers.iter().map(|caller| (name(&caller.origin), caller.calls)).collect()
 }
 
 fn ensure_callers(controller: &mut Controller, method: &str, expected: &[(&str, u64)]) -> Result<RowCallers> {
@@ -83,7 +83,7 @@ fn callers_and_their_calls_are_told(runtime: Runtime) -> Result<()> {
         let plain = ensure_callers(&mut controller, "Target.Plain", &[("One", 10), ("Two", 20)])?;
         let [two, one] = &plain.callers[..] else { bail!("{plain:?}") };
         ensure!((two.sites, one.sites) == (2, 1), "{plain:?}");
-        let Who::Method { module, signature, copy, .. } = &two.who else { bail!("{plain:?}") };
+        let CallOrigin::Method { module, signature, copy, .. } = &two.origin else { bail!("{plain:?}") };
         ensure!((module.as_str(), signature.as_str()) == ("callers", "(int)"), "{plain:?}");
         let module = copy.module;
         ensure!(controller.modules()?.1.iter().any(|one| one.key == module && one.name == "callers"));
@@ -224,7 +224,7 @@ fn callers_are_turned_off_and_on(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     let version = |controller: &mut Controller| {
         let row = controller.row(PLAIN)?;
-        ensure!(row.state == State::Live, "{row:?}");
+        ensure!(row.state == CopyState::Live, "{row:?}");
         Ok((row.version.context("it is live")?, row.options.callers))
     };
     dial(&mut controller, &[PLAIN], false)?;
@@ -251,7 +251,7 @@ fn callers_are_turned_off_and_on(runtime: Runtime) -> Result<()> {
     dial(&mut controller, &[PLAIN], false)?;
     live.host.ask("plain 100", "done")?;
     ensure!(version(&mut controller)? == (3, false) && since(&mut controller)? == expected(4));
-    match controller.ask(Command::Undo { take: false })?.reply {
+    match controller.ask(WireCommand::Undo { take: false })?.reply {
         Reply::Undone { .. } => {}
         other => bail!("{other:?}"),
     }
@@ -261,7 +261,7 @@ fn callers_are_turned_off_and_on(runtime: Runtime) -> Result<()> {
     ensure!((row.calls, times.exits, times.in_flight) == (3 * 108, 3 * 108, 0), "{row:?} {times:?}");
     controller.off(PLAIN)?;
     live.host.ask("plain 5", "done")?;
-    ensure!(controller.row(PLAIN)?.state == State::Off && since(&mut controller)? == expected(7));
+    ensure!(controller.row(PLAIN)?.state == CopyState::Off && since(&mut controller)? == expected(7));
     end(live, controller)
 }
 
@@ -300,7 +300,7 @@ fn everything_tells_its_callers(runtime: Runtime) -> Result<()> {
     let before = controller.status(None)?;
     let (mut methods, mut natives, mut apart) = (0, 0, 0);
     for row in before.iter().filter(|row| row.calls > 0) {
-        let told = match controller.ask(Command::Callers { row: row.row })?.reply {
+        let told = match controller.ask(WireCommand::Callers { row: row.row })?.reply {
             Reply::Callers(told) => told,
             // What can only be counted has no callers.
             Reply::Refused(Refusal::Unsupported(_)) if row.times_note.is_some() => continue,
@@ -309,8 +309,8 @@ fn everything_tells_its_callers(runtime: Runtime) -> Result<()> {
         let sites: u32 = told.callers.iter().map(|caller| caller.sites).sum();
         ensure!(told.calls() >= row.calls, "{row:?}: {told:?}");
         ensure!(told.others == 0 || sites as usize >= MAX_CALL_SITES, "{row:?}: {told:?}");
-        let natively = told.callers.iter().filter(|caller| caller.who == Who::Native).count();
-        ensure!(!told.callers.iter().any(|caller| caller.who == Who::Gone), "{row:?}: {told:?}");
+        let natively = told.callers.iter().filter(|caller| caller.origin == CallOrigin::Native).count();
+        ensure!(!told.callers.iter().any(|caller| caller.origin == CallOrigin::Gone), "{row:?}: {told:?}");
         methods += told.callers.len() - natively;
         natives += natively;
         apart += 1;
@@ -329,7 +329,7 @@ fn the_command_line_tells_callers(runtime: Runtime) -> Result<()> {
     under_agent::ensure_said(&dialled, 0, &[])?;
     let words = live.redial("status", &["callers!Target.*", "--callers"])?.ok()?.stdout;
     ensure!(
-        words.contains("callers!Target.Plain(int) was not called since its callers are counted"),
+        words.contains("callers!Target.Plain(int): no calls since callers are counted"),
         "{words}"
     );
     live.host.ask("plain 10", "done")?;
@@ -348,7 +348,7 @@ fn the_command_line_tells_callers(runtime: Runtime) -> Result<()> {
     live.redial("dial", &["callers!Target.Plain", "time"])?.ok()?;
     live.host.ask("plain 1", "done")?;
     let words = live.redial("status", &["--callers"])?.ok()?.stdout;
-    ensure!(words.contains("callers!Target.Plain(int): 30 calls, from when callers were counted"), "{words}");
+    ensure!(words.contains("callers!Target.Plain(int): 30 calls while callers were counted"), "{words}");
     end(live, controller)
 }
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live, ensure_said};
@@ -31,7 +31,7 @@ fn call(live: &mut Live, kind: &str, times: u32) -> Result<()> {
     live.host.ask(&format!("call {kind} {times}"), "called").map(drop)
 }
 
-fn refusals(live: &Live, controller: &mut Controller) -> Result<Vec<(String, State, String)>> {
+fn refusals(live: &Live, controller: &mut Controller) -> Result<Vec<(String, CopyState, String)>> {
     ensure!(live.pid == controller.pid());
     let rows = controller.status(Some(TWICE))?;
     let row =
@@ -72,11 +72,11 @@ fn what_cannot_be_recompiled_is_refused(runtime: Runtime) -> Result<()> {
     let mut live_rows = 0;
     for row in controller.status(Some(TWICE))? {
         match row.state {
-            State::Live => {
+            CopyState::Live => {
                 ensure!(row.calls == 50, "{row:?}");
                 live_rows += 1;
             }
-            State::Refused => ensure!(row.calls == 0 && row.note.is_some(), "{row:?}"),
+            CopyState::Refused => ensure!(row.calls == 0 && row.note.is_some(), "{row:?}"),
             _ => ensure!(false, "{row:?}"),
         }
     }
@@ -104,12 +104,12 @@ fn orders_that_stand_before_refuse_it_as_well(runtime: Runtime) -> Result<()> {
     // Nobody waits for the look at a module that is refused anyway.
     controller.wait_until("a collectible copy to be refused", |dials| {
         runtime == Runtime::V2_1
-            || dials.values().any(|row| row.module == "Gathered" && row.state == State::Refused)
+            || dials.values().any(|row| row.module == "Gathered" && row.state == CopyState::Refused)
     })?;
     let rows = refusals(&live, &mut controller)?;
     let gathered: Vec<_> = rows.iter().filter(|(module, ..)| module == "Gathered").collect();
     let refused =
-        gathered.iter().filter(|(_, state, note)| *state == State::Refused && !note.is_empty()).count();
+        gathered.iter().filter(|(_, state, note)| *state == CopyState::Refused && !note.is_empty()).count();
     ensure!(refused == usize::from(runtime != Runtime::V2_1), "{rows:?}");
     let plain = controller.status(Some("Gathered!*.Twice"))?;
     ensure!(plain.iter().map(|row| row.calls).sum::<u64>() == 20, "{plain:?}");
@@ -141,19 +141,19 @@ fn an_unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
         call(&mut live, "plain", 3)?;
         // On a machine that is busy elsewhere the agent may look at a module after its first call.
         controller.wait_until("the row to be refused", |dials| {
-            dials.values().any(|row| row.state == State::Refused)
+            dials.values().any(|row| row.state == CopyState::Refused)
         })?;
         live.host.ask("unload", "unloaded")?;
         controller.wait_until("the row to be lost", |dials| {
-            dials.values().filter(|row| row.state == State::Lost).count() == round
+            dials.values().filter(|row| row.state == CopyState::Lost).count() == round
         })?;
     }
     let rows = controller.status(Some(TWICE))?;
     ensure!(rows.len() == SHOWN + 1, "{} rows", rows.len());
     for row in &rows {
         match row.state {
-            State::Live => ensure!(row.calls == 3 * TIMES as u64, "{row:?}"),
-            State::Lost => {
+            CopyState::Live => ensure!(row.calls == 3 * TIMES as u64, "{row:?}"),
+            CopyState::Lost => {
                 ensure!(row.calls == 0 && row.version.is_none() && row.wanted == Level::Off, "{row:?}")
             }
             _ => ensure!(false, "{row:?}"),

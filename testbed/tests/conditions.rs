@@ -2,12 +2,12 @@
 //! above or well below a threshold, so that no machine is too slow.
 
 use anyhow::{Result, ensure};
-use redial_protocol::calls::RowCalls;
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_KEPT_CALLS;
-use redial_protocol::message::{Command, Reply, StatusRow};
+use redial_protocol::limits::MAX_SLOWEST_CALLS;
+use redial_protocol::message::{WireCommand, Reply, StatusRow};
 use redial_protocol::order::{Order, TimeOptions};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
@@ -46,10 +46,10 @@ fn say(host: &mut Host, command: &str) -> Result<()> {
 }
 
 /// The worst calls of a method, and its row; no list where no condition stands.
-fn kept(controller: &mut Controller, pattern: &str) -> Result<(StatusRow, Option<RowCalls>)> {
+fn kept(controller: &mut Controller, pattern: &str) -> Result<(StatusRow, Option<RowSlowestCalls>)> {
     let row = controller.row(pattern)?;
-    match controller.ask(Command::KeptCalls { rows: vec![row.row] })?.reply {
-        Reply::KeptCalls(mut all) => {
+    match controller.ask(WireCommand::SlowestCalls { rows: vec![row.row] })?.reply {
+        Reply::SlowestCalls(mut all) => {
             ensure!(all.len() <= 1 && all.iter().all(|one| one.row == row.row), "{all:?}");
             Ok((row, all.pop()))
         }
@@ -57,7 +57,7 @@ fn kept(controller: &mut Controller, pattern: &str) -> Result<(StatusRow, Option
     }
 }
 
-fn list(controller: &mut Controller, pattern: &str) -> Result<RowCalls> {
+fn list(controller: &mut Controller, pattern: &str) -> Result<RowSlowestCalls> {
     let (row, calls) = kept(controller, pattern)?;
     calls.ok_or_else(|| anyhow::anyhow!("no list of {row:?}"))
 }
@@ -69,13 +69,13 @@ fn slow_calls_are_kept_and_no_others(runtime: Runtime) -> Result<()> {
     // Longer than all that follow: the thread's longest does not hide them.
     say(&mut live.host, "work 900 1")?;
     let (before, none) = kept(&mut controller, WORK)?;
-    ensure!(before.state == State::Live && none.is_none(), "{before:?} {none:?}");
+    ensure!(before.state == CopyState::Live && none.is_none(), "{before:?} {none:?}");
 
     set(&mut controller, WORK, SLOW)?;
     let (row, calls) = kept(&mut controller, WORK)?;
     ensure!(row.options == SLOW && calls.is_some_and(|one| one.calls.is_empty() && one.met == 0));
     say(&mut live.host, "work 1 600 0 2 300 1 1 450 1")?;
-    let RowCalls { calls, met, missed, .. } = list(&mut controller, WORK)?;
+    let RowSlowestCalls { calls, met, missed, .. } = list(&mut controller, WORK)?;
     let floor: Vec<u64> = calls.iter().map(|call| call.took_ns / 50_000_000 * 50).collect();
     ensure!((met, missed, calls.len()) == (3, 0, 3) && floor[0] >= 600 && floor[2] < 450, "{calls:?}");
     ensure!(calls.is_sorted_by(|one, next| one.took_ns >= next.took_ns), "{calls:?}");
@@ -234,8 +234,8 @@ fn a_storm_leaves_a_short_list(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     set(&mut controller, FAILS, FAILED)?;
     say(&mut live.host, "storm 4 2000")?;
-    let RowCalls { calls, met, missed, .. } = list(&mut controller, FAILS)?;
-    ensure!((met, calls.len()) == (8_000, MAX_KEPT_CALLS) && missed <= 80, "{met} {missed} {calls:?}");
+    let RowSlowestCalls { calls, met, missed, .. } = list(&mut controller, FAILS)?;
+    ensure!((met, calls.len()) == (8_000, MAX_SLOWEST_CALLS) && missed <= 80, "{met} {missed} {calls:?}");
     ensure!(calls.iter().all(|call| call.exception.as_deref() == Some("OwnException")), "{calls:?}");
     ensure!(controller.timed(FAILS)?.1.exceptions == 8_000);
     end(live, controller)
@@ -287,7 +287,7 @@ fn conditions_are_set_shown_saved_and_undone(runtime: Runtime) -> Result<()> {
     ensure!(of(&rows, "slower_than_ns").is_null() && of(&rows, "kept_calls").is_null(), "{rows:?}");
     ensure!(of(&rows, "wanted") == "time" && of(&rows, "version") == 1, "{rows:?}");
     let refused = live.redial("dial", &[WORK, "count", "--slower-than", "200ms"])?;
-    under_agent::ensure_said(&refused, 2, &["about calls that are timed"])?;
+    under_agent::ensure_said(&refused, 2, &["needs level time"])?;
     end(live, controller)
 }
 

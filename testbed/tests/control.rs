@@ -6,11 +6,11 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
-    Command as Ask, Event, Holder, Refusal, Reply, Request, StatusRow, Transition,
+    WireCommand as Ask, Event, Holder, Refusal, Reply, Request, StatusRow, Transition,
 };
-use redial_protocol::order::{Order, Stand};
-use redial_protocol::packet::FromController;
-use redial_protocol::state::State;
+use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::packet::ControllerPacket;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
@@ -48,7 +48,7 @@ fn turn(pattern: &str, take: bool, held: bool) -> Ask {
         orders: vec![order],
         later: false,
         take,
-        stand: if held { Stand::Held } else { Stand::Kept },
+        lifetime: if held { Lifetime::Held } else { Lifetime::Kept },
     }
 }
 
@@ -63,7 +63,7 @@ fn control_event(controller: &mut Controller) -> Result<Option<Holder>> {
 /// Copies of methods whose name begins so that are asked for or live.
 fn on(dials: &Dials, name: &str) -> usize {
     let on =
-        |row: &&StatusRow| row.method.starts_with(name) && matches!(row.state, State::Asked | State::Live);
+        |row: &&StatusRow| row.method.starts_with(name) && matches!(row.state, CopyState::Asked | CopyState::Live);
     dials.values().filter(on).count()
 }
 
@@ -103,7 +103,7 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     let ended = holder.finish()?;
     ensure!(ended.code()? == 0, "Ctrl-C of a held dial is no failure");
     let methods = agent["held"].as_u64().context("a number")?;
-    let off = format!("off: {methods} methods have the original IL again");
+    let off = format!("off: {methods} methods reverted to the original IL");
     ensure!(ended.stdout.lines().last() == Some(off.as_str()), "{}", ended.said());
     observer.wait_until("the held dials to be off", |dials| on(dials, "Shop.Cart.") == 0)?;
     let rest = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
@@ -142,7 +142,7 @@ fn a_turn_waits_for_turns_that_are_on_their_way(runtime: Runtime) -> Result<()> 
     for round in 0..5 {
         let id = 1_000 + 2 * round;
         for (id, command) in [(id, turn(CART, false, false)), (id + 1, revert())] {
-            first.send(&FromController::Request(Request { id, command }))?;
+            first.send(&ControllerPacket::Request(Request { id, command }))?;
         }
         first.wait_for("the first answer", |event| {
             matches!(event, Event::Reply { id: of, reply: Reply::Dialled(_) } if *of == id).then_some(())
@@ -190,7 +190,7 @@ fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
     ensure!(first.turn(turn(ORDER, false, true))? == Err(Refusal::ControlHeld(second_one)));
     let facts = Controller::connect(live.pid)?.facts().clone();
     ensure!(facts.kept == 0 && facts.held > 5, "{facts:?}");
-    ensure!(first.status(Some(CART))?.iter().any(|row| row.state == State::Asked));
+    ensure!(first.status(Some(CART))?.iter().any(|row| row.state == CopyState::Asked));
 
     // The taker gives it back without ending: its dials stay too, and the first takes control with its next turn.
     second.tell(Ask::ReleaseControl)?;
@@ -281,7 +281,7 @@ fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
     signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
     ensure!(
-        ended.code()? == 0 && ended.stdout.ends_with("off: nothing was held any more\n"),
+        ended.code()? == 0 && ended.stdout.ends_with("off: no dial was held any more\n"),
         "{}",
         ended.said()
     );
@@ -352,7 +352,7 @@ fn turns_of_one_session_are_merged(runtime: Runtime) -> Result<()> {
     for number in 0..TURNS {
         let off = Ask::RequestRevert { patterns: vec![add.into()], take: false };
         let command = if number % 2 == 0 { off } else { turn(add, false, true) };
-        frames.extend(FromController::Request(Request { id: FIRST_ID + number, command }).to_frame()?);
+        frames.extend(ControllerPacket::Request(Request { id: FIRST_ID + number, command }).to_frame()?);
     }
     controller.send_bytes(&frames)?;
     let (mut answered, mut asked) = (0, 0);
@@ -363,14 +363,14 @@ fn turns_of_one_session_are_merged(runtime: Runtime) -> Result<()> {
                 answered += 1;
             }
             Event::Reply { id, reply } if *id >= FIRST_ID => panic!("{id} was answered {reply:?}"),
-            Event::Transition(Transition { state: State::Asked, .. }) => asked += 1,
+            Event::Transition(Transition { state: CopyState::Asked, .. }) => asked += 1,
             _ => {}
         }
         (answered == TURNS).then_some(())
     })?;
     ensure!(asked < TURNS / 4, "{asked} requests for {TURNS} turns");
     let row = controller.row(add)?;
-    ensure!((row.wanted, row.state) == (Level::Count, State::Asked), "the last turn decides: {row:?}");
+    ensure!((row.wanted, row.state) == (Level::Count, CopyState::Asked), "the last turn decides: {row:?}");
     ensure!(live.controller()?.facts().holder.is_some(), "the session holds a dial");
     Ok(())
 }
@@ -397,7 +397,7 @@ fn what_fails_takes_no_control(runtime: Runtime) -> Result<()> {
 /// Nothing is turned, and nothing is there to be undone; who holds no dials has control for a moment only.
 fn control_is_taken_without_a_turn(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
-    let take = |take| Ask::RequestReJit { orders: Vec::new(), later: true, take, stand: Stand::Kept };
+    let take = |take| Ask::RequestReJit { orders: Vec::new(), later: true, take, lifetime: Lifetime::Kept };
     let mut first = Controller::connect_as(live.pid, "first")?;
     first.turn(turn(CART, false, true))?.expect("control is free");
     let mut second = Controller::connect_as(live.pid, "second")?;

@@ -144,7 +144,7 @@ fn inlined_callees_count(runtime: Runtime) -> Result<()> {
 /// Methods recompiled for the sake of what was inlined into them, as `status --agent` tells.
 fn passengers(pid: u32) -> Result<u64> {
     let remains = Controller::connect(pid)?.agent_status()?.remains;
-    let told = remains.iter().find(|sentence| sentence.contains("were inlined there"));
+    let told = remains.iter().find(|sentence| sentence.contains("were inlined into"));
     told.map_or(Ok(0), |sentence| Ok(sentence.split(' ').next().context("a number")?.parse()?))
 }
 

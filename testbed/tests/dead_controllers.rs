@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
@@ -30,7 +30,7 @@ fn big(runtime: Runtime) -> Result<Command> {
 /// Rows of classes whose name begins so, by whether they are on.
 fn on(dials: &Dials, class: &str) -> Vec<bool> {
     let of_class = dials.values().filter(|row| row.method.starts_with(class));
-    of_class.map(|row| matches!(row.state, State::Asked | State::Live)).collect()
+    of_class.map(|row| matches!(row.state, CopyState::Asked | CopyState::Live)).collect()
 }
 
 fn calls_of(controller: &mut Controller, pattern: &str) -> Result<Vec<(String, u64)>> {
@@ -57,7 +57,7 @@ fn held_dials_end_with_a_killed_controller(runtime: Runtime) -> Result<()> {
         live.host.ask("call 1", "called 1")?;
         // `Big.C1*` are C1 and C10 to C19; each has 101 methods, most of them called.
         let live_rows = |dials: &Dials| {
-            dials.values().filter(|row| row.method.starts_with("Big.C1") && row.state == State::Live).count()
+            dials.values().filter(|row| row.method.starts_with("Big.C1") && row.state == CopyState::Live).count()
         };
         observer.wait_until("1,000 held dials to be live", |dials| live_rows(dials) > 1000)?;
 
@@ -99,7 +99,7 @@ fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
     observer.subscribe(None)?;
     let mut silent = Controller::connect_silent(live.pid)?;
     silent.dial("Big!Big.C3.M*", Level::Count, Stay::Held)?;
-    silent.tell(redial_protocol::message::Command::ReleaseControl)?;
+    silent.tell(redial_protocol::message::WireCommand::ReleaseControl)?;
     let pinging = ping_with_held_dials(&live, "Big!Big.C4.M*")?;
     live.host.ask("call 1", "called 1")?;
     observer.wait_until("both to be on", |dials| {
@@ -135,7 +135,7 @@ fn ping_with_held_dials(live: &Live, pattern: &str) -> Result<Pinging> {
     let (stop, stopped) = channel::<()>();
     let thread = thread::spawn(move || {
         while stopped.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
-            session.tell(redial_protocol::message::Command::Ping)?;
+            session.tell(redial_protocol::message::WireCommand::Ping)?;
         }
         Ok(())
     });

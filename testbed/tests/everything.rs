@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, StatusRow};
+use redial_protocol::message::{WireCommand, StatusRow};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::DialReport;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay, full_name};
 use redial_testbed::csharp::Compilation;
 use redial_testbed::everything::Everything;
@@ -180,8 +180,8 @@ fn while_it_runs(runtime: Runtime) -> Result<()> {
             assert!(remaining == 0 || (level == Level::Time && remaining < 200), "{remaining} are not off");
             let rows = controller.status(None)?;
             let is_off = |row: &&StatusRow| match row.state {
-                State::Off | State::Refused => true,
-                State::Reverting => level == Level::Time,
+                CopyState::Off | CopyState::Refused => true,
+                CopyState::Reverting => level == Level::Time,
                 _ => false,
             };
             let not_off: Vec<String> = rows.iter().filter(|row| !is_off(row)).map(full_name).collect();
@@ -241,7 +241,7 @@ fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
     // The catalogue tells beforehand what a wildcard will leave out.
     let mut controller = Controller::connect(shop.pid)?;
     let everything = "System.Private.CoreLib!*";
-    let answer = controller.ask(Command::Methods { pattern: Some(everything.into()), limit: u64::MAX })?;
+    let answer = controller.ask(WireCommand::Methods { pattern: Some(everything.into()), limit: u64::MAX })?;
     let pages = answer.methods.iter().map(|page| page.bodyless().context("a torn page"));
     let told: usize = pages.map(|page| page.map(|methods| methods.len())).sum::<Result<usize>>()?;
     let report = controller.dial_all(&[everything], Level::Count, Stay::Kept)?;
@@ -367,12 +367,12 @@ fn add_up(report: &DialReport) -> Result<()> {
 
 /// The rows say what the report says.
 fn of_rows(rows: &[StatusRow], report: &DialReport, level: Level) -> Result<()> {
-    let on = rows.iter().filter(|row| matches!(row.state, State::Asked | State::Live)).count() as u64;
+    let on = rows.iter().filter(|row| matches!(row.state, CopyState::Asked | CopyState::Live)).count() as u64;
     ensure!(on == report.accepted, "{on} rows are on, {} copies were accepted", report.accepted);
     for row in rows {
         match row.state {
-            State::Asked | State::Live => ensure!(row.wanted == level, "{row:?}"),
-            State::Refused => ensure!(is_sentence(row.note.as_deref()), "refused without a reason: {row:?}"),
+            CopyState::Asked | CopyState::Live => ensure!(row.wanted == level, "{row:?}"),
+            CopyState::Refused => ensure!(is_sentence(row.note.as_deref()), "refused without a reason: {row:?}"),
             _ => ensure!(false, "neither on nor refused: {row:?}"),
         }
     }

@@ -201,7 +201,7 @@ fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
 
 /// Sentences of the launcher, but for what it said while the program ran, which may have ended before.
 fn at_the_end(line: &str) -> bool {
-    line.starts_with("redial: ") && !line.contains(" matched nothing at the start")
+    line.starts_with("redial: ") && !line.contains(" matched nothing at startup")
 }
 
 /// Long before its end, and with what it may have meant; what only loads later matches then.
@@ -212,7 +212,7 @@ fn a_mistyped_dial_is_told_while_the_program_runs(runtime: Runtime) -> Result<()
     let mut host = Host::start_heard(&run)?;
     host.wait_for("ready")?;
     let so_far = |dial| {
-        format!("redial: --dial '{dial}' matched nothing at the start, and stands for what loads later")
+        format!("redial: --dial '{dial}' matched nothing at startup but still applies to code that loads later")
     };
     let meant = host.wait_for(&so_far(dials[0]))?;
     ensure!(meant.starts_with("; did you mean 'Shop!Shop.Cart.*'"), "{meant}");

@@ -14,8 +14,8 @@ use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::ClientHello;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_OUTBOX, MAX_SESSIONS};
-use redial_protocol::message::{Command as Ask, Event, Reply, Request};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::message::{WireCommand as Ask, Event, Reply, Request};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::{PROTOCOL_VERSION, endpoint, process};
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::DEADLINE;
@@ -91,19 +91,19 @@ impl Rude {
     fn hello(&mut self) -> Result<()> {
         let hello =
             ClientHello { protocol: PROTOCOL_VERSION, program: "rude".into(), version: "1".into(), pid: 1 };
-        self.send(&FromController::Hello(hello))?;
+        self.send(&ControllerPacket::Hello(hello))?;
         match self.packet()? {
-            Some(FromAgent::Hello(_)) => Ok(()),
+            Some(AgentPacket::Hello(_)) => Ok(()),
             other => bail!("hello was answered with {other:?}"),
         }
     }
 
-    fn send(&mut self, packet: &FromController) -> Result<()> {
+    fn send(&mut self, packet: &ControllerPacket) -> Result<()> {
         Ok(self.stream.write_all(&packet.to_frame()?)?)
     }
 
     fn ask(&mut self, id: u32, command: Ask) -> Result<()> {
-        self.send(&FromController::Request(Request { id, command }))
+        self.send(&ControllerPacket::Request(Request { id, command }))
     }
 
     /// Writes a body with its length before it; that the agent has closed meanwhile is no error here.
@@ -114,11 +114,11 @@ impl Rude {
     }
 
     /// The next packet; None when the agent closed the connection.
-    fn packet(&mut self) -> Result<Option<FromAgent>> {
+    fn packet(&mut self) -> Result<Option<AgentPacket>> {
         let mut buffer = vec![0; 64 << 10];
         loop {
             if let Some(body) = self.frames.next()? {
-                return Ok(Some(FromAgent::from_body(&body)?));
+                return Ok(Some(AgentPacket::from_body(&body)?));
             }
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Ok(None),
@@ -169,8 +169,8 @@ fn garbage_is_closed_and_nobody_notices(runtime: Runtime) -> Result<()> {
     rude.hello()?;
     for _ in 0..2 {
         rude.body(&noise(3, 40));
-        rude.send(&FromController::Status)?;
-        ensure!(matches!(rude.packet()?, Some(FromAgent::Status(_))));
+        rude.send(&ControllerPacket::Status)?;
+        ensure!(matches!(rude.packet()?, Some(AgentPacket::Status(_))));
     }
     rude.body(&noise(4, 40));
     rude.ensure_closed()?;
@@ -188,7 +188,7 @@ fn garbage_is_closed_and_nobody_notices(runtime: Runtime) -> Result<()> {
         rude.ensure_closed().with_context(|| format!("length {length}"))?;
     }
     // Every kind of body, with noise in it (0x03 is AllOff, which needs no body), and requests cut anywhere.
-    let request = FromController::Request(Request {
+    let request = ControllerPacket::Request(Request {
         id: 9,
         command: Ask::Methods { pattern: Some("A.*".into()), limit: 9 },
     });
@@ -264,8 +264,8 @@ fn half_a_frame_is_closed_in_time(runtime: Runtime) -> Result<()> {
     let mut rude = host.connect()?;
     rude.stream.write_all(&[9])?;
     rude.ensure_closed()?;
-    quiet.send(&FromController::Status)?;
-    ensure!(matches!(quiet.packet()?, Some(FromAgent::Status(_))));
+    quiet.send(&ControllerPacket::Status)?;
+    ensure!(matches!(quiet.packet()?, Some(AgentPacket::Status(_))));
     Ok(())
 }
 
@@ -292,7 +292,7 @@ fn who_asks_and_never_reads_is_cut_off(runtime: Runtime) -> Result<()> {
     ensure!(grown < 5 * (MAX_OUTBOX as u64 >> 10), "the host grew by {grown} kB for answers nobody reads");
     let mut answered = 0;
     while let Some(packet) = rude.packet()? {
-        answered += u32::from(matches!(packet, FromAgent::Event(Event::Reply { .. })));
+        answered += u32::from(matches!(packet, AgentPacket::Event(Event::Reply { .. })));
     }
     ensure!(answered < 50, "{answered} answers of {ASKED} were kept for somebody who does not read");
     ensure!(other.agent_status()?.guard_trips == 0);
@@ -325,19 +325,19 @@ fn who_subscribes_and_never_reads_misses_no_number(runtime: Runtime) -> Result<(
     while counted < total {
         ensure!(Instant::now() < deadline, "only {counted} of {total} calls were told");
         match rude.packet()?.context("the subscription ended")? {
-            FromAgent::Event(Event::Rows { rows, .. }) => {
+            AgentPacket::Event(Event::Rows { rows, .. }) => {
                 for row in rows {
                     counted += row.calls;
                     ensure!(calls.insert(row.row, row.calls).is_none(), "a row came twice: {row:?}");
                 }
             }
-            FromAgent::Event(Event::Counters { delta, .. }) => {
+            AgentPacket::Event(Event::Counters { delta, .. }) => {
                 for (row, more) in delta.rows.iter().zip(&delta.calls) {
                     *calls.get_mut(row).context("a number of an unknown row")? += more;
                     counted += more;
                 }
             }
-            FromAgent::Event(_) => {}
+            AgentPacket::Event(_) => {}
             other => bail!("{other:?}"),
         }
     }
@@ -386,7 +386,7 @@ fn too_many_sessions_are_turned_away(runtime: Runtime) -> Result<()> {
         idle.push(one);
     }
     // Full: one more may still look and stop, nothing else, and not for long.
-    ensure_said(&host.live.redial("status", &[])?, 1, &["serves 16 controllers already"])?;
+    ensure_said(&host.live.redial("status", &[])?, 1, &["already serves 16 controllers"])?;
     ensure_said(&host.live.redial("off", &[])?, 0, &[])?;
     host.connect()?.ensure_closed()?;
     drop(idle.pop());

@@ -50,14 +50,14 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
     let (everyone, bare) = (all(&shops), all(&shops[FLEET - 2..]));
 
     let part = program.redial("dial", &[CART, "count", "--json"])?;
-    ensure_said(&part, 7, &["runs without the agent", "redial attach", "or give this command --attach"])?;
+    ensure_said(&part, 7, &["runs without the agent", "redial attach", "or use --attach with this command"])?;
     ensure!(part.stderr.lines().count() == 2, "{}", part.said());
     let with_agent: BTreeSet<u32> = everyone.difference(&bare).copied().collect();
     ensure!(pids(&part.json()?)? == with_agent, "{}", part.said());
     program.redial("off", &[])?;
 
     let dialled = program.redial("dial", &[CART, "count", "--attach"])?;
-    ensure_said(&dialled, 0, &["the agent is loaded into process"])?;
+    ensure_said(&dialled, 0, &["loaded the agent into process"])?;
     for shop in &shops {
         ensure!(dialled.stdout.contains(&format!("{}\n", program.title(shop))), "{}", dialled.said());
     }
@@ -97,7 +97,7 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
     let undone = host::run(host::redial(&["undo", &list, "--json"])?)?.ok()?.json()?;
     ensure!(pids(&undone)? == all(&shops[..2]), "{undone}");
     let saved = program.redial("save", &[])?;
-    ensure_said(&saved, 2, &["the orders of one process are saved at a time"])?;
+    ensure_said(&saved, 2, &["`redial save` saves one process at a time"])?;
     let missing = format!("{},{}", shops[0].pid, u32::MAX);
     let off = host::run(host::redial(&["off", &missing])?)?;
     ensure_said(&off, 7, &[&format!("no process {}", u32::MAX)])?;
@@ -106,7 +106,7 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
     let remaining = off.as_array().context("an array")?.iter().map(|row| row["remaining"].as_u64());
     ensure!(remaining.sum::<Option<u64>>() == Some(0), "{off}");
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))?;
-    ensure_said(&program.redial("off", &[])?, 3, &["no .NET process here is called", "redial ps"])
+    ensure_said(&program.redial("off", &[])?, 3, &["no .NET process is called", "redial ps"])
 }
 
 /// `redial dial name:NAME …` that stays in the foreground, its standard error among its output.
@@ -149,7 +149,7 @@ fn those_that_start_later_join_and_those_that_end_go() -> Result<()> {
         let line = dial.next_line()?;
         ensure!(line.contains(" methods matched, ") && line.contains("accepted at count"), "{line}");
     }
-    dial.wait_for(&format!("following {}; Ctrl-C ends that and leaves dials on", program.target()))?;
+    dial.wait_for(&format!("following {}; Ctrl-C stops following and leaves dials on", program.target()))?;
     let later = program.start(2, 2)?;
     wait_for_all(&mut dial, later.iter().map(|shop| program.title(shop) + " started"))?;
     shops.extend(later);
@@ -172,8 +172,8 @@ fn those_that_start_later_join_and_those_that_end_go() -> Result<()> {
 fn what_comes_without_the_agent_is_told() -> Result<()> {
     let program = Program::new("Unready")?;
     let mut dial = following(&program, &["--hold"])?;
-    dial.wait_for("redial: no .NET process here is called")?;
-    dial.wait_for(&format!("following {}; Ctrl-C turns all of it off", program.target()))?;
+    dial.wait_for("redial: no .NET process is called")?;
+    dial.wait_for(&format!("following {}; Ctrl-C turns all dials off", program.target()))?;
     let mut shops = program.start(2, 1)?;
     let (with_agent, bare) = (program.title(&shops[0]), program.title(&shops[1]));
     wait_for_all(&mut dial, std::iter::once(with_agent + " started"))?;
@@ -192,7 +192,7 @@ fn what_comes_without_the_agent_is_told() -> Result<()> {
         let gone = ended.said().lines().any(|line| {
             line.contains(&program.title(shop))
                 && line.contains("off: ")
-                && line.ends_with("the original IL again")
+                && line.ends_with("reverted to the original IL")
         });
         ensure!(gone, "nothing is said of {}: {}", program.title(shop), ended.said());
     }
@@ -241,7 +241,7 @@ fn an_attach_that_fails_at_first_is_tried_again() -> Result<()> {
     let program = Program::new("Retried")?;
     let library = program.agent_to_come();
     let mut dial = following_with(&program, &["--attach"], &library)?;
-    dial.wait_for(&format!("following {}; Ctrl-C ends that", program.target()))?;
+    dial.wait_for(&format!("following {}; Ctrl-C stops following", program.target()))?;
     let mut shops = program.start(2, 0)?;
     let missing = library.to_str().context("a path")?;
     let mut failures = Vec::new();
@@ -282,7 +282,7 @@ fn what_loads_later_is_waited_for() -> Result<()> {
     let shops = program.start(1, 1)?;
     dial.wait_for(&format!("{} started", program.title(&shops[0])))?;
     let line = dial.next_line()?;
-    ensure!(line == "nothing that is loaded matches; set at count for what loads from now on", "{line}");
+    ensure!(line == "no loaded method matches; set at count for modules that load later", "{line}");
     interrupt(dial)?.ok()?;
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }
@@ -327,7 +327,7 @@ fn numbers_are_added_up_and_what_is_off_is_folded() -> Result<()> {
     shops[0].redial("dial", &["Shop.Cart.Add", "count"])?.ok()?;
     let status = shops[0].redial("status", &[])?.ok()?;
     ensure!(
-        status.stdout.contains("were dialled and are off now (") && status.stdout.contains("--all"),
+        status.stdout.contains("are off again (") && status.stdout.contains("--all"),
         "{}",
         status.said()
     );

@@ -8,7 +8,7 @@ use redial_agent::il::{Body, ClauseKind, Label, Operand, decode};
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
 use redial_protocol::il::{IlBody, IlClauseKind, IlLine, IlSource};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Refusal, Reply};
+use redial_protocol::message::{WireCommand, Refusal, Reply};
 use redial_protocol::reason::Reason;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::generate::random_methods;
@@ -63,7 +63,7 @@ fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
     let assembly = Assembly::read(programs::shop()?.dll())?.context("Shop has metadata")?;
     let module = module(&mut controller, "Shop")?;
     let mut seen = BTreeMap::new();
-    for source in [IlSource::WouldBe, IlSource::HandedOver, IlSource::WouldBe] {
+    for source in [IlSource::Preview, IlSource::Installed, IlSource::Preview] {
         for method in assembly.methods() {
             let method = method?;
             if !method.is_il() {
@@ -88,7 +88,7 @@ fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
                 lines.iter().find(|line| line.inserted && line.opcode == "calli").with_context(about)?;
             let site = calls.operand.as_deref().unwrap_or_default();
             ensure!(
-                if source == IlSource::WouldBe {
+                if source == IlSource::Preview {
                     site.contains("call site")
                 } else {
                     site.contains("(nint, nint)")
@@ -105,7 +105,7 @@ fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
             let before = seen.entry(method.token).or_insert_with(|| (opcodes.clone(), body.locals.clone()));
             ensure!(*before == (opcodes, body.locals.clone()), "not as foreseen: {before:?}, {}", about());
         }
-        if source == IlSource::WouldBe {
+        if source == IlSource::Preview {
             controller.dial("Shop!*", Level::Count, Stay::Kept)?;
             shop.rounds(3)?;
         } else {
@@ -122,7 +122,7 @@ fn what_a_user_reads(runtime: Runtime) -> Result<()> {
     let ordinary = read(&["Shop.Cart.Add(int)"])?;
     for part in [
         "Shop!Shop.Cart.Add(int)  0x06",
-        "  its own IL: ",
+        "  original IL: ",
         "  IL_0000  ldarg.0\n",
         "int Shop.Cart.total  // 0x04",
     ] {
@@ -142,7 +142,7 @@ fn what_a_user_reads(runtime: Runtime) -> Result<()> {
     ensure!(told["instructions"][0]["opcode"] == "ldstr", "{told}");
 
     let several = shop.redial("il", &["Shop.Cart.Add"])?;
-    ensure_said(&several, 2, &["2 methods match; say which one: 'Shop!Shop.Cart.Add(int)' or "])?;
+    ensure_said(&several, 2, &["2 methods match; choose one: 'Shop!Shop.Cart.Add(int)' or "])?;
     ensure_said(&shop.redial("il", &["Shop.Cart.Ad"])?, 6, &["nothing matched"])?;
     ensure_said(&shop.redial("il", &["Shop.Cart.Add(int"])?, 2, &["Shop.Cart.Add(int"])?;
     let module = Controller::connect(shop.pid).and_then(|mut controller| module(&mut controller, "Shop"))?;
@@ -151,7 +151,7 @@ fn what_a_user_reads(runtime: Runtime) -> Result<()> {
     ensure_said(
         &shop.redial("il", &["Shop.Cart.Add(int)", "--copy", "0x10"])?,
         6,
-        &["the one method that matches is not in module 0x10"],
+        &["the only matching method is not in module 0x10"],
     )?;
     shop.exit().map(drop)
 }
@@ -183,7 +183,7 @@ fn what_the_probe_adds_is_marked(runtime: Runtime) -> Result<()> {
         let added = if none_needed { vec![] } else { vec![added.to_owned()] };
         ensure!(clauses(&probed, "+") == added, "{probed:#?}");
         let head = probed.get(1).context("no head")?;
-        ensure!(head.contains(&format!("of the level {level}")) && head.contains("(+"), "{head}");
+        ensure!(head.contains(&format!("at level {level}")) && head.contains("(+"), "{head}");
         shop.exit()?;
     }
     Ok(())
@@ -219,11 +219,11 @@ fn what_has_no_il_says_so(runtime: Runtime) -> Result<()> {
     let mut controller = Controller::connect(shop.pid)?;
     let core = "System.Private.CoreLib!";
     let dispose = format!("{core}System.IDisposable.Dispose");
-    ensure_said(&shop.redial("il", &[&dispose])?, 1, &["it is abstract, an interface's or extern"])?;
+    ensure_said(&shop.redial("il", &[&dispose])?, 1, &["it has no IL (abstract, interface or extern)"])?;
     let invoke = format!("{core}System.Func<T>.Invoke");
     ensure_said(&shop.redial("il", &[&invoke])?, 1, &["the runtime supplies its code"])?;
 
-    let answer = controller.ask(Command::Methods { pattern: Some(format!("{core}*")), limit: u64::MAX })?;
+    let answer = controller.ask(WireCommand::Methods { pattern: Some(format!("{core}*")), limit: u64::MAX })?;
     let native = answer.methods.iter().find_map(|page| {
         let (index, _) = page.bodyless()?.into_iter().find(|(_, reason)| *reason == Reason::PInvoke)?;
         page.token.get(index as usize).copied()
@@ -231,7 +231,7 @@ fn what_has_no_il_says_so(runtime: Runtime) -> Result<()> {
     let native = format!("{core}{:#010x}", native.context("a core library has P/Invokes")?);
     for further in [&[][..], &["--instrumented"]] {
         let arguments = [&[native.as_str()], further].concat();
-        ensure_said(&shop.redial("il", &arguments)?, 1, &["it is a P/Invoke, and its code is native"])?;
+        ensure_said(&shop.redial("il", &arguments)?, 1, &["it is a P/Invoke to native code"])?;
     }
 
     // Of another life of the module, or of no method.
@@ -255,7 +255,7 @@ type Shown = Result<(IlBody, Vec<IlLine>), Refusal>;
 
 fn show(controller: &mut Controller, module: ModuleKey, token: u32, instrumented: bool) -> Result<Shown> {
     let copy = CopyKey { module, token: MethodToken(token) };
-    let answer = controller.ask(Command::Il { copy, instrumented })?;
+    let answer = controller.ask(WireCommand::Il { copy, instrumented })?;
     match answer.reply {
         Reply::Il(body) => {
             ensure!(body.lines == answer.il.len() as u64, "{} lines of {}", answer.il.len(), body.lines);

@@ -13,10 +13,10 @@ use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::verify;
 use redial_agent::il::{
     Body, Clause, ClauseKind, Edit, IlError, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue,
-    decode, encode, gives_frame_away, with_code_around, with_prologue,
+    decode, encode, gives_frame_away, wrap_body, with_prologue,
 };
-use redial_agent::probes::form::{self, CallForm, CallSites};
-use redial_agent::probes::timing::{self, Timing, result_variable};
+use redial_agent::instrument::call_form::{self, CallForm, CallSites};
+use redial_agent::instrument::timed_body::{self, Timing, result_variable};
 use redial_agent::signature::{
     Method, TypeNames, canonical_parameters, parse_locals, parse_method, write_locals, write_method,
 };
@@ -174,9 +174,9 @@ fn sites(form: CallForm) -> CallSites {
 fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Result<()> {
     for form in [CallForm::Suppressed, CallForm::Transition] {
         let sites = sites(form);
-        probed(bytes, original, shapes, form::calling(0x1_0000, sites.always))?;
+        probed(bytes, original, shapes, call_form::calling(0x1_0000, sites.always))?;
         for local in [3, 300] {
-            let inline = form::inline(0x1_0000, sites, local, 0x1100_0001).context("no table")?;
+            let inline = call_form::inline(0x1_0000, sites, local, 0x1100_0001).context("no table")?;
             probed(bytes, original, shapes, inline)?;
         }
     }
@@ -191,9 +191,9 @@ fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &Me
     let (returns, noted_at, callers) = (result.is_some(), None, false);
     let timing = Timing { local_sig: 0x1100_0001, local: 3, returns, noted_at, callers };
     for call_form in [CallForm::Suppressed, CallForm::Transition] {
-        let around = timing::around(0x1_0000, sites(call_form), timing);
-        let before = around.before.len() + around.first.len();
-        let rewritten = with_code_around(bytes, around);
+        let wrapper = timed_body::wrapper(0x1_0000, sites(call_form), timing);
+        let before = wrapper.before.len() + wrapper.first.len();
+        let rewritten = wrap_body(bytes, wrapper);
         if gives_frame_away(original) {
             ensure!(rewritten == Err(IlError::NoWayOut), "{rewritten:?}");
             continue;

@@ -5,7 +5,7 @@
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
@@ -69,7 +69,7 @@ fn the_core_library_dialled(runtime: Runtime) -> Result<()> {
         let differ: Vec<_> = said.iter().zip(expected).filter(|(said, expected)| said != expected).collect();
         ensure!(differ.is_empty() && said.len() == expected.len(), "run {number}: {differ:#?}");
         let rows = controller.status(Some(CORE_LIBRARY))?;
-        let live = rows.iter().filter(|row| row.state == State::Live).count();
+        let live = rows.iter().filter(|row| row.state == CopyState::Live).count();
         ensure!(if number % 2 == 0 { live > 1500 } else { live == 0 }, "run {number}: {live} live");
     }
     ensure!(controller.agent_status()?.guard_trips == 0);
@@ -138,11 +138,11 @@ fn what_the_jit_may_expand_says_so() -> Result<()> {
                 controller.dial(&format!("System.Private.CoreLib!{method}"), Level::Count, Stay::Kept)?;
             let rows = controller.status(Some(&format!("System.Private.CoreLib!{method}")))?;
             let says = |note: &Option<String>| {
-                note.as_deref().is_some_and(|note| note.contains("own code in the place"))
+                note.as_deref().is_some_and(|note| note.contains("replace calls by code of its own"))
             };
             let told = rows.iter().filter(|row| says(&row.note)).count();
             ensure!(!rows.is_empty() && (told == rows.len() || told == 0), "{method}: {rows:?}");
-            Ok((told, report.warnings.iter().any(|warning| warning.contains("its own code"))))
+            Ok((told, report.warnings.iter().any(|warning| warning.contains("code of its own"))))
         };
         let (told, warned) = noted(&mut controller, expanded)?;
         ensure!(told > 0 && warned, "{} {expanded}", runtime.name());

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::order::Order;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::csharp::Compilation;
 use redial_testbed::runtimes::Runtime;
@@ -109,7 +109,7 @@ fn a_dial_of_one_copy_counts_only_its_calls(runtime: Runtime) -> Result<()> {
     turn(&mut controller, one(Level::Count, copies[1]), 1)?;
     only(&mut live, &mut controller, 3, |copy| copy == 1)?;
     let row = controller.row(ADD)?;
-    ensure!((row.copy.module.module_id, row.state) == (copies[1], State::Live), "{row:?}");
+    ensure!((row.copy.module.module_id, row.state) == (copies[1], CopyState::Live), "{row:?}");
     // A copy that comes is not that one, though it is the same file.
     load(&mut live, 3)?;
     only(&mut live, &mut controller, 4, |copy| copy == 1)?;
@@ -167,7 +167,7 @@ fn the_il_of_one_copy_is_shown(runtime: Runtime) -> Result<()> {
     let copies = copies_of(&mut controller)?;
     let ids: Vec<String> = copies.iter().map(|copy| format!("{copy:#x}")).collect();
     let which = live.redial("il", &[ADD])?;
-    ensure_said(&which, 2, &["is loaded 3 times; say which with --copy ", &ids[0], &ids[1], &ids[2]])?;
+    ensure_said(&which, 2, &["is loaded 3 times; choose one with --copy ", &ids[0], &ids[1], &ids[2]])?;
     ensure_said(&live.redial("il", &[ADD, "--copy", "0x10"])?, 6, &["is in module 0x10"])?;
 
     turn(&mut controller, one(Level::Count, copies[1]), 1)?;

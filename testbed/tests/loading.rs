@@ -7,9 +7,9 @@ use std::thread;
 
 use anyhow::{Result, anyhow, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Ask, StatusRow};
-use redial_protocol::order::{Order, Stand};
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand as Ask, StatusRow};
+use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, full_name};
 use redial_testbed::host;
 use redial_testbed::runtimes::Runtime;
@@ -34,7 +34,7 @@ fn orders(numbers: impl IntoIterator<Item = u32>, level: Level) -> Vec<Order> {
 }
 
 fn turn(controller: &mut Controller, orders: Vec<Order>) -> Result<()> {
-    let command = Ask::RequestReJit { orders, later: true, take: false, stand: Stand::Kept };
+    let command = Ask::RequestReJit { orders, later: true, take: false, lifetime: Lifetime::Kept };
     controller.turn(command)?.map(drop).map_err(|refusal| anyhow!("refused: {refusal:?}"))
 }
 
@@ -54,7 +54,7 @@ fn compare(truth: &Truth, rows: &BTreeMap<String, StatusRow>, stood: impl Fn(u32
         let number = library(method).ok_or_else(|| anyhow!("no library in {method}"))?;
         match rows.get(method) {
             Some(row) if stood(number) => {
-                ensure!((row.state, row.calls) == (State::Live, *expected), "{expected} calls: {row:?}");
+                ensure!((row.state, row.calls) == (CopyState::Live, *expected), "{expected} calls: {row:?}");
             }
             None if stood(number) => ensure!(false, "{method} was never dialled"),
             Some(row) => ensure!(row.calls <= *expected, "{expected} calls: {row:?}"),
@@ -118,7 +118,7 @@ fn first_calls_count_while_orders_change(runtime: Runtime) -> Result<()> {
         let odd = library(method).is_some_and(|number| number % 2 == 1);
         let expected = u64::from(!odd && method.contains("First"));
         ensure!(row.calls == before[method].calls + expected, "{} before: {row:?}", before[method].calls);
-        ensure!(!odd || (row.state, row.wanted) == (State::Off, Level::Off), "{row:?}");
+        ensure!(!odd || (row.state, row.wanted) == (CopyState::Off, Level::Off), "{row:?}");
     }
     // Everything is on again, in one order, and counts from its next call.
     turn(&mut controller, vec![Order::new("Lib*!*", Level::Count)])?;

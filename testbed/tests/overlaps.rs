@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Ask, Refusal, Reply, StatusRow};
-use redial_protocol::order::{Order, Stand};
+use redial_protocol::message::{WireCommand as Ask, Refusal, Reply, StatusRow};
+use redial_protocol::order::{Order, Lifetime};
 use redial_testbed::controller::Controller;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live};
@@ -87,7 +87,7 @@ fn bodies(runtime: Runtime) -> Result<BTreeSet<Copy>> {
     live.host.ask("load-plugin", "plugin")?;
     let mut controller = live.controller()?;
     for pattern in PATTERNS {
-        turn(&mut controller, Order::new(pattern, Level::Count), Stand::Kept)?;
+        turn(&mut controller, Order::new(pattern, Level::Count), Lifetime::Kept)?;
     }
     let rows = controller.status(None)?;
     end(live)?;
@@ -121,8 +121,8 @@ fn check(controller: &mut Controller, reference: &Reference, step: &str) -> Resu
     Ok(())
 }
 
-fn turn(controller: &mut Controller, order: Order, stand: Stand) -> Result<()> {
-    let command = Ask::RequestReJit { orders: vec![order], later: true, take: true, stand };
+fn turn(controller: &mut Controller, order: Order, lifetime: Lifetime) -> Result<()> {
+    let command = Ask::RequestReJit { orders: vec![order], later: true, take: true, lifetime };
     match controller.ask(command)?.reply {
         Reply::Dialled(_) => Ok(()),
         other => bail!("answered {other:?}"),
@@ -151,11 +151,11 @@ fn whatever_comes_and_goes_the_latest_decides(runtime: Runtime) -> Result<()> {
                     "the plug-in".to_owned()
                 }
                 0..=3 => {
-                    turn(&mut controller, order, Stand::Kept)?;
+                    turn(&mut controller, order, Lifetime::Kept)?;
                     format!("kept {pattern} {level}")
                 }
                 4..=6 => {
-                    turn(&mut holder, order, Stand::Held)?;
+                    turn(&mut holder, order, Lifetime::Held)?;
                     format!("held {pattern} {level}")
                 }
                 7 => {
@@ -165,7 +165,7 @@ fn whatever_comes_and_goes_the_latest_decides(runtime: Runtime) -> Result<()> {
                     "the holder's end".to_owned()
                 }
                 8 => match controller.ask(Ask::Undo { take: true })?.reply {
-                    Reply::Undone { what, .. } => format!("undo of {}", what.order),
+                    Reply::Undone { entry, .. } => format!("undo of {}", entry.order),
                     Reply::Refused(Refusal::NothingToUndo) => "nothing to undo".to_owned(),
                     other => bail!("undo answered {other:?}"),
                 },
@@ -188,7 +188,7 @@ fn end_session(controller: &mut Controller, holder: Controller) -> Result<()> {
     drop(holder);
     loop {
         match controller.ask(Ask::Orders)?.reply {
-            Reply::Orders { orders, .. } if orders.iter().all(|one| one.stand != Stand::Held) => {
+            Reply::Orders { orders, .. } if orders.iter().all(|one| one.lifetime != Lifetime::Held) => {
                 return Ok(());
             }
             Reply::Orders { .. } => {}
@@ -202,12 +202,12 @@ fn overlapping_orders_take_no_memory_each(runtime: Runtime) -> Result<()> {
     let live = shop(runtime)?;
     let mut controller = live.controller()?;
     let all = |stars| Order::new(format!("System.Private.C{}b!*", "*".repeat(stars as usize)), Level::Count);
-    turn(&mut controller, all(1), Stand::Kept)?;
+    turn(&mut controller, all(1), Lifetime::Kept)?;
     let rows = controller.status(None)?.len() as u64;
     ensure!(rows > 15_000, "{rows} rows");
     let before = controller.agent_status()?.memory_bytes;
     for stars in 2..=MORE {
-        turn(&mut controller, all(stars), Stand::Kept)?;
+        turn(&mut controller, all(stars), Lifetime::Kept)?;
     }
     ensure!(orders(&mut controller)?.len() as u64 == MORE);
     let after = controller.agent_status()?.memory_bytes;
@@ -216,7 +216,7 @@ fn overlapping_orders_take_no_memory_each(runtime: Runtime) -> Result<()> {
     // Nor do orders that leave off what is off make rows.
     controller.all_off()?;
     let known = controller.status(None)?.len();
-    turn(&mut controller, Order::new("Shop!*", Level::Off), Stand::Kept)?;
+    turn(&mut controller, Order::new("Shop!*", Level::Off), Lifetime::Kept)?;
     ensure!(controller.status(None)?.len() == known, "an order that changes nothing made rows");
     end(live)
 }

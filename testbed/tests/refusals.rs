@@ -48,10 +48,10 @@ fn what_is_not_dialled_can_be_watched(runtime: Runtime) -> Result<()> {
         live.redial("watch", &[&[pattern, "--interval", "20", "--count", "2"], more].concat())
     };
     let dial = format!(
-        "none is or was dialled; `redial dial {} '{CART}' count` dials what does; watching goes on",
+        "no method has been dialled; `redial dial {} '{CART}' count` dials matching methods; still watching",
         live.pid
     );
-    let end = "no dialled method matched 'Shop!Shop.Cart.*' in all that time";
+    let end = "no dialled method matched 'Shop!Shop.Cart.*' while watching";
     let outcome = watch(CART, &[])?;
     ensure_said(&outcome, 6, &[&dial, end])?;
     ensure!(outcome.stdout.contains("no dialled method matches"), "{}", outcome.said());
@@ -83,8 +83,8 @@ fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
         ("Shop.Cart.Add(", "brackets"),
         ("Shop.Cart.Add(int", "brackets"),
         ("A.B(int))", "brackets"),
-        ("Shop!0x06000000", "'0x06000000' is no method's token"),
-        ("Shop!0x02000001", "'0x02000001' is no method's token"),
+        ("Shop!0x06000000", "'0x06000000' is not a method token"),
+        ("Shop!0x02000001", "'0x02000001' is not a method token"),
     ] {
         for words in [["dial", NO_PID, pattern, "count"].as_slice(), &["status", NO_PID, pattern]] {
             let outcome = host::run(host::redial(words)?)?;
@@ -101,7 +101,7 @@ fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
 fn a_process_is_told_by_its_id() -> Result<()> {
     each_command("Shop", |outcome| {
         ensure!(outcome.code()? == 2, "{}", outcome.said());
-        ensure!(outcome.stderr.contains("a process is told by its id"), "{}", outcome.said());
+        ensure!(outcome.stderr.contains("a process is an id"), "{}", outcome.said());
         Ok(())
     })
 }
@@ -154,7 +154,7 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     ensure_said(&dial("Crat")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
     ensure_said(&dial("Shop.Cart.Nope")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
     ensure_said(&dial("Add")?, 6, &["nothing matched; did you mean '*.Add', 'Shop.", "Shop.Cart.Add'"])?;
-    let case = "since upper and lower case matter; did you mean 'Shop.Cart.Add'";
+    let case = "(names are case-sensitive); did you mean 'Shop.Cart.Add'";
     ensure_said(&dial("shop.cart.add")?, 6, &[case])?;
     ensure_said(&dial("Shop.Cart.Add(string)")?, 6, &["nothing matched"])?;
     ensure_said(&dial("Shop.dll!*")?, 6, &["nothing matched; did you mean 'Shop!*'"])?;
@@ -166,7 +166,7 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     ensure_said(
         &live.redial("status", &["Shop.Cart.Add"])?,
         6,
-        &["no dialled method matches 'Shop.Cart.Add': none is or was dialled"],
+        &["no dialled method matches 'Shop.Cart.Add': no method has been dialled"],
     )?;
     ensure_said(&live.redial("methods", &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
     ensure_said(&live.redial("dial", &["Shop.Cart.*", "trace"])?, 1, &["level trace is not offered"])?;
@@ -176,7 +176,7 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     // Pattern and level in one word, as `run --dial` takes them.
     let one_word = live.redial("dial", &["Shop.Cart.*=count"])?;
     ensure_said(&one_word, 0, &[])?;
-    ensure_said(&live.redial("dial", &["Shop.Cart.*"])?, 2, &["no level is given", "'Shop.Cart.*' count`"])?;
+    ensure_said(&live.redial("dial", &["Shop.Cart.*"])?, 2, &["the level is missing", "'Shop.Cart.*' count`"])?;
     let dialled = live.rows("*")?.len();
     let outcome = live.redial("status", &["Nope.*"])?;
     ensure_said(&outcome, 6, &[&format!("none of the {dialled} dialled methods matches 'Nope.*'")])?;
@@ -225,7 +225,7 @@ fn a_library_that_is_not_the_agent(runtime: Runtime) -> Result<()> {
 fn run_ends_with_125_126_or_127_for_failures_of_its_own() -> Result<()> {
     let run = |options: &[&str], program: &str| host::run(host::redial_run(options, &Command::new(program))?);
     ensure_said(&run(&[], "/nonexistent/program")?, 127, &["/nonexistent/program: command not found"])?;
-    ensure_said(&run(&[], "/")?, 126, &["cannot be executed"])?;
+    ensure_said(&run(&[], "/")?, 126, &["cannot execute /"])?;
     ensure_said(&run(&["--dial", "Shop"], "true")?, 125, &["bad --dial 'Shop': a dial is PATTERN=LEVEL"])?;
     for dial in ["Shop.Cart.*", "=count", "Shop.Cart.*=loud", "Shop.Cart.Add(=count"] {
         ensure_said(&run(&["--dial", dial], "true")?, 125, &["bad --dial", dial])?;
@@ -233,7 +233,7 @@ fn run_ends_with_125_126_or_127_for_failures_of_its_own() -> Result<()> {
     ensure_said(
         &run(&["--report", "/nonexistent/report.json"], "true")?,
         125,
-        &["report cannot be written"],
+        &["cannot write the report"],
     )?;
     ensure_said(&run(&[], "true")?, 0, &["true never loaded the agent"])
 }

@@ -4,7 +4,7 @@
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::hang::Hang;
 use redial_testbed::host::{self, Host};
@@ -28,7 +28,7 @@ fn an_error_inside_the_request_is_survived(runtime: Runtime) -> Result<()> {
         shop.host.ask("truth-reset", "reset")?;
         shop.rounds(3)?;
         let row = controller.row("Shop!Shop.Cart.Add(int)")?;
-        assert_eq!(row.state, State::Live);
+        assert_eq!(row.state, CopyState::Live);
         assert_eq!(row.calls - before, shop.truth()?["Shop.Cart.Add(int)"]);
         controller.off("Shop!Shop.Cart.Add(int)")?;
     }
@@ -50,7 +50,7 @@ fn a_request_that_does_not_return_holds_up_nothing_else(runtime: Runtime) -> Res
     let dialling = Host::start(host::redial(&["dial", &pid, TAKE, "count"])?)?;
     let told = |looking: &mut Controller| -> Result<bool> {
         let remains = looking.agent_status()?.remains;
-        Ok(remains.iter().any(|sentence| sentence.contains("has not answered our request")))
+        Ok(remains.iter().any(|sentence| sentence.contains("has not answered a request")))
     };
     while !told(&mut looking)? {}
     // The program goes on, a module that loads waits for nobody, numbers are told, and whoever comes may look.
@@ -61,7 +61,7 @@ fn a_request_that_does_not_return_holds_up_nothing_else(runtime: Runtime) -> Res
     ensure!(looking.row(ADD)?.calls - before == shop.truth()?["Shop.Cart.Add(int)"]);
     ensure!(shop.redial("status", &[])?.ok()?.stdout.contains("Shop.Cart.Add"));
     let said = shop.redial("status", &["--agent"])?.ok()?.stdout;
-    ensure!(said.contains("dials do not turn meanwhile"), "{said}");
+    ensure!(said.contains("until it does, dials do not change"), "{said}");
     ensure!(shop.redial("methods", &["Shop.Cart.*"])?.ok()?.stdout.contains("TryTake"));
 
     hang.end()?;

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
@@ -104,7 +104,7 @@ fn ensure_exact(truth: &Truth, before: &Counts, counts: &Counts, when: &str) -> 
 }
 
 /// Nothing is refused but what has no IL, and nothing failed.
-fn ensure_accepted(controller: &mut Controller, state: &[State]) -> Result<Counts> {
+fn ensure_accepted(controller: &mut Controller, state: &[CopyState]) -> Result<Counts> {
     let mut rows = Vec::new();
     for pattern in EVERY {
         rows.extend(controller.status(Some(pattern))?);
@@ -129,7 +129,7 @@ fn at_from_the_start(runtime: Runtime, mode: Mode, level: Level, expected: &[Run
         let when = format!("run {number}");
         let (said, truth) = go_through(&mut host, runtime, mode)?;
         ensure_same(&said, shapes, &when)?;
-        let counts = ensure_accepted(&mut controller, &[State::Asked, State::Live])?;
+        let counts = ensure_accepted(&mut controller, &[CopyState::Asked, CopyState::Live])?;
         ensure_exact(&truth, &before, &counts, &when)?;
         before = counts;
     }
@@ -159,11 +159,11 @@ fn at_while_it_runs(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]
         let (said, truth) = go_through(&mut host, runtime, mode)?;
         ensure_same(&said, shapes, &when)?;
         if on {
-            let counts = ensure_accepted(&mut controller, &[State::Asked, State::Live])?;
+            let counts = ensure_accepted(&mut controller, &[CopyState::Asked, CopyState::Live])?;
             ensure_exact(&truth, &before, &counts, &when)?;
             before = counts;
         } else if number > 0 {
-            ensure!(ensure_accepted(&mut controller, &[State::Off])?.iter().all(|(name, counted)| {
+            ensure!(ensure_accepted(&mut controller, &[CopyState::Off])?.iter().all(|(name, counted)| {
                 before.get(name).is_some_and(|earlier| earlier.calls == counted.calls)
             }));
         }

@@ -1,5 +1,5 @@
 //! In every real module there is room for the variables of all its bodies, counting and timed: either its metadata is widened
-//! as it loads, or what is added to it passes no limit (`agent/src/probes/room.rs`).
+//! as it loads, or what is added to it passes no limit (`agent/src/instrument/metadata_room.rs`).
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use redial_agent::clr::metadata::Sizes;
 use redial_agent::il::{decode, gives_frame_away};
-use redial_agent::probes::room::Room;
-use redial_agent::probes::timing::result_variable;
+use redial_agent::instrument::metadata_room::Room;
+use redial_agent::instrument::timed_body::result_variable;
 use redial_agent::signature::{Type, append_locals};
 use redial_testbed::generate::random_methods;
 use redial_testbed::pe::Assembly;

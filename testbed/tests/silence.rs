@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
@@ -15,7 +15,7 @@ use redial_testbed::under_agent;
 const SHAPES: &str = "shapes!*";
 const FRAMEWORK: &str = "System.Private.CoreLib!System.Text.StringBuilder.*";
 const HOT_RELOAD: (&str, &str) = ("DOTNET_MODIFIABLE_ASSEMBLIES", "debug");
-const IGNORED: &str = "compiled original code of it all the same";
+const IGNORED: &str = "still compiled original code";
 
 fn start(runtime: Runtime, optimised: bool, variable: (&str, &str)) -> Result<(Host, Controller)> {
     let mut command = programs::shapes(optimised)?.command(runtime)?;
@@ -50,7 +50,7 @@ fn debug_builds_are_refused_where_the_runtime_would_ignore_them(runtime: Runtime
     ensure!(report.accepted > 20 && report.refused.is_empty(), "{report:?}");
     run(&mut host)?;
     let live = |rows: &[redial_protocol::message::StatusRow]| {
-        rows.iter().filter(|row| row.state == State::Live && row.calls > 0).count()
+        rows.iter().filter(|row| row.state == CopyState::Live && row.calls > 0).count()
     };
     ensure!(live(&controller.status(Some(FRAMEWORK))?) > 1);
     ensure!((live(&controller.status(Some(SHAPES))?) == 0) == (runtime == Runtime::V8_0));
@@ -100,14 +100,14 @@ fn generic_code_over_a_type_that_unloads_says_so() -> Result<()> {
         ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
         live.host.ask("call over-int 30", "called")?;
         let row = controller.row(OVER)?;
-        ensure!((row.state, row.calls) == (State::Live, 30) && row.note.is_none(), "{row:?}");
+        ensure!((row.state, row.calls) == (CopyState::Live, 30) && row.note.is_none(), "{row:?}");
         live.host.ask("call over 20", "called")?;
         controller.wait_until("the original code to be told of", |dials| {
             dials.values().any(|row| row.note.as_deref().is_some_and(|note| note.contains(IGNORED)))
         })?;
         live.host.ask("call over-int 30", "called")?;
         let row = controller.row(OVER)?;
-        ensure!((row.state, row.calls) == (State::Live, 60), "{row:?}");
+        ensure!((row.state, row.calls) == (CopyState::Live, 60), "{row:?}");
         let remains = controller.agent_status()?.remains;
         ensure!(remains.iter().any(|one| one.contains("compiled while dials were on")), "{remains:?}");
         // Off takes the note along, and a new dial begins without it.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay, full_name};
 use redial_testbed::everything::Everything;
 use redial_testbed::host::{self, Host, redial_run};
@@ -134,7 +134,7 @@ fn everything_dialled_from_the_start_changes_no_answer() -> Result<()> {
     let first = began.elapsed();
     for method in CALLED_ONCE {
         let row = controller.row(method)?;
-        assert!(row.state == State::Live && row.calls > 0, "{row:?}");
+        assert!(row.state == CopyState::Live && row.calls > 0, "{row:?}");
     }
     let (more, then) = server.conversations()?;
     answers.extend(more);
@@ -153,7 +153,7 @@ fn everything_dialled_from_the_start_changes_no_answer() -> Result<()> {
     answers.extend(server.conversation()?);
     let after = controller.status(Some(DOCS))?;
     assert_eq!(calls(&after), calls(&before), "counted on when off");
-    assert!(after.iter().all(|row| row.state == State::Off), "{after:?}");
+    assert!(after.iter().all(|row| row.state == CopyState::Off), "{after:?}");
     assert_eq!(answers, expected);
     assert_eq!(server.finish()?, errors);
     let report = report.read()?;
@@ -179,13 +179,13 @@ fn calls_are_counted_exactly() -> Result<()> {
         total += round;
         for method in CALLED_ONCE {
             let row = controller.row(method)?;
-            assert_eq!((row.state, row.version, row.calls), (State::Live, Some(version), total), "{row:?}");
+            assert_eq!((row.state, row.version, row.calls), (CopyState::Live, Some(version), total), "{row:?}");
         }
         controller.off(DOCS)?;
         server.best_practices()?;
         for method in CALLED_ONCE {
             let row = controller.row(method)?;
-            assert_eq!((row.state, row.version, row.calls), (State::Off, None, total), "{row:?}");
+            assert_eq!((row.state, row.version, row.calls), (CopyState::Off, None, total), "{row:?}");
         }
         controller.dial(DOCS, Level::Count, Stay::Kept)?;
     }
@@ -208,7 +208,7 @@ fn it_can_be_attached_to() -> Result<()> {
     let mut answers = vec![server.initialize()?];
     answers.extend(server.conversation()?);
     let attached = host::run(host::redial(&["attach", &pid.to_string()])?)?.ok()?;
-    ensure!(attached.stdout.contains("the agent is loaded into process"), "{}", attached.said());
+    ensure!(attached.stdout.contains("loaded the agent into process"), "{}", attached.said());
     let mut controller = Controller::connect(pid)?;
     assert!(controller.facts().runtime_version.starts_with("10."), "{:?}", controller.facts());
     let report = controller.dial(DOCS, Level::Count, Stay::Kept)?;
@@ -216,7 +216,7 @@ fn it_can_be_attached_to() -> Result<()> {
     answers.extend(server.conversation()?);
     let row = controller.row(CALLED_ONCE[0])?;
     let called = row.calls;
-    assert!(called > 0 && row.state == State::Live, "{row:?}");
+    assert!(called > 0 && row.state == CopyState::Live, "{row:?}");
     for method in CALLED_ONCE {
         let before = controller.row(method)?.calls;
         for _ in 0..5 {

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, ensure};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Event, StatusRow, Transition};
-use redial_protocol::order::{Order, Stand};
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand, Event, StatusRow, Transition};
+use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay, full_name};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
@@ -24,14 +24,14 @@ const PARKED: &str = "Shop!Shop.Cart.Parked()";
 const MERGED_MS: u64 = 50;
 
 /// What a transition says: wanted, state, version.
-type Step = (Level, State, Option<u32>);
+type Step = (Level, CopyState, Option<u32>);
 
-const ASKED: Step = (Level::Count, State::Asked, None);
+const ASKED: Step = (Level::Count, CopyState::Asked, None);
 const LIVE: Step = live(1);
-const OFF: Step = (Level::Off, State::Off, None);
+const OFF: Step = (Level::Off, CopyState::Off, None);
 
 const fn live(version: u32) -> Step {
-    (Level::Count, State::Live, Some(version))
+    (Level::Count, CopyState::Live, Some(version))
 }
 
 fn step_of(transition: &Transition) -> Step {
@@ -59,7 +59,7 @@ fn transitions_of(events: &[Event], row: RowId) -> impl Iterator<Item = &Transit
 
 /// When the row's turns reached the CLR, by the agent's own clock in milliseconds; an error when two were too close.
 fn turned_at(events: &[Event], row: RowId) -> Result<Vec<u64>> {
-    let steps = transitions_of(events, row).filter(|step| step.state != State::Live);
+    let steps = transitions_of(events, row).filter(|step| step.state != CopyState::Live);
     let turns: Vec<u64> = steps.map(|step| step.t_ms).collect();
     // Both times are cut to whole milliseconds, so that one may be missing.
     ensure!(turns.windows(2).all(|pair| pair[1] - pair[0] + 1 >= MERGED_MS), "turned at {turns:?}");
@@ -107,8 +107,8 @@ fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
     let after_five = calls_of_add(&mut shop)?;
     let row_now = controller.row(ADD)?;
     assert_eq!((now(&row_now), row_now.calls), (live(1), after_five - before));
-    let states: Vec<State> = row_now.instances.iter().map(|instance| instance.state).collect();
-    assert_eq!(states, [State::Live], "one instance of ours");
+    let states: Vec<CopyState> = row_now.instances.iter().map(|instance| instance.state).collect();
+    assert_eq!(states, [CopyState::Live], "one instance of ours");
     let first_id = row_now.instances[0].id;
     assert_ne!(first_id.rejit_id, 0, "the original body is none of ours");
 
@@ -119,7 +119,7 @@ fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
     shop.rounds(400)?;
     let still = controller.row(ADD)?;
     assert_eq!((now(&still), still.calls), (OFF, after_five - before));
-    assert!(still.instances.iter().all(|instance| instance.state == State::Off), "{still:?}");
+    assert!(still.instances.iter().all(|instance| instance.state == CopyState::Off), "{still:?}");
     let before_again = calls_of_add(&mut shop)?;
     assert!(before_again > after_five);
 
@@ -131,7 +131,7 @@ fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
     let counted_again = calls_of_add(&mut shop)? - before_again;
     assert_eq!((now(&again), again.calls), (live(2), after_five - before + counted_again));
     let live_ids: Vec<u64> =
-        again.instances.iter().filter(|i| i.state == State::Live).map(|i| i.id.rejit_id).collect();
+        again.instances.iter().filter(|i| i.state == CopyState::Live).map(|i| i.id.rejit_id).collect();
     assert!(live_ids.len() == 1 && live_ids[0] > first_id.rejit_id, "{again:?}");
     shop.exit().map(drop)
 }
@@ -151,9 +151,9 @@ fn a_frame_stays_in_its_version(runtime: Runtime) -> Result<()> {
     steps_until(&mut controller, row, live(2))?;
     let both = controller.row(PARKED)?;
     assert_eq!(both.calls, 2);
-    let mut instances: Vec<(u64, State)> = both.instances.iter().map(|i| (i.id.rejit_id, i.state)).collect();
+    let mut instances: Vec<(u64, CopyState)> = both.instances.iter().map(|i| (i.id.rejit_id, i.state)).collect();
     instances.sort_by_key(|(rejit_id, _)| *rejit_id);
-    assert_eq!(instances.iter().map(|(_, state)| *state).collect::<Vec<_>>(), [State::Off, State::Live]);
+    assert_eq!(instances.iter().map(|(_, state)| *state).collect::<Vec<_>>(), [CopyState::Off, CopyState::Live]);
     assert_eq!(both.instances[0].id.function_id, both.instances[1].id.function_id);
 
     // Off while both are inside, and each returns to its caller what it should, from its own version.
@@ -184,16 +184,16 @@ fn live_only_when_compiled(runtime: Runtime) -> Result<()> {
         // A frame that is entered once and stays (Main, the barrier's loop) is never called again.
         assert_eq!(now(row), expected, "{}", full_name(row));
     }
-    assert!(called.iter().filter(|row| row.state == State::Live).count() > 40);
+    assert!(called.iter().filter(|row| row.state == CopyState::Live).count() > 40);
     // On the stream each row was asked before it was live, and nothing else. (A row's first page may come
     // at any of these steps.)
     let mut seen: BTreeMap<RowId, Vec<Step>> = BTreeMap::new();
     let mut missing: BTreeSet<RowId> =
-        called.iter().filter(|row| row.state == State::Live).map(|row| row.row).collect();
+        called.iter().filter(|row| row.state == CopyState::Live).map(|row| row.row).collect();
     controller.wait_for("every row live", |event| {
         let mut step = |row, step: Step| {
             seen.entry(row).or_default().push(step);
-            if step.1 == State::Live {
+            if step.1 == CopyState::Live {
                 missing.remove(&row);
             }
         };
@@ -207,7 +207,7 @@ fn live_only_when_compiled(runtime: Runtime) -> Result<()> {
     for (row, steps) in seen {
         // A first page may also come before the CLR has accepted.
         let mut since_new: Vec<Step> =
-            steps.iter().copied().skip_while(|(_, state, _)| *state == State::Off).collect();
+            steps.iter().copied().skip_while(|(_, state, _)| *state == CopyState::Off).collect();
         since_new.dedup();
         ensure!(matches!(since_new.as_slice(), [] | [ASKED] | [LIVE] | [ASKED, LIVE]), "{row:?}: {steps:?}");
     }
@@ -256,9 +256,9 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
     controller.dial("Shop!*", Level::Count, Stay::Kept)?;
     shop.host.ask("loop wait 20", "looped")?;
     let called: Vec<RowId> =
-        controller.status(None)?.iter().filter(|row| row.state == State::Live).map(|row| row.row).collect();
+        controller.status(None)?.iter().filter(|row| row.state == CopyState::Live).map(|row| row.row).collect();
     assert!(called.len() > 40, "{}", called.len());
-    let mut told: BTreeMap<RowId, Vec<State>> = BTreeMap::new();
+    let mut told: BTreeMap<RowId, Vec<CopyState>> = BTreeMap::new();
     let mut note = |row, state| {
         let states = told.entry(row).or_default();
         if states.last() != Some(&state) {
@@ -270,13 +270,13 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
         match event {
             Event::Transition(transition) => {
                 note(transition.row, transition.state);
-                if transition.state == State::Live {
+                if transition.state == CopyState::Live {
                     waiting.remove(&transition.row);
                 }
             }
             Event::Rows { rows, .. } => rows.iter().for_each(|row| {
                 note(row.row, row.state);
-                if row.state == State::Live {
+                if row.state == CopyState::Live {
                     waiting.remove(&row.row);
                 }
             }),
@@ -289,14 +289,14 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
     controller.wait_for("a row off", |event| match event {
         Event::Transition(transition) => {
             note(transition.row, transition.state);
-            (transition.state == State::Off).then_some(())
+            (transition.state == CopyState::Off).then_some(())
         }
         _ => None,
     })?;
     let order =
-        |state: &State| [State::Off, State::Asked, State::Live].iter().position(|known| known == state);
+        |state: &CopyState| [CopyState::Off, CopyState::Asked, CopyState::Live].iter().position(|known| known == state);
     for (row, mut states) in told {
-        if states.len() > 1 && states.last() == Some(&State::Off) {
+        if states.len() > 1 && states.last() == Some(&CopyState::Off) {
             states.pop();
         }
         let places: Vec<Option<usize>> = states.iter().map(order).collect();
@@ -330,7 +330,7 @@ fn quick_turns_end_where_they_should(runtime: Runtime) -> Result<()> {
     shop.host.ask("loop wait 50", "looped")?;
     redial_testbed::truth::ask(&mut shop.host, "loop off")?;
     let on = controller.row(ADD)?;
-    assert_eq!((on.wanted, on.state), (Level::Count, State::Live));
+    assert_eq!((on.wanted, on.state), (Level::Count, CopyState::Live));
     shop.host.ask("truth-reset", "reset")?;
     shop.rounds(10)?;
     assert_eq!(controller.row(ADD)?.calls - on.calls, calls_of_add(&mut shop)?);
@@ -359,7 +359,7 @@ fn turns_against_each_other_are_merged(runtime: Runtime) -> Result<()> {
             for _ in 0..TURNS {
                 let orders = vec![Order::new(ADD, level)];
                 let report =
-                    own.turn(Command::RequestReJit { orders, later: false, take: true, stand: Stand::Kept })?;
+                    own.turn(WireCommand::RequestReJit { orders, later: false, take: true, lifetime: Lifetime::Kept })?;
                 ensure!(report.is_ok(), "{report:?}");
             }
             Ok(())
@@ -375,7 +375,7 @@ fn turns_against_each_other_are_merged(runtime: Runtime) -> Result<()> {
     shop.host.ask("loop wait 50", "looped")?;
     redial_testbed::truth::ask(&mut shop.host, "loop off")?;
     let on = controller.row(ADD)?;
-    assert_eq!((on.wanted, on.state), (Level::Count, State::Live));
+    assert_eq!((on.wanted, on.state), (Level::Count, CopyState::Live));
     let last = live(on.version.unwrap_or_default());
     let events = controller.take_until("the last", |dials| dials.get(&on.row).map(now) == Some(last))?;
     assert!(turned_at(&events, on.row)?.len() < TURNS, "nothing was merged");

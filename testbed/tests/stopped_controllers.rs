@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::signals::{self, Stopped};
@@ -70,7 +70,7 @@ fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
     watch_until(&mut watch, third)?;
     let mut observer = live.controller()?;
     let row = observer.row(&pattern)?;
-    ensure!((row.state, row.calls) == (State::Live, third), "{third} calls, {row:?}");
+    ensure!((row.state, row.calls) == (CopyState::Live, third), "{third} calls, {row:?}");
     let status = observer.agent_status()?;
     ensure!(status.control.as_ref().is_some_and(|control| control.pid == holder.pid()), "{status:?}");
     ensure!((status.held, status.guard_trips) == (1, 0), "{status:?}");
@@ -79,7 +79,7 @@ fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
     signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
     ensure!(ended.code()? == 0, "{}", ended.said());
-    observer.wait_until("the dial to be off", |dials| dials.values().all(|row| row.state == State::Off))?;
+    observer.wait_until("the dial to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))?;
     watch.kill();
     live.host.close_input();
     ensure!(live.host.finish()?.code()? == 0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::Stay;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{on_each_runtime, programs, under_agent};
@@ -31,7 +31,7 @@ fn share(runtime: Runtime, file: &str, module: &str) -> Result<()> {
     let report = controller.dial(&pattern, Level::Time, Stay::Kept)?;
     let (mut all, mut only_counted) = (0_usize, BTreeMap::<String, usize>::new());
     for row in controller.status(Some(&pattern))? {
-        if row.state == State::Refused {
+        if row.state == CopyState::Refused {
             continue;
         }
         all += 1;

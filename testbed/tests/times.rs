@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::Host;
@@ -87,7 +87,7 @@ fn ensure_between(what: &str, told: u64, (low, high): (u64, u64), calls: u64, of
 fn ensure_true(controller: &mut Controller, method: &str, known: &Known) -> Result<Times> {
     let (row, times) = controller.timed(&format!("timed!{method}"))?;
     let what = format!("{method}: {row:?} {times:?} {known:?}");
-    ensure!(row.state == State::Live && row.note.is_none() && row.times_note.is_none(), "{what}");
+    ensure!(row.state == CopyState::Live && row.note.is_none() && row.times_note.is_none(), "{what}");
     ensure!((row.calls, times.exits, times.in_flight) == (known.calls, known.calls, 0), "{what}");
     ensure!(times.exceptions == known.exceptions, "{what}");
     ensure!(times.self_ns <= times.total_ns && times.max_ns <= times.total_ns, "{what}");
@@ -166,14 +166,14 @@ fn calls_under_way_are_told(runtime: Runtime) -> Result<()> {
                 let report = controller.off(STAND)?;
                 ensure!(report.accepted == 1, "{report:?}");
                 let (row, times) = controller.timed(STAND)?;
-                ensure!((row.state, times.in_flight) == (State::Reverting, 7), "{row:?} {times:?}");
+                ensure!((row.state, times.in_flight) == (CopyState::Reverting, 7), "{row:?} {times:?}");
             }
             _ => {
                 ensure!(controller.all_off()?.1 == 0);
-                ensure!(controller.timed(STAND)?.0.state == State::Reverting);
+                ensure!(controller.timed(STAND)?.0.state == CopyState::Reverting);
                 // Up again while the old calls are under way.
                 dial(&mut controller, Level::Time)?;
-                ensure!(controller.timed(STAND)?.0.state == State::Asked);
+                ensure!(controller.timed(STAND)?.0.state == CopyState::Asked);
             }
         }
         live.host.ask("leave", "left")?;
@@ -189,7 +189,7 @@ fn calls_under_way_are_told(runtime: Runtime) -> Result<()> {
 
 fn wait_for_off(controller: &mut Controller, pattern: &str) -> Result<()> {
     controller.subscribe(Some(pattern))?;
-    controller.wait_until("the method to be off", |dials| dials.values().all(|row| row.state == State::Off))
+    controller.wait_until("the method to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))
 }
 
 /// Down to count and up again: no call is lost, times stay, and only calls at time are timed.
@@ -204,7 +204,7 @@ fn count_and_time_in_place(runtime: Runtime) -> Result<()> {
         let rows = controller.status(Some("timed!Timed.Busy(int)"))?;
         let [row] = &rows[..] else { anyhow::bail!("{rows:?}") };
         ensure!((row.calls, known["Timed.Busy(int)"].calls) == (100 * round, 100 * round), "{row:?}");
-        ensure!((row.wanted, row.state, row.version) == (level, State::Live, Some(round as u32)), "{row:?}");
+        ensure!((row.wanted, row.state, row.version) == (level, CopyState::Live, Some(round as u32)), "{row:?}");
         if timed > 0 {
             let (_, times) = controller.timed("timed!Timed.Busy(int)")?;
             ensure!((times.exits, times.in_flight) == (timed, 0), "{times:?}");

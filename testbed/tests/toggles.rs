@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
@@ -19,7 +19,7 @@ const DRIFT: u64 = 8 << 20;
 /// Rounds before its memory is looked at first: rows and counters are made in the first.
 const WARM: u64 = 1;
 
-fn ensure_all(rows: &[StatusRow], state: State, when: &str) -> Result<()> {
+fn ensure_all(rows: &[StatusRow], state: CopyState, when: &str) -> Result<()> {
     let other: Vec<_> = rows.iter().filter(|row| row.state != state || row.note.is_some()).take(3).collect();
     ensure!(rows.len() as u64 == METHODS && other.is_empty(), "{when}: {} rows, {other:?}", rows.len());
     Ok(())
@@ -31,7 +31,7 @@ fn on(controller: &mut Controller) -> Result<()> {
         controller.dial(&format!("Hot!Hot.H{class}.M*"), Level::Count, Stay::Kept)?;
     }
     controller.wait_until("that every hot method is live", |dials| {
-        dials.values().filter(|row| row.state == State::Live).count() as u64 == METHODS
+        dials.values().filter(|row| row.state == CopyState::Live).count() as u64 == METHODS
     })
 }
 
@@ -64,7 +64,7 @@ fn hot_methods_are_toggled(runtime: Runtime) -> Result<()> {
         }
         on(&mut controller)?;
         off(&mut controller)?;
-        ensure_all(&controller.status(Some(HOT))?, State::Off, &format!("round {round}"))?;
+        ensure_all(&controller.status(Some(HOT))?, CopyState::Off, &format!("round {round}"))?;
     }
     let (ours, resident) = began.context("rounds")?;
     let status = controller.agent_status()?;
@@ -91,7 +91,7 @@ fn hot_methods_are_toggled(runtime: Runtime) -> Result<()> {
     controller.dial(HOT, Level::Count, Stay::Kept)?;
     host.ask("sweep 7", "swept 7")?;
     let rows = controller.status(Some(HOT))?;
-    ensure_all(&rows, State::Live, "on again")?;
+    ensure_all(&rows, CopyState::Live, "on again")?;
     ensure!(calls(&rows) == calls(&before).iter().map(|calls| calls + 7).collect::<Vec<_>>(), "not exact");
     ensure!(controller.all_off()? == (METHODS, 0));
     host.close_input();

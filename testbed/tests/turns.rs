@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay, full_name};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
@@ -49,7 +49,7 @@ fn turned_at_random(runtime: Runtime, variables: &[(&str, &str)], seed: u64) -> 
     let mut controller = Controller::connect(shop.pid)?;
     // Every method of Shop's gets a row.
     controller.dial_all(&EVERYTHING[..1], Level::Count, Stay::Held)?;
-    let dialable = |state| !matches!(state, State::Refused | State::Failed);
+    let dialable = |state| !matches!(state, CopyState::Refused | CopyState::Failed);
     let rows = controller.status(Some("Shop!*"))?;
     let methods: Vec<String> = rows.iter().filter(|row| dialable(row.state)).map(full_name).collect();
     controller.all_off()?;
@@ -68,7 +68,7 @@ fn turned_at_random(runtime: Runtime, variables: &[(&str, &str)], seed: u64) -> 
         let wrong = differences(&truth, &before, &counts, |_, counted| on(counted));
         ensure!(wrong.is_empty(), "{said}\n  {}", wrong.join("\n  "));
         for row in &rows {
-            let is_on = matches!(row.state, State::Asked | State::Live);
+            let is_on = matches!(row.state, CopyState::Asked | CopyState::Live);
             ensure!(is_on == (row.wanted > Level::Off) && row.note.is_none(), "{said}\n  {row:?}");
         }
         for (method, counted) in counts.iter().filter(|(_, counted)| !on(counted)) {

@@ -6,7 +6,7 @@
 use anyhow::{Result, ensure};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live, ensure_said};
@@ -77,7 +77,7 @@ fn rounds_of_loading_leave_nothing(runtime: Runtime) -> Result<()> {
     ensure!(after <= most, "{rounds} modules that came and went: {memory} bytes became {after}");
 
     // What stays counted every call, and goes off.
-    let row = controller.status(Some(ORDERS[0]))?.into_iter().find(|row| row.state == State::Live);
+    let row = controller.status(Some(ORDERS[0]))?.into_iter().find(|row| row.state == CopyState::Live);
     let calls = row.map(|row| row.calls);
     ensure!(calls == Some(3 * (FIRST_ROUNDS + rounds)), "{calls:?} calls of what stays");
     let status = controller.agent_status()?;

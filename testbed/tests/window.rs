@@ -38,7 +38,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
         [ADD, FIND, RAISE].iter().all(|method| window.dial(method) == "off")
     })?;
 
-    let label = |method: &str| format!("dial of {method}");
+    let label = |method: &str| format!("Dial of {method}");
     window.0.get_by_label(&label(ADD)).focus();
     window.0.run_steps(2);
     window.0.key_press(Key::ArrowUp);
@@ -53,7 +53,7 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
     window.0.run_steps(2);
     window.0.get_by_label(&label(RAISE)).set_value_accesskit(1.0);
     window.0.run_steps(2);
-    let asked = |window: &Window, method: &str| window.dial(method) == "count, asked";
+    let asked = |window: &Window, method: &str| window.dial(method) == "count, pending";
     window.until("asked", |window| [ADD, FIND, RAISE].iter().all(|method| asked(window, method)))?;
 
     shop.host.ask("truth-reset", "reset")?;
@@ -96,9 +96,9 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.pick(shop.pid)?;
     window.filter("Shop.Cart.Add");
     window.until("the method", |window| window.dial(ADD) == "off")?;
-    let dial = format!("dial of {ADD}");
+    let dial = format!("Dial of {ADD}");
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
-    window.until("asked", |window| window.dial(ADD) == "count, asked")?;
+    window.until("asked", |window| window.dial(ADD) == "count, pending")?;
     shop.rounds(10)?;
     window.until("live", |window| window.dial(ADD) == "count, live")?;
     let before = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
@@ -112,7 +112,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.until("that it does not answer", |window| {
         window.says("says nothing now: it is stopped by a signal")
             && window.says("its last numbers")
-            && window.says("Trying again")
+            && window.says("Retrying")
     })?;
     ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
     ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));
@@ -128,7 +128,7 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
         window.dial(ADD) == "off" && !window.says("its last numbers") && window.calls(ADD) == Some(before)
     })?;
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
-    window.until("asked again", |window| window.dial(ADD) == "count, asked")?;
+    window.until("asked again", |window| window.dial(ADD) == "count, pending")?;
     shop.rounds(10)?;
     let after = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("more calls", |window| window.calls(ADD) == Some(after) && after > before)?;
@@ -151,7 +151,7 @@ fn a_whole_program_is_asked_about_then_turned() -> Result<()> {
     let mut shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
     window.pick(shop.pid)?;
-    window.0.get_by_label("hide framework").click();
+    window.0.get_by_label("Hide framework").click();
     window.until("the framework", |window| window.says(" methods"))?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::A);
     window.0.run_steps(3);
@@ -162,7 +162,7 @@ fn a_whole_program_is_asked_about_then_turned() -> Result<()> {
     ensure!(!window.says("accepted"), "something was turned");
     window.0.key_press(Key::Space);
     window.until("the agent's plan", |window| {
-        window.says("dials to count?") && window.says("to be recompiled") && window.says("are generic")
+        window.says("dials to count?") && window.says("will be recompiled") && window.says("are generic")
     })?;
     window.0.key_press(Key::Enter);
     window.until("the answer", |window| {
@@ -193,10 +193,10 @@ fn the_last_change_of_anyone_is_taken_back() -> Result<()> {
         window.says("Shop!Shop.Cart.Add = count")
             && window.says("redial dial (pid ")
             && (window.says("kept for 9m ") || window.says("kept for 10m"))
-            && window.says("1 change can be taken back")
+            && window.says("1 change can be undone")
     })?;
-    window.0.get_by_label("Undo the last change of anyone").click();
-    window.until("off", |window| window.dial(ADD) == "off" && window.says("0 changes can be taken back"))?;
+    window.0.get_by_label("Undo anyone's last change").click();
+    window.until("off", |window| window.dial(ADD) == "off" && window.says("0 changes can be undone"))?;
     shop.exit().map(drop)
 }
 
@@ -208,11 +208,11 @@ fn control_that_is_taken_away_is_told() -> Result<()> {
     window.pick(shop.pid)?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
-    window.0.get_by_label(&format!("dial of {ADD}")).set_value_accesskit(1.0);
-    window.until("control", |window| window.says("control: this window"))?;
+    window.0.get_by_label(&format!("Dial of {ADD}")).set_value_accesskit(1.0);
+    window.until("control", |window| window.says("Control: this window"))?;
     shop.redial("dial", &["Shop!Shop.Cart.Peek", "count", "--take"])?.ok()?;
     window.until("whose it is now", |window| {
-        window.says("took control from this window") && window.says("control: free")
+        window.says("took control from this window") && window.says("Control: free")
     })?;
     window.until("both numbers", |window| {
         window.says("2 on: 1 kept, 1 held") && window.says("All dials off (2)")
@@ -231,7 +231,7 @@ fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {
     window.filter("Shop.ICart");
     let method = "Shop!Shop.ICart.Touch(int)";
     window.until("the interface's method", |window| window.dial(method) == "off, no body")?;
-    window.0.get_by_label(&format!("dial of {method}")).click();
+    window.0.get_by_label(&format!("Dial of {method}")).click();
     window.0.get_by_label(method).click();
     window.0.run_steps(3);
     window.0.key_press(Key::Space);
@@ -241,7 +241,7 @@ fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {
     window.0.key_press(Key::Escape);
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
     window.0.run_steps(3);
-    let group = "dial of module Shop";
+    let group = "Dial of module Shop";
     window.until("the module", |window| window.value(group) == "off")?;
     let report = shop.redial("dial", &["Shop!*", "count"])?.ok()?;
     ensure!(report.stdout.contains("without a body"), "{report:?}");
@@ -258,9 +258,9 @@ fn a_refused_dial_says_why() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
     window.pick(shop.pid)?;
-    window.0.get_by_label("hide framework").click();
+    window.0.get_by_label("Hide framework").click();
     window.filter("CastHelpers.StelemRef(");
-    let dial = "dial of System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(";
+    let dial = "Dial of System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(";
     window.until("a helper of the runtime", |window| window.says(dial))?;
     window.0.get_by_label_contains(dial).click();
     window.until("the refusal", |window| window.says("the runtime itself calls it"))?;
@@ -279,7 +279,7 @@ fn a_capped_agent_offers_less() -> Result<()> {
     window.pick(shop.pid)?;
     window.filter("Shop.Cart.Add");
     window.until("the methods", |window| window.dial(ADD) == "off")?;
-    window.0.get_by_label(&format!("dial of {ADD}")).set_value_accesskit(1.0);
+    window.0.get_by_label(&format!("Dial of {ADD}")).set_value_accesskit(1.0);
     window.until("the reason", |window| window.says("REDIAL_MAX_LEVEL"))?;
     ensure!(window.dial(ADD) == "off", "it turned");
     shop.exit().map(drop)

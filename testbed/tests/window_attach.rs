@@ -27,7 +27,7 @@ fn plain(runtime: Runtime) -> Result<LiveShop> {
 fn looking_at(pid: u32, word: &str) -> Result<Window> {
     let mut window = Window::open();
     window.choose(pid, word)?;
-    window.until("what there is to say", |window| window.says("runs without the agent"))?;
+    window.until("what there is to say", |window| window.says("has no agent"))?;
     Ok(window)
 }
 
@@ -36,13 +36,13 @@ fn attached_with_a_click(runtime: Runtime) -> Result<()> {
     shop.rounds(30)?;
     let mut window = looking_at(shop.pid, "attachable")?;
     window.0.get_by_label(LOAD).click();
-    window.until("the connection", |window| window.says("connected") && window.says("hide framework"))?;
+    window.until("the connection", |window| window.says("Connected") && window.says("Hide framework"))?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
-    window.0.get_by_label(&format!("dial of {ADD}")).focus();
+    window.0.get_by_label(&format!("Dial of {ADD}")).focus();
     window.0.run_steps(2);
     window.0.key_press(Key::ArrowUp);
-    window.until("asked", |window| window.dial(ADD) == "count, asked")?;
+    window.until("asked", |window| window.dial(ADD) == "count, pending")?;
     shop.host.ask("truth-reset", "reset")?;
     shop.rounds(40)?;
     let truth = shop.truth()?["Shop.Cart.Add(int)"];
@@ -71,6 +71,6 @@ fn a_process_that_cannot_be_attached_to_says_why() -> Result<()> {
     // The key does not do it either.
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::E);
     window.0.run_steps(3);
-    ensure!(window.says("runs without the agent"));
+    ensure!(window.says("has no agent"));
     shop.exit().map(drop)
 }

@@ -64,13 +64,13 @@ fn a_domains_knob_counts_only_its_calls() -> Result<()> {
     let mut names = vec!["First", "Second", "Third"];
     let (mut live, mut window) = start(&names)?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
-    let knob = |name: &str| format!("dial of AppDomain {name}");
+    let knob = |name: &str| format!("Dial of AppDomain {name}");
     window.until("the domains", |window| names.iter().all(|name| window.says(&knob(name))))?;
-    ensure!(!window.says("dial of AppDomain EE Shared"), "nothing of the framework is shown");
+    ensure!(!window.says("Dial of AppDomain EE Shared"), "nothing of the framework is shown");
     click(&mut window, &knob("Second"));
     // Not by the log: the answer's line is soon followed by more lines than it shows.
     window.until("the answer", |window| {
-        window.value(&knob("Second")) == "count, 0 of 9 live" && window.says("accepted it")
+        window.value(&knob("Second")) == "count, 0 of 9 live" && window.says("Armed: takes effect")
     })?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
     window.filter("Work.Add");
@@ -91,10 +91,10 @@ fn a_domains_knob_counts_only_its_calls() -> Result<()> {
     names.push("Fourth");
     window.until("the fourth", |window| window.dial(&value("Fourth")) == "off")?;
     // One copy off again, by its row; another on.
-    click(&mut window, &format!("dial of {}", value("Second")));
-    click(&mut window, &format!("dial of {}", value("Third")));
+    click(&mut window, &format!("Dial of {}", value("Second")));
+    click(&mut window, &format!("Dial of {}", value("Third")));
     window.until("turned", |window| {
-        window.dial(&value("Second")) == "off" && window.dial(&value("Third")).starts_with("count, asked")
+        window.dial(&value("Second")) == "off" && window.dial(&value("Third")).starts_with("count, pending")
     })?;
     let before = window.calls(&value("Second")).context("it counted")?;
     let did = call(&mut live, &names)?;
@@ -109,13 +109,13 @@ fn a_domains_knob_counts_only_its_calls() -> Result<()> {
 fn what_is_shared_is_dialled_for_all_or_not() -> Result<()> {
     let names = ["First", "Second", "Third"];
     let (mut live, mut window) = start(&names)?;
-    window.0.get_by_label("hide framework").click();
+    window.0.get_by_label("Hide framework").click();
     window.filter("Version.ParseVersion");
     window.until("the method", |window| window.dial(PARSE) == "off")?;
-    let dial = format!("dial of {PARSE}");
+    let dial = format!("Dial of {PARSE}");
     click(&mut window, &dial);
     window.until("the question", |window| {
-        window.says("serves 3, all of them will see this: First, Second and Third")
+        window.says("serves 3 AppDomains, so the change affects all of them: First, Second and Third")
     })?;
     window.0.key_press(Key::Escape);
     window.until("no question", |window| !window.says("serves 3"))?;
@@ -123,8 +123,8 @@ fn what_is_shared_is_dialled_for_all_or_not() -> Result<()> {
     ensure!(live.controller()?.status(None)?.is_empty(), "something was turned");
 
     click(&mut window, &dial);
-    click(&mut window, "Dial for all of them");
-    window.until("asked", |window| window.dial(PARSE) == "count, asked")?;
+    click(&mut window, "Change in all AppDomains");
+    window.until("asked", |window| window.dial(PARSE) == "count, pending")?;
     let did = call(&mut live, &names)?;
     let calls = domains::part(&did, |_| true, "System.Private.CoreLib!").values().sum();
     window.until("the calls of all", |window| window.calls(PARSE) == Some(calls))?;
@@ -140,9 +140,9 @@ fn a_merged_dial_is_for_every_copy_now_and_later() -> Result<()> {
     let (mut live, mut window) = start(&names)?;
     window.filter("Work.Add");
     window.until("the rows", |window| window.says(&in_domain(ADD, "First")))?;
-    click(&mut window, "merge copies");
+    click(&mut window, "Merge copies");
     window.until("one row", |window| window.dial(ADD) == "off" && !window.says(&in_domain(ADD, "First")))?;
-    click(&mut window, &format!("dial of {ADD}"));
+    click(&mut window, &format!("Dial of {ADD}"));
     window
         .until("asked", |window| window.dial(ADD).starts_with("count") && window.says("2 of 2 accepted"))?;
     domains::create(&mut live.host, &["Third"])?;
@@ -152,7 +152,7 @@ fn a_merged_dial_is_for_every_copy_now_and_later() -> Result<()> {
     window.until("the calls of all three", |window| window.calls(ADD) == Some(calls))?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     window.until("off", |window| window.dial(ADD) == "off")?;
-    click(&mut window, "merge copies");
+    click(&mut window, "Merge copies");
     for name in &names {
         window.until("each by itself", |window| window.dial(&in_domain(ADD, name)) == "off")?;
     }
@@ -175,17 +175,17 @@ fn each_load_contexts_copy_has_a_dial_of_its_own() -> Result<()> {
     window.pick(live.pid)?;
     window.filter("Counter.Add");
     window.until("the copies", |window| {
-        window.0.query_all_by_label_contains(&format!("dial of {COPY}")).count() == 3
+        window.0.query_all_by_label_contains(&format!("Dial of {COPY}")).count() == 3
     })?;
-    click(&mut window, "merge copies");
+    click(&mut window, "Merge copies");
     window.until("one row", |window| window.says(COPY) && window.dial(COPY) == "off")?;
     click(&mut window, COPY);
     window.until("the panel", |window| window.says("3 copies"))?;
-    let part = format!("dial of copy #{generation} in ");
+    let part = format!("Dial of copy #{generation} in ");
     window.0.get_by_label_contains(&part).click();
     window.0.run_steps(3);
     window.until("asked", |window| {
-        window.0.get_by_label_contains(&part).value().is_some_and(|value| value == "count, asked")
+        window.0.get_by_label_contains(&part).value().is_some_and(|value| value == "count, pending")
     })?;
     for copy in 0..3 {
         live.host.ask(&format!("call {copy} {}", 10 * (copy + 1)), &format!("called {copy} "))?;

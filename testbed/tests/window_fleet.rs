@@ -23,17 +23,17 @@ fn fleet() -> usize {
 /// A window that looks at all Shops of a name together, its filter at their carts.
 fn looking_at(program: &Program, shops: &[LiveShop]) -> Result<Window> {
     let mut window = Window::open();
-    window.0.get_by_label("find a process").focus();
+    window.0.get_by_label("Filter processes").focus();
     window.0.run_steps(2);
-    window.0.get_by_label("find a process").type_text(&program.name);
+    window.0.get_by_label("Filter processes").type_text(&program.name);
     window.0.run_steps(2);
     let number = shops.len();
     window.choose(shops[0].pid, "loaded")?;
-    let all = format!("Choose all {number} named {}.dll", program.name);
+    let all = format!("Select all {number} processes named {}.dll", program.name);
     window.until("the others", |window| window.0.query_by_label(&all).is_some())?;
     window.0.get_by_label(&all).click_accesskit();
     connected(&mut window, number)?;
-    window.until("the methods", |window| window.says("hide framework"))?;
+    window.until("the methods", |window| window.says("Hide framework"))?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
     Ok(window)
@@ -45,7 +45,7 @@ fn connected(window: &mut Window, number: usize) -> Result<()> {
 }
 
 fn turn_on(window: &mut Window, method: &str) {
-    window.0.get_by_label(&format!("dial of {method}")).focus();
+    window.0.get_by_label(&format!("Dial of {method}")).focus();
     window.0.run_steps(2);
     window.0.key_press(Key::ArrowUp);
     window.0.run_steps(1);
@@ -82,9 +82,9 @@ fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
     all_live(&mut window, ADD, number, calls)?;
 
     // Two start later, and count from their first call on.
-    let follow = format!("also those named {}.dll that start later", program.name);
+    let follow = format!("Add processes named {}.dll that start later", program.name);
     window.0.get_by_label(&follow).click_accesskit();
-    window.until("the box", |window| window.says("load the agent into them"))?;
+    window.until("the box", |window| window.says("Load the agent into them"))?;
     let mut later = program.start(2, 2)?;
     connected(&mut window, number + 2)?;
     window.until("their dials", |window| {
@@ -107,7 +107,7 @@ fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
     window.until("the second dial", |window| {
         window.value(RAISE).starts_with(&format!("{number} of {number} live"))
     })?;
-    window.0.get_by_label("Take out what has ended").click_accesskit();
+    window.0.get_by_label("Remove ended processes").click_accesskit();
     window.until("their going", |window| window.0.query_by_label("2 ended").is_none())?;
     ensure!(window.value(ADD).starts_with(&format!("{number} of {number} live")), "{}", window.value(ADD));
 
@@ -133,8 +133,8 @@ fn those_that_start_without_the_agent_get_it_where_that_is_asked_for() -> Result
     window.0.run_steps(2);
     window.0.key_press(Key::Enter);
     window.0.run_steps(3);
-    window.until("the box", |window| window.says("load the agent into them"))?;
-    window.0.get_by_label("load the agent into them").click_accesskit();
+    window.until("the box", |window| window.says("Load the agent into them"))?;
+    window.0.get_by_label("Load the agent into them").click_accesskit();
     window.0.run_steps(2);
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
@@ -153,16 +153,16 @@ fn side_by_side_a_dial_is_for_one_process() -> Result<()> {
     let program = Program::new("Beside")?;
     let mut shops = program.start(2, 2)?;
     let mut window = looking_at(&program, &shops)?;
-    window.0.get_by_label("side by side").click_accesskit();
+    window.0.get_by_label("Side by side").click_accesskit();
     window.until("two tables", |window| window.0.query_all_by_label(ADD).count() == 2)?;
-    let dial = format!("dial of {ADD}");
+    let dial = format!("Dial of {ADD}");
     let says = |window: &Window| -> Vec<String> {
         let dials = window.0.query_all_by_label(&dial);
         dials.map(|node| node.value().unwrap_or_default()).collect()
     };
     window.until("their dials", |window| says(window) == ["off", "off"])?;
     window.0.get_all_by_label(&dial).nth(1).into_iter().for_each(|node| node.click_accesskit());
-    window.until("one dial", |window| says(window) == ["off", "count, asked"])?;
+    window.until("one dial", |window| says(window) == ["off", "count, pending"])?;
     rounds(&mut shops, "Shop.Cart.Add(int)")?;
     window.until("one counts", |window| says(window)[1].starts_with("count, live"))?;
     // What is typed no longer is for the filter.

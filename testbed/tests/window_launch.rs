@@ -47,22 +47,22 @@ fn a_program_is_launched_dialled_and_stopped() -> Result<()> {
     let command = programs::shop()?.command(Runtime::V8_0)?;
     let mut window = Window::open();
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::N);
-    window.until("the dialog", |window| window.says("The program starts with the agent in it"))?;
+    window.until("the dialog", |window| window.says("The program starts with the agent, so you can count"))?;
     fill(&mut window, &command)?;
     write(&mut window, Role::MultilineTextInput, "Dials", "Shop!Shop.Cart.Add=count");
     window.0.get_by_role_and_label(Role::Button, "Launch").click_accesskit();
     // It is looked at by itself, and its dials stand before its first instruction.
     window.until("its methods", |window| {
-        !window.says("The program starts with the agent in it") && window.says("hide framework")
+        !window.says("The program starts with the agent, so you can count") && window.says("Hide framework")
     })?;
     window.filter("Shop.Cart.Add");
     window.until("its calls", |window| window.calls(ADD) > Some(0) && window.dial(ADD) == "count, live")?;
-    ensure!(window.says("runs as pid"), "the log says so");
-    ensure!(!window.says("was stopped from here"), "nobody stopped it");
+    ensure!(window.says("is running as pid"), "the log says so");
+    ensure!(!window.says("was stopped and ended"), "nobody stopped it");
 
     window.0.get_by_role_and_label(Role::Button, "Stop").click_accesskit();
     window.until("its end", |window| {
-        window.says("Shop.dll was stopped from here and ended with code") && window.says("last numbers")
+        window.says("Shop.dll was stopped and ended with code") && window.says("last numbers")
     })?;
     ensure!(window.calls(ADD) > Some(0), "they stay: {}", window.value(ADD));
     ensure!(window.value(ADD).starts_with("was live"), "nothing runs any more: {}", window.value(ADD));

@@ -28,10 +28,10 @@ fn an_agent_that_cannot_be_loaded_at_first_is_loaded_later() -> Result<()> {
     window.0.run_steps(2);
     window.0.key_press(Key::Enter);
     window.0.run_steps(3);
-    window.until("the box", |window| window.says("load the agent into them"))?;
+    window.until("the box", |window| window.says("Load the agent into them"))?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
-    window.0.get_by_label(&format!("dial of {ADD}")).focus();
+    window.0.get_by_label(&format!("Dial of {ADD}")).focus();
     window.0.run_steps(2);
     window.0.key_press(Key::ArrowUp);
 
@@ -44,7 +44,7 @@ fn an_agent_that_cannot_be_loaded_at_first_is_loaded_later() -> Result<()> {
             .iter()
             .all(|title| window.says(&format!("{title} started without the agent and does not join")))
     })?;
-    window.0.get_by_label("load the agent into them").click_accesskit();
+    window.0.get_by_label("Load the agent into them").click_accesskit();
     window.until("why it is not loaded", |window| {
         let told = |title: &String| {
             window.0.query_all_by_label_contains(&format!("{title}: the agent was not loaded")).count()

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use redial::link::worker::{Command, LaunchSpec, Stop, Worker};
+use redial::link::worker::{WorkerCommand, LaunchSpec, StopSignal, Worker};
 use redial::model::ids::Ticket;
-use redial::model::update::{Launch, Update};
+use redial::model::update::{LaunchUpdate, Update};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
@@ -16,7 +16,7 @@ use redial_testbed::runtimes::Runtime;
 const TICKET: Ticket = Ticket(1);
 
 /// Hears what becomes of the launched program until this is found; whatever else was told is in the error.
-fn until<T>(worker: &Worker, what: &str, mut found: impl FnMut(&Launch) -> Option<T>) -> Result<T> {
+fn until<T>(worker: &Worker, what: &str, mut found: impl FnMut(&LaunchUpdate) -> Option<T>) -> Result<T> {
     let deadline = Instant::now() + DEADLINE;
     let mut told = Vec::new();
     while Instant::now() < deadline {
@@ -51,27 +51,27 @@ fn a_program_that_outlives_its_launcher_can_be_killed() -> Result<()> {
         ..LaunchSpec::default()
     };
     let mut worker = Worker::start(Arc::new(|| {}))?;
-    worker.send(Command::Launch(TICKET, spec));
+    worker.send(WorkerCommand::Launch(TICKET, spec));
     let mut pid = 0;
     until(&worker, "that it runs", |launch| match launch {
-        Launch::Loaded(key) => {
+        LaunchUpdate::Loaded(key) => {
             pid = key.pid;
             None
         }
-        Launch::Output { lines, .. } => (lines.first()?.text == format!("ready {pid}")).then_some(()),
+        LaunchUpdate::Output { lines, .. } => (lines.first()?.text == format!("ready {pid}")).then_some(()),
         _ => None,
     })?;
-    worker.send(Command::Stop(TICKET, Stop::Ask));
+    worker.send(WorkerCommand::Stop(TICKET, StopSignal::Ask));
     let notice = until(&worker, "that it runs on", |launch| match launch {
-        Launch::Notice(text) => Some(text.clone()),
-        Launch::Ended { how } => Some(format!("it was left alone, sh having ended {how}")),
+        LaunchUpdate::Notice(text) => Some(text.clone()),
+        LaunchUpdate::Ended { how } => Some(format!("it was left alone, sh having ended {how}")),
         _ => None,
     })?;
     let expected = "sh has ended, and 1 process that it started still runs; “Kill” ends it";
     ensure!(notice == expected && runs(pid), "{notice}");
-    worker.send(Command::Stop(TICKET, Stop::Kill));
+    worker.send(WorkerCommand::Stop(TICKET, StopSignal::Kill));
     let how = until(&worker, "the end", |launch| match launch {
-        Launch::Ended { how } => Some(how.clone()),
+        LaunchUpdate::Ended { how } => Some(how.clone()),
         _ => None,
     })?;
     ensure!(how == "by signal 15" && !runs(pid), "{how}");

@@ -10,7 +10,7 @@ use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_BUCKETS;
-use redial_protocol::message::{Command, Refusal, Reply};
+use redial_protocol::message::{WireCommand, Refusal, Reply};
 use redial_protocol::times::Times;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::Host;
@@ -20,7 +20,7 @@ use redial_testbed::under_agent;
 use window_driver::Window;
 
 const SLEEP: &str = "timed!Timed.Sleep(int)";
-const HISTOGRAM: &str = "latency histogram of timed!Timed.Sleep(int)";
+const HISTOGRAM: &str = "Latency histogram of timed!Timed.Sleep(int)";
 /// What three digits and a bucket may be off.
 const OFF: f64 = 0.03;
 
@@ -58,7 +58,7 @@ fn duration(text: &str, name: &str) -> Result<f64> {
 }
 
 fn histogram(controller: &mut Controller, row: RowId) -> Result<RowHistogram> {
-    match controller.ask(Command::Histogram { row })?.reply {
+    match controller.ask(WireCommand::Histogram { row })?.reply {
         Reply::Histogram(histogram) => Ok(histogram),
         other => anyhow::bail!("{other:?}"),
     }
@@ -86,17 +86,17 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     window.pick(live.pid)?;
     window.filter("Timed.Sleep");
     window.until("the method", |window| window.dial(SLEEP) == "off")?;
-    ensure!(!window.says("sort by self"), "nothing is timed yet");
+    ensure!(!window.says("Sort by self"), "nothing is timed yet");
 
     window.0.get_by_label(SLEEP).click();
     window.0.run_steps(2);
-    window.0.get_by_label(&format!("dial of {SLEEP}")).hover();
-    window.until("what is known of its cost", |window| window.says("turned to count, it tells how often"))?;
+    window.0.get_by_label(&format!("Dial of {SLEEP}")).hover();
+    window.until("what is known of its cost", |window| window.says("set it to count to see its call rate"))?;
     window.0.remove_cursor();
     window.0.key_press(Key::Num2);
     window.0.run_steps(2);
-    window.until("time asked", |window| window.dial(SLEEP) == "time, asked")?;
-    window.until("the columns", |window| window.says("sort by self") && window.says("sort by total"))?;
+    window.until("time asked", |window| window.dial(SLEEP) == "time, pending")?;
+    window.until("the columns", |window| window.says("Sort by self") && window.says("Sort by total"))?;
 
     let (inner, outer) = sleep(&mut live.host, 12, 5)?;
     window.until("twelve calls", |window| {
@@ -130,10 +130,10 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     // Turned off, what was timed stays to be seen.
     window.0.key_press(Key::F9);
     window.until("off", |window| window.dial(SLEEP) == "off")?;
-    ensure!(window.value(SLEEP).contains("15 calls, last times: p50 ") && window.says("sort by self"));
+    ensure!(window.value(SLEEP).contains("15 calls, last times: p50 ") && window.says("Sort by self"));
     controller.dial("timed!Timed.Busy", Level::Count, Stay::Kept)?;
     for row in [RowId(9_999), controller.row("timed!Timed.Busy(int)")?.row] {
-        let refused = controller.ask(Command::Histogram { row })?.reply;
+        let refused = controller.ask(WireCommand::Histogram { row })?.reply;
         ensure!(matches!(refused, Reply::Refused(Refusal::Unsupported(_))), "{refused:?}");
     }
     ensure!(controller.agent_status()?.guard_trips == 0);

@@ -10,8 +10,8 @@ use eframe::egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
 use redial_protocol::ids::CopyKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Reply};
-use redial_protocol::order::{Stand, StandingOrder};
+use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::order::{Lifetime, StandingOrder};
 use redial_testbed::controller::Controller;
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
@@ -34,11 +34,11 @@ struct Standing {
 
 impl Standing {
     fn of(controller: &mut Controller) -> Result<Standing> {
-        let Reply::Orders { mut orders, .. } = controller.ask(Command::Orders)?.reply else {
+        let Reply::Orders { mut orders, .. } = controller.ask(WireCommand::Orders)?.reply else {
             anyhow::bail!("no orders")
         };
         for one in &mut orders {
-            if let Stand::KeptFor { ms } = &mut one.stand {
+            if let Lifetime::KeptFor { ms } = &mut one.lifetime {
                 ensure!(*ms > 500_000, "its time began anew, or is nearly over: {ms}");
                 *ms = 0;
             }
@@ -74,7 +74,7 @@ fn redo(window: &mut Window) {
 }
 
 fn click(window: &mut Window, method: &str) {
-    window.0.get_by_label(&format!("dial of {method}")).click();
+    window.0.get_by_label(&format!("Dial of {method}")).click();
     window.0.run_steps(2);
 }
 
@@ -130,7 +130,7 @@ fn ask_for_all_shown(window: &mut Window) -> Result<()> {
     window.0.run_steps(3);
     window.0.key_press(Key::Space);
     window
-        .until("the plan", |window| window.says("matched, says the agent") && window.says("to be recompiled"))
+        .until("the plan", |window| window.says("matched, according to the agent") && window.says("will be recompiled"))
 }
 
 /// Says yes.
@@ -141,7 +141,7 @@ fn confirm(window: &mut Window) {
 
 /// Whether what is selected waits for the agent.
 fn waits(window: &Window) -> bool {
-    window.value("dial of the selection").contains("asking")
+    window.value("Dial of the selection").contains("requesting")
 }
 
 /// Undoes the turn of what is selected, and waits for what was on before.
@@ -155,7 +155,7 @@ fn undo_all(window: &mut Window, before: &Standing) -> Result<()> {
 fn thousands_of_single_methods_are_planned_and_undone(runtime: Runtime) -> Result<()> {
     let (shop, mut controller, mut window) = start(runtime)?;
     let before = Standing::of(&mut controller)?;
-    window.0.get_by_label("hide framework").click();
+    window.0.get_by_label("Hide framework").click();
     window.filter("System.Private.CoreLib! .ctor");
     window.until("constructors", |window| window.says("..ctor("))?;
     ask_for_all_shown(&mut window)?;
@@ -174,7 +174,7 @@ fn thousands_of_single_methods_are_planned_and_undone(runtime: Runtime) -> Resul
 fn a_stopped_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
     let (shop, mut controller, mut window) = start(runtime)?;
     let before = Standing::of(&mut controller)?;
-    window.0.get_by_label("hide framework").click();
+    window.0.get_by_label("Hide framework").click();
     window.until("the framework", |window| window.says("System."))?;
     for number in 0..TRIES {
         ask_for_all_shown(&mut window)?;
@@ -192,14 +192,14 @@ fn a_stopped_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
             })?;
             Stopped::stop(shop.pid)?
         };
-        window.until("the button", |window| window.says("Stop the turn") || !waits(window))?;
-        if window.says("Stop the turn") {
-            window.0.get_by_label("Stop the turn").click();
+        window.until("the button", |window| window.says("Stop this change") || !waits(window))?;
+        if window.says("Stop this change") {
+            window.0.get_by_label("Stop this change").click();
             window.0.run_steps(3);
         }
         drop(stopped);
         window.until("its end", |window| !waits(window))?;
-        if window.says("refused: cancelled; what it had turned was turned back") {
+        if window.says("refused: cancelled; all dials are as they were before") {
             ensure!(Standing::of(&mut controller)? == before, "stopped, it leaves nothing");
             return shop.exit().map(drop);
         }

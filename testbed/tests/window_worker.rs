@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use redial::link::worker::{Command, LaunchSpec, Stop, Worker};
+use redial::link::worker::{WorkerCommand, LaunchSpec, StopSignal, Worker};
 use redial::model::Model;
 use redial::model::connection::{Connection, Status, Step};
 use redial::model::ids::{ConnectionId, MethodIx};
 use redial::model::list::Filter;
 use redial::model::log::Kind;
-use redial::model::methodset::MethodSet;
+use redial::model::method_set::MethodSet;
 use redial::model::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Wire, Event, Reply};
+use redial_protocol::message::{WireCommand as Wire, Event, Reply};
 use redial_protocol::order::Order;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
@@ -81,7 +81,7 @@ impl Window {
         })?;
         let (connection, new) = self.model.open(process, &name);
         ensure!(new, "there was a connection already");
-        self.worker.send(Command::Connect { connection, process });
+        self.worker.send(WorkerCommand::Connect { connection, process });
         self.until_connection("the catalogue", |connection| {
             (connection.status == Status::Live && connection.catalogue.is_complete()).then_some(())
         })?;
@@ -114,11 +114,11 @@ impl Window {
             .map_err(anyhow::Error::msg)?;
         let dial = connection.dial(method);
         ensure!(dial.pending && dial.wanted == level, "it is pending before anything was sent: {dial:?}");
-        self.worker.send(Command::Turn(turn));
+        self.worker.send(WorkerCommand::Turn(turn));
         Ok(())
     }
 
-    fn until_dial(&mut self, method: MethodIx, wanted: Level, state: State) -> Result<()> {
+    fn until_dial(&mut self, method: MethodIx, wanted: Level, state: CopyState) -> Result<()> {
         self.until_connection(&format!("{wanted} and {state}"), |connection| {
             let dial = connection.dial(method);
             (dial.wanted == wanted && dial.state == state && !dial.pending).then_some(())
@@ -152,9 +152,9 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
     let add = window.find(ADD)?;
     window.turn(add, Level::Count, false)?;
     // Nothing calls it yet: a row that comes live has no transition to tell of.
-    window.until_dial(add, Level::Count, State::Asked)?;
+    window.until_dial(add, Level::Count, CopyState::Asked)?;
     live.host.ask("round 1", "done")?;
-    window.until_dial(add, Level::Count, State::Live)?;
+    window.until_dial(add, Level::Count, CopyState::Live)?;
     live.host.ask("truth-reset", "reset")?;
     let before = window.until_connection("the calls up to here", |connection| {
         connection.live.of_method(add).map(|row| row.calls)
@@ -182,8 +182,8 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
     let Model { connections, current, log, .. } = &mut window.model;
     let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
     let (id, ticket) = (connection.id, connection.all_off(log, now));
-    window.worker.send(Command::AllOff(id, ticket));
-    window.until_dial(add, Level::Off, State::Off)?;
+    window.worker.send(WorkerCommand::AllOff(id, ticket));
+    window.until_dial(add, Level::Off, CopyState::Off)?;
     let counted = window.calls(add)?;
     live.host.ask("round 5", "done")?;
     let folds = window.here()?.live.folds();
@@ -194,7 +194,7 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
     window.until_connection("control given back", |connection| connection.holder.is_none().then_some(()))?;
     ensure!(window.woken.load(Ordering::SeqCst) > 0);
     let log = window.log();
-    for part in ["Request count on", "Answer count on", "asked → live", "every dial is off"] {
+    for part in ["Request count on", "Answer count on", "pending → live", "every dial is off"] {
         ensure!(log.iter().any(|line| line.contains(part)), "nothing of {part:?} in {log:#?}");
     }
     Ok(())
@@ -223,9 +223,9 @@ fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
         let Model { connections, log, .. } = &mut window.model;
         let connection = connections.get_mut(&id).context("no connection")?;
         window.worker.send(match connection.undo(redo, log, now).map_err(anyhow::Error::msg)? {
-            Step::TakeBack { ticket, of } => Command::TakeBack(id, ticket, of),
-            Step::Turn(turn) => Command::Turn(turn),
-            Step::AllOff(ticket) => Command::AllOff(id, ticket),
+            Step::TakeBack { ticket, of } => WorkerCommand::TakeBack(id, ticket, of),
+            Step::Turn(turn) => WorkerCommand::Turn(turn),
+            Step::AllOff(ticket) => WorkerCommand::AllOff(id, ticket),
         });
         wanted(&mut watcher, level)?;
         window.until_connection("its answer", |connection| {
@@ -234,8 +234,8 @@ fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
         })?;
     }
     live.host.ask("round 1", "done")?;
-    window.until_dial(add, Level::Count, State::Live)?;
-    window.worker.send(Command::Disconnect(id));
+    window.until_dial(add, Level::Count, CopyState::Live)?;
+    window.worker.send(WorkerCommand::Disconnect(id));
     window.model.close(id);
     wanted(&mut watcher, Level::Off)
 }
@@ -250,9 +250,9 @@ fn refusals_and_control_are_told_in_words() -> Result<()> {
     )?;
     window.turn(helper, Level::Count, false)?;
     let said =
-        window.until("a refusal", |model| model.log.newest(Kind::Refusal).map(|entry| entry.text.clone()))?;
+        window.until("a refusal", |model| model.log.newest(LogKind::Refusal).map(|entry| entry.text.clone()))?;
     ensure!(said.contains("the runtime itself calls it"), "{said}");
-    window.until_dial(helper, Level::Count, State::Refused)?;
+    window.until_dial(helper, Level::Count, CopyState::Refused)?;
     let mut other = live.controller()?;
     // The window gives control back once it knows that nothing is on.
     other.subscribe(None)?;
@@ -295,7 +295,7 @@ fn a_module_that_loads_later_joins_the_list() -> Result<()> {
     let id = window.connect(live.pid)?;
     let before = window.here()?.catalogue.len();
     live.host.say("load-plugin")?;
-    window.worker.send(Command::Reload(id));
+    window.worker.send(WorkerCommand::Reload(id));
     window.until_connection("the plug-in's methods", |connection| {
         let plugin = connection.catalogue.modules().iter().find(|module| module.name == "Plugin")?;
         (!plugin.methods.is_empty() && connection.catalogue.len() > before).then_some(())
@@ -323,7 +323,7 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     };
     let mut window = Window::open()?;
     let ticket = window.model.begin_launch("Shop", window.now());
-    window.worker.send(Command::Launch(ticket, spec));
+    window.worker.send(WorkerCommand::Launch(ticket, spec));
     let key: ProcessKey =
         window.until("the agent", |model| model.launched.get(&ticket).and_then(|one| one.agent))?;
     let launched = window.model.launched.get(&ticket).context("it was launched")?;
@@ -331,9 +331,9 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
     ensure!(ended == "with code 0", "{ended}");
     // What matched nothing is told, with what it may have meant.
-    let notes = window.model.log.entries().iter().filter(|entry| entry.kind == Kind::Notice);
+    let notes = window.model.log.entries().iter().filter(|entry| entry.kind == LogKind::Notice);
     // (While it runs, too, where it runs for long enough.)
-    let notes = notes.filter(|entry| !entry.text.contains(" matched nothing at the start"));
+    let notes = notes.filter(|entry| !entry.text.contains(" matched nothing at startup"));
     let notes: Vec<&str> = notes.map(|entry| entry.text.as_str()).collect();
     let expected = "the dial 'Shop!Shop.Cart.Ad = count' matched nothing; did you mean 'Shop!Shop.Cart.Add";
     ensure!(notes.len() == 1 && notes.iter().all(|note| note.starts_with(expected)), "{notes:?}");
@@ -341,7 +341,7 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     ensure!(!output.is_empty() && output.iter().all(|line| line.pid == key.pid), "what it wrote: {output:?}");
     let missing = LaunchSpec { program: "there-is-no-such-program".into(), ..LaunchSpec::default() };
     let ticket = window.model.begin_launch("nothing", window.now());
-    window.worker.send(Command::Launch(ticket, missing));
+    window.worker.send(WorkerCommand::Launch(ticket, missing));
     let why = window.until("the failure", |model| model.launched.get(&ticket)?.ended.clone())?;
     ensure!(why.contains("no such program"), "{why}");
     Ok(())
@@ -362,7 +362,7 @@ fn a_launched_program_has_an_input_as_long_as_the_window() -> Result<()> {
     };
     let mut window = Window::open()?;
     let ticket = window.model.begin_launch("Shop", window.now());
-    window.worker.send(Command::Launch(ticket, spec));
+    window.worker.send(WorkerCommand::Launch(ticket, spec));
     // It says so some seconds after it began to read its input.
     let ended = window.until("the load", |model| {
         let ended = model.launched.get(&ticket)?.ended.clone();
@@ -391,7 +391,7 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
         [(polite, false, "with code 3"), (stubborn, true, "by signal 9"), (&launcher, false, "by signal 15")]
     {
         let ticket = window.model.begin_launch("sh", window.now());
-        window.worker.send(Command::Launch(ticket, shell(script)));
+        window.worker.send(WorkerCommand::Launch(ticket, shell(script)));
         let pid = window.until("the start", |model| model.launched.get(&ticket)?.pid)?;
         let wrote = |model: &Model, what: &str| {
             let mut lines = model.output.lines().iter().filter(|line| line.pid == pid);
@@ -402,7 +402,7 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
         ensure!(to_stop == [ticket], "{to_stop:?}");
         let now = window.now();
         ensure!(window.model.begin_stop(ticket, now) == Some(false), "it is asked first");
-        window.worker.send(Command::Stop(ticket, Stop::Ask));
+        window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Ask));
         window.until("that it was asked", |model| {
             let mut entries = model.log.entries().iter().rev();
             entries.any(|entry| entry.text.starts_with("sh was asked to end")).then_some(())
@@ -411,13 +411,13 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
             ensure!(window.model.begin_stop(ticket, now).is_none(), "not at once");
             let later = Now { mono: now.mono + Duration::from_secs(2), ..now };
             ensure!(window.model.begin_stop(ticket, later) == Some(true), "then killed");
-            window.worker.send(Command::Stop(ticket, Stop::Kill));
+            window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Kill));
         }
         let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
         ensure!(ended == how, "{ended}");
         ensure!(kills || wrote(&window.model, "closing").is_some(), "what it says at its end is shown");
         ensure!(window.model.begin_stop(ticket, now).is_none(), "it has ended");
-        window.worker.send(Command::Stop(ticket, Stop::Kill));
+        window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Kill));
         window.model.output = Default::default();
     }
     Ok(())
@@ -436,7 +436,7 @@ fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()>
     };
     let mut window = Window::open()?;
     let ticket = window.model.begin_launch("sh", window.now());
-    window.worker.send(Command::Launch(ticket, spec));
+    window.worker.send(WorkerCommand::Launch(ticket, spec));
     let pid = window.until("the start", |model| model.launched.get(&ticket)?.pid)?;
     // It ends though nothing is taken in: at most it is left to be asked how.
     let deadline = Instant::now() + DEADLINE;
@@ -462,7 +462,7 @@ fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()>
 fn processes_without_the_agent_say_what_to_do() -> Result<()> {
     for (runtime, state, part) in [
         (Runtime::V8_0, "attachable", "can be loaded into it now"),
-        (Runtime::V2_1, "launch-only", "takes the agent only at a program's start"),
+        (Runtime::V2_1, "launch-only", "loads the agent only when the program starts"),
     ] {
         let mut command = programs::shop()?.command(runtime)?;
         command.args(["--live", "--threads", "1"]);

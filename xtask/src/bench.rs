@@ -1,7 +1,8 @@
-//! `cargo xtask bench`: what the agent costs, as medians of alternating pairs on real runtimes in one run; and what the
-//! window costs, against its targets.
+//! `cargo xtask bench`: the cost of the agent, as medians of alternating pairs on real runtimes in one run, and the cost
+//! of the window, against its targets.
 
 mod awaited;
+mod changes;
 mod collector;
 mod context;
 mod count;
@@ -24,7 +25,6 @@ mod throughput;
 mod thrown;
 mod time;
 mod timed;
-mod turns;
 mod window;
 mod window_benchmark;
 
@@ -37,11 +37,11 @@ use context::Bench;
 use figures::Figure;
 use report::Row;
 
-/// How a subject is measured.
+/// The way to measure a subject.
 enum Measure {
     /// With and without, on each runtime.
     Pairs(fn(&Bench, Runtime) -> Result<Vec<Row>>),
-    /// Against targets.
+    /// As figures against targets.
     Figures(fn(&Bench) -> Result<Vec<Figure>>),
 }
 
@@ -58,7 +58,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "collector", measure: Measure::Pairs(collector::measure) },
     Subject { name: "idle", measure: Measure::Pairs(idle::measure) },
     Subject { name: "throughput", measure: Measure::Pairs(throughput::measure) },
-    Subject { name: "turns", measure: Measure::Figures(turns::measure) },
+    Subject { name: "changes", measure: Measure::Figures(changes::measure) },
     Subject { name: "plan", measure: Measure::Figures(plan::measure) },
     Subject { name: "memory", measure: Measure::Figures(memory::measure) },
     Subject { name: "ps", measure: Measure::Figures(ps::measure) },
@@ -72,7 +72,7 @@ const FEWEST: usize = 3;
 /// A subject that fails costs its own rows, not those of the others.
 ///
 /// # Errors
-/// A subject nobody knows; or, after the tables, the subjects whose measuring failed.
+/// An unknown subject; or, after the tables, the subjects that failed.
 pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Result<()> {
     for name in names {
         if !SUBJECTS.iter().any(|subject| subject.name == name) {

@@ -1,4 +1,4 @@
-//! Building the agent and the program, and naming them to what is started afterwards.
+//! Building the agent and the program, and passing their paths to commands.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Built {
         &self.program
     }
 
-    /// Names the artefacts in `command`'s environment, where [`artefacts`] looks for them.
+    /// Sets the variables by which [`artefacts`] finds them.
     pub fn tell(&self, command: &mut Command) {
         let (agent, program) = if self.windows {
             ("REDIAL_AGENT_WINDOWS", "REDIAL_BIN_WINDOWS")
@@ -44,7 +44,7 @@ impl Built {
     }
 }
 
-/// How to build: unoptimised with overflow checks for tests, optimised for measuring.
+/// Build profile: unoptimised with overflow checks for tests, optimised for use and measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// `dev`
@@ -105,7 +105,7 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
     })
 }
 
-/// Builds the profiler that the benchmark compares with, optimised; its library.
+/// Builds the optimised profiler that the benchmark compares with, and returns its library.
 ///
 /// # Errors
 /// When it does not compile.
@@ -114,7 +114,7 @@ pub fn bench_hooks() -> Result<PathBuf> {
     Ok(target_folder().join("release").join(artefacts::OTHER_PROFILER))
 }
 
-/// Cargo's target folder.
+/// Returns cargo's target folder.
 pub fn target_folder() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) if !folder.is_empty() => crate::process::checkout().join(folder),

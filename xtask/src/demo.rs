@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: the demo program under the agent, every method of it counted, shown in the window; where there is
-//! no display, as a live table.
+//! `cargo xtask demo`: runs the demo program with every method counted, and shows it in the window, or as a live table
+//! when there is no display.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
@@ -12,20 +12,20 @@ use crate::build::{self, Built, Profile};
 use crate::process::{checkout, line, run, run_quietly};
 use crate::setup;
 
-/// Lines told of a demo program that ended as it should not.
+/// Lines of output quoted when the demo program fails.
 const LAST: usize = 5;
 
-/// Runs until the window is closed or Ctrl-C; with `count`, until so many tables were shown. The demo program ends with
-/// it, however it ends.
+/// Runs until the window is closed or Ctrl-C; with `count`, until that many tables were shown. The demo program ends
+/// with it in every case.
 ///
 /// # Errors
-/// What could not be set up, built or started.
+/// When set-up, build or start fails.
 pub fn run_demo(count: Option<u32>) -> Result<()> {
     let shop = setup::for_demo()?;
     let built = build::native(Profile::Release)?;
     let (dotnet, whose) = dotnet();
 
-    // Its standard input stays open as long as this process lives; at its end Shop ends by itself.
+    // Shop ends by itself at the end of its standard input, which stays open as long as this process lives.
     let mut run_shop = Command::new(built.program());
     run_shop.args(["run", "--dial", "Shop!*=count", "--"]).arg(&dotnet).arg(shop.dll());
     Runtime::V8_0.settle_environment(&mut run_shop);
@@ -39,7 +39,7 @@ pub fn run_demo(count: Option<u32>) -> Result<()> {
     println!("    Shop says: {first}");
     let pid = process_number(&first).with_context(|| format!("no process number in {first:?}"))?;
     let shown = show(&built, &pid, count);
-    // It leaves nothing behind only when it is not killed.
+    // A killed Shop would leave its socket behind.
     shop.close_input();
     let ended = shop.finish()?;
     match ending(ended.status, &[ended.stdout, ended.stderr].concat()) {
@@ -48,12 +48,12 @@ pub fn run_demo(count: Option<u32>) -> Result<()> {
     }
 }
 
-/// How it ended, if not as it should, and the last that it said.
+/// Describes a failed end and the last lines of output; `None` after a success.
 fn ending(status: ExitStatus, said: &str) -> Option<String> {
     if status.success() {
         return None;
     }
-    // `redial run` ends as a shell does of which a command was killed.
+    // `redial run` follows the shells: 128 + N when signal N killed the command.
     let killed = status.code().filter(|code| cfg!(unix) && (129..=192).contains(code)).map(|code| code - 128);
     let how = match (killed.or_else(|| signal(status)), status.code()) {
         (Some(signal), _) => format!("was killed (signal {signal})"),
@@ -66,7 +66,7 @@ fn ending(status: ExitStatus, said: &str) -> Option<String> {
     Some(if last.is_empty() { how } else { format!("{how}; the last it said:{last}") })
 }
 
-/// The signal that ended a process.
+/// Returns the signal that ended a process.
 #[cfg(unix)]
 fn signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
@@ -77,7 +77,7 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Shows the process in the window, else as a table.
+/// Shows the process in the window, or as a table.
 fn show(built: &Built, pid: &str, count: Option<u32>) -> Result<()> {
     if count.is_none() {
         if !has_display(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
@@ -93,14 +93,14 @@ fn show(built: &Built, pid: &str, count: Option<u32>) -> Result<()> {
     table(built, pid, count)
 }
 
-/// Shows the window until it is closed or this program is interrupted; false when it could not be opened.
+/// Shows the window until it closes or this program is interrupted. Returns false when it could not be opened.
 fn window(built: &Built, pid: &str) -> Result<bool> {
     let mut window = Command::new(built.program());
     window.args(["--pid", pid, "--dialled"]).current_dir(checkout());
     println!("==> {}\n    (close the window to end the demo)", pasteable(&window));
     built.tell(&mut window);
     let status = window.status().with_context(|| format!("`{}` cannot be started", line(&window)))?;
-    // Without a code a signal ended it, Ctrl-C for one: that is no reason to go on.
+    // No code means a signal, such as Ctrl-C: do not continue with a table.
     Ok(status.code().is_none_or(|code| code == 0))
 }
 
@@ -114,10 +114,10 @@ fn table(built: &Built, pid: &str, count: Option<u32>) -> Result<()> {
     run(&mut watch)
 }
 
-/// What of the environment the demo's program does not start without, on a `dotnet` that is not installed or is newer than it.
+/// Variables that the demo program needs when `dotnet` is not installed or is newer than the program.
 const NEEDED: [&str; 3] = ["DOTNET_ROOT", "DOTNET_ROLL_FORWARD", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT"];
 
-/// A command with what it needs of its environment, as it can be pasted into a shell.
+/// Formats a command with the variables it needs, so that it can be pasted into a shell.
 fn pasteable(command: &Command) -> String {
     let needed = |name: &str| cfg!(unix) && NEEDED.contains(&name);
     let variables = command.get_envs().filter_map(|(name, value)| {
@@ -129,7 +129,7 @@ fn pasteable(command: &Command) -> String {
     variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let signs = if cfg!(windows) { r"\/:._-" } else { "/:._-" };
     let plain = |letter: char| letter.is_alphanumeric() || signs.contains(letter);
@@ -140,12 +140,12 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Whether a window can be hoped for; elsewhere than on Linux there is always a display.
+/// Returns whether a display is announced. Systems other than Linux always have one.
 fn has_display(set: impl Fn(&str) -> bool) -> bool {
     !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"].into_iter().any(set)
 }
 
-/// The number after the word `process`.
+/// Returns the number after the word `process`.
 fn process_number(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("process ")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -154,7 +154,7 @@ fn process_number(line: &str) -> Option<String> {
 
 const OURS: &str = "a .NET 8 fetched for this checkout";
 
-/// The `dotnet` on the PATH when it has a base framework, else ours.
+/// Returns the `dotnet` on the PATH if it has a base framework, else the one fetched for this checkout.
 fn dotnet() -> (PathBuf, &'static str) {
     let listed = run_quietly(Command::new("dotnet").arg("--list-runtimes"));
     if listed.is_ok_and(|listed| listed.contains("Microsoft.NETCore.App ")) {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_is_printed_can_be_pasted() {
+    fn printed_commands_can_be_pasted() {
         let mut command = Command::new("printf");
         command.args([r"%s\n", "Shop!*=count", "it's"]).env("DOTNET_ROOT", "/opt/dot net");
         command.env("REDIAL_AGENT", "/agent").env_remove("DOTNET_ROLL_FORWARD");

@@ -1,4 +1,4 @@
-//! Project tasks: `cargo xtask COMMAND`. One file a command; this one only names them.
+//! Project tasks: `cargo xtask COMMAND`. One file per command; this one only dispatches.
 
 mod bench;
 mod bindings;
@@ -41,12 +41,12 @@ enum Task {
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
     },
-    /// The same suites with larger numbers, real time-outs, and ten minutes of fuzzing a target
+    /// The same suites with larger numbers, real time-outs, and ten minutes of fuzzing per target
     Soak {
         /// Suites to run, in this order (default: all that have larger numbers)
         #[arg(value_enum)]
         suites: Vec<test::suites::Suite>,
-        /// Seconds of fuzzing a target
+        /// Seconds of fuzzing per target
         #[arg(long, value_name = "SECONDS", default_value_t = 600)]
         fuzz: u32,
     },
@@ -54,17 +54,17 @@ enum Task {
     Bench {
         /// Rows to measure (default: all)
         rows: Vec<String>,
-        /// Pairs of runs a row
+        /// Pairs of runs per row
         #[arg(long, value_name = "N", default_value_t = 9)]
         pairs: usize,
         /// Only on this runtime
         #[arg(long, value_name = "VERSION", value_parser = ["2.1", "3.1", "8.0"])]
         on: Option<String>,
-        /// A rough answer soon: the fewest pairs, fewer frames
+        /// A quick, rough answer: the fewest pairs, fewer frames
         #[arg(long, conflicts_with = "pairs")]
         quick: bool,
     },
-    /// Check what the compiler does not: dependency direction, file lengths, docs, words
+    /// Check project rules: dependency direction, circles, file lengths, documents, wording
     Tidy,
     /// Generate the profiling API's bindings again
     Bindings {

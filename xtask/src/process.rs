@@ -1,27 +1,27 @@
-//! Running other programs, with sentences for what goes wrong.
+//! Running other programs, with readable errors.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The checkout, where every command runs.
+/// Returns the checkout's root, where every command runs.
 pub fn checkout() -> PathBuf {
     redial_testbed::cache::checkout()
 }
 
-/// A command in the checkout.
+/// Returns a command that runs in the checkout.
 pub fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(checkout());
     command
 }
 
-/// `cargo ARGUMENTS` with the toolchain that runs now.
+/// Returns `cargo ARGUMENTS` with the current toolchain.
 pub fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = command(&program, arguments);
-    // Set by `cargo run` for this very package; another cargo must not take them for its own.
+    // `cargo run` set these for this package; another cargo must not inherit them.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
         command.env_remove(name);
     }
@@ -41,7 +41,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command in silence; shows what it said only when it fails.
+/// Runs a command silently and returns its standard output.
 ///
 /// # Errors
 /// As [`run`], with the command's output.
@@ -60,7 +60,7 @@ pub fn run_quietly(command: &mut Command) -> Result<String> {
     Ok(said)
 }
 
-/// Whether a command can be started and ends with code 0.
+/// Returns whether a command starts and ends with code 0.
 pub fn works(program: &str, arguments: &[&str]) -> bool {
     command(program, arguments)
         .stdin(Stdio::null())
@@ -70,7 +70,7 @@ pub fn works(program: &str, arguments: &[&str]) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The command line, for messages.
+/// Formats the command line for messages.
 pub fn line(command: &Command) -> String {
     let mut line = command.get_program().to_string_lossy().into_owned();
     for argument in command.get_args() {

@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-pub use tools::deny as cargo_deny;
+pub use tools::{deny as cargo_deny, machete as cargo_machete};
 
 use anyhow::Result;
 use redial_testbed::{cache, programs, runtimes};
@@ -16,7 +16,7 @@ use redial_testbed::{cache, programs, runtimes};
 /// System packages, tools, the Windows target, Wine and the real runtimes.
 ///
 /// # Errors
-/// The first thing that could not be had, as a sentence that says what to do.
+/// The first thing that could not be installed, with the action to take.
 pub fn everything() -> Result<()> {
     step("system packages", || apt::ensure(apt::ALL))?;
     step("Rust components and tools", tools::ensure)?;
@@ -24,7 +24,7 @@ pub fn everything() -> Result<()> {
     step("a Wine prefix", || wine::ensure().map(drop))
 }
 
-/// What the demo needs: the runtimes and the compiled demo program.
+/// Prepares the demo: the runtimes and the compiled demo program.
 ///
 /// # Errors
 /// As [`everything`].
@@ -33,11 +33,10 @@ pub fn for_demo() -> Result<programs::Program> {
     step("the demo program", programs::shop)
 }
 
-/// How often it is said how long a step has gone on, where nobody watches a terminal.
+/// Interval of progress lines when standard error is not a terminal.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Announces `what`, does it, and says how long it took when that was felt. On a terminal programs show how far they are; in
-/// a log a line now and then says that it goes on.
+/// Announces a step, runs it, and prints its duration from two seconds on. A log also gets a progress line now and then.
 pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("==> {what}");
     let start = Instant::now();
@@ -52,7 +51,7 @@ pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     Ok(result)
 }
 
-/// Does something, and tells time and again how long it has gone on.
+/// Runs `work`, and calls `tell` with the elapsed time at every interval.
 fn while_telling<T>(every: Duration, tell: impl Fn(Duration) + Send, work: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         let (at_work, waits) = channel::<()>();
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_long_says_that_it_goes_on() {
+    fn long_steps_report_progress() {
         let (tell, told) = channel();
         let telling = move |passed| tell.send(passed).expect("it is heard");
         let second = while_telling(Duration::from_millis(1), telling, || (told.recv(), told.recv()).1);

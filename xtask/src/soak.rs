@@ -11,7 +11,7 @@ const SUITES: [Suite; 4] = [Suite::Unit, Suite::E2e, Suite::Wine, Suite::Fuzz];
 /// Runs `chosen` suites, or all that have larger numbers (`REDIAL_SOAK=1`), and every fuzz target for `fuzz_seconds`.
 ///
 /// # Errors
-/// When anything failed, or a suite has no larger numbers.
+/// When a test failed, or a suite has no larger numbers.
 pub fn run(chosen: &[Suite], fuzz_seconds: u32) -> Result<()> {
     if let Some(other) = chosen.iter().find(|suite| !SUITES.contains(suite)) {
         bail!("suite {} has no larger numbers; {} have", other.name(), SUITES.map(Suite::name).join(", "));

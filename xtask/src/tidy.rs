@@ -1,5 +1,6 @@
-//! `cargo xtask tidy`: rules that the compiler does not know.
+//! `cargo xtask tidy`: project rules that the compiler does not check.
 
+mod dependencies;
 mod documents;
 mod imports;
 mod layers;
@@ -23,6 +24,7 @@ pub fn run() -> Result<()> {
     breaches.extend(sources::check(&files)?);
     breaches.extend(documents::check(&files)?);
     breaches.extend(prose::check(&files)?);
+    breaches.extend(dependencies::check()?);
     for breach in &breaches {
         eprintln!("tidy: {breach}");
     }
@@ -33,7 +35,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Every file of the checkout that git knows or would add, as paths from its root.
+/// Returns every file that git tracks or would add, as paths from the checkout's root.
 fn files() -> Result<Vec<PathBuf>> {
     let listed =
         run_quietly(&mut command("git", &["ls-files", "--cached", "--others", "--exclude-standard", "-z"]))?;

@@ -1,7 +1,7 @@
 //! What a controller is told of times.
 
 use anyhow::{Result, anyhow};
-use redial_protocol::message::{Command, StatusRow};
+use redial_protocol::message::{WireCommand, StatusRow};
 use redial_protocol::times::Times;
 
 use super::Controller;
@@ -12,7 +12,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::ask`], or when not exactly one row matches, or it has no times.
     pub fn timed(&mut self, pattern: &str) -> Result<(StatusRow, Times)> {
-        let mut answer = self.ask(Command::Status { pattern: Some(pattern.to_owned()) })?;
+        let mut answer = self.ask(WireCommand::Status { pattern: Some(pattern.to_owned()) })?;
         match (answer.rows.pop(), answer.times.pop(), answer.rows.len()) {
             (Some(row), Some(times), 0) if row.row == times.row => Ok((row, times)),
             (row, times, _) => Err(anyhow!("{pattern}: {row:?} has {times:?}")),

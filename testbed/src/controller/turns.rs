@@ -4,9 +4,9 @@ use super::{Controller, Stay};
 use crate::host::DEADLINE;
 use anyhow::{Result, anyhow, bail};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Refusal, Reply};
-use redial_protocol::order::{Order, Stand};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::message::{WireCommand, Refusal, Reply};
+use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::report::DialReport;
 use std::time::Instant;
 
@@ -33,8 +33,8 @@ impl Controller {
     /// As [`Controller::dial`].
     pub fn order(&mut self, orders: Vec<Order>, stay: Stay) -> Result<DialReport> {
         let what = format!("{orders:?}");
-        let stand = if stay == Stay::Held { Stand::Held } else { Stand::Kept };
-        match self.turn(Command::RequestReJit { orders, later: false, take: false, stand })? {
+        let lifetime = if stay == Stay::Held { Lifetime::Held } else { Lifetime::Kept };
+        match self.turn(WireCommand::RequestReJit { orders, later: false, take: false, lifetime })? {
             Ok(report) => Ok(report),
             Err(refusal) => Err(anyhow!("{what} was refused: {refusal:?}")),
         }
@@ -45,7 +45,7 @@ impl Controller {
     /// # Errors
     /// As [`Controller::dial`].
     pub fn off(&mut self, pattern: &str) -> Result<DialReport> {
-        match self.turn(Command::RequestRevert { patterns: vec![pattern.into()], take: false })? {
+        match self.turn(WireCommand::RequestRevert { patterns: vec![pattern.into()], take: false })? {
             Ok(report) => Ok(report),
             Err(refusal) => Err(anyhow!("{pattern} off was refused: {refusal:?}")),
         }
@@ -55,7 +55,7 @@ impl Controller {
     ///
     /// # Errors
     /// As [`Controller::ask`], or with a reply that is neither.
-    pub fn turn(&mut self, command: Command) -> Result<Result<DialReport, Refusal>> {
+    pub fn turn(&mut self, command: WireCommand) -> Result<Result<DialReport, Refusal>> {
         match self.ask(command)?.reply {
             Reply::Dialled(report) => Ok(Ok(report)),
             Reply::Refused(refusal) => Ok(Err(refusal)),
@@ -70,7 +70,7 @@ impl Controller {
     /// As [`Controller::ask`], or with the reply when it is no plan.
     pub fn settle(&mut self, pattern: &str) -> Result<()> {
         let orders = vec![Order::new(pattern, Level::Off)];
-        match self.ask(Command::Plan { orders, stand: Stand::Kept })?.reply {
+        match self.ask(WireCommand::Plan { orders, lifetime: Lifetime::Kept })?.reply {
             Reply::Plan(_) => Ok(()),
             other => Err(anyhow!("answered {other:?}")),
         }
@@ -81,12 +81,12 @@ impl Controller {
     /// # Errors
     /// When the session ends or the deadline passes.
     pub fn all_off(&mut self) -> Result<(u64, u64)> {
-        self.send(&FromController::AllOff)?;
+        self.send(&ControllerPacket::AllOff)?;
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.packet(deadline, "that all is off")? {
-                FromAgent::AllOffDone { reverted, remaining, .. } => return Ok((reverted, remaining)),
-                FromAgent::Event(event) => self.queued.push_back(event),
+                AgentPacket::AllOffDone { reverted, remaining, .. } => return Ok((reverted, remaining)),
+                AgentPacket::Event(event) => self.queued.push_back(event),
                 other => bail!("{} answered all-off with {other:?}", self.pid),
             }
         }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redial_protocol::frame::FrameReader;
-use redial_protocol::message::{Command, Request};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::message::{WireCommand, Request};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::transport::{self, ConnectError, Connection, ReadHalf, WriteHalf};
 
 use crate::host::DEADLINE;
@@ -35,7 +35,7 @@ pub fn raw(pid: u32) -> Result<Connection> {
 }
 
 /// Reads packets until the connection ends; the last thing sent says how it ended.
-pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<FromAgent, String>>, received: &AtomicU64) {
+pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<AgentPacket, String>>, received: &AtomicU64) {
     let mut frames = FrameReader::new();
     let mut buffer = vec![0u8; 64 << 10];
     let why = 'ended: loop {
@@ -50,7 +50,7 @@ pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<FromAgent, Str
         loop {
             match frames.next() {
                 Ok(None) => break,
-                Ok(Some(body)) => match FromAgent::from_body(&body) {
+                Ok(Some(body)) => match AgentPacket::from_body(&body) {
                     Ok(packet) => {
                         if to.send(Ok(packet)).is_err() {
                             return;
@@ -68,7 +68,7 @@ pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<FromAgent, Str
 
 /// Pings every now and then until the answer is dropped.
 pub(super) fn ping(writer: &Arc<Mutex<WriteHalf>>, every: Duration) -> Result<Sender<()>> {
-    let frame = FromController::Request(Request { id: PING_ID, command: Command::Ping }).to_frame()?;
+    let frame = ControllerPacket::Request(Request { id: PING_ID, command: WireCommand::Ping }).to_frame()?;
     let (stop, stopped) = channel::<()>();
     let writer = Arc::clone(writer);
     std::thread::spawn(move || {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use super::{bytes_at, u32_at};
+use super::image::{bytes_at, u32_at};
 
 /// The tables that are read; the numbers are the standard's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use redial_testbed::shop::{self, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, diff
 use redial_testbed::{artefacts, generate, programs, truth};
 use serde_json::Value;
 
-const NOW: &str = "the agent is loaded into process";
+const NOW: &str = "loaded the agent into process";
 const BEFORE: &str = "already";
 /// Everything is optimised, and inlined, when it is first compiled.
 const EAGER: [(&str, &str); 2] = [("DOTNET_TieredCompilation", "0"), ("COMPlus_TieredCompilation", "0")];

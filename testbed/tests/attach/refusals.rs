@@ -110,8 +110,8 @@ fn no_diagnostics_port(runtime: Runtime) -> Result<()> {
 /// What the process's environment says to an agent holds for an attached one; what is about another launch does not.
 fn variables_of_the_process(runtime: Runtime) -> Result<()> {
     for (name, value, parts) in [
-        ("REDIAL_DISABLE", "1", ["REDIAL_DISABLE is set", "declined"]),
-        ("REDIAL_MAX_LEVEL", "counts", ["REDIAL_MAX_LEVEL", "cannot be understood"]),
+        ("REDIAL_DISABLE", "1", ["REDIAL_DISABLE is set", "refused to load"]),
+        ("REDIAL_MAX_LEVEL", "counts", ["REDIAL_MAX_LEVEL", "is invalid"]),
     ] {
         let mut shop = plain(runtime, 1, &[(name, value)])?;
         failed(&attach(shop.pid, &[])?, 4, &parts)?;

@@ -11,10 +11,10 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use redial_protocol::dialset;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command as Ask, Event, Refusal, Reply, Request, StatusRow};
-use redial_protocol::order::{Order, Stand};
-use redial_protocol::packet::FromController;
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand as Ask, Event, Refusal, Reply, Request, StatusRow};
+use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::packet::ControllerPacket;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay};
 use redial_testbed::hang::Hang;
 use redial_testbed::host::{self, Host};
@@ -285,7 +285,7 @@ fn dials_kept_for_a_time_end_by_themselves(runtime: Runtime) -> Result<()> {
     let before = Standing::of(&live)?;
     let mut observer = live.controller()?;
     observer.subscribe(Some(CART))?;
-    let is_on = |row: &&StatusRow| row.wanted > Level::Off || row.state != State::Off;
+    let is_on = |row: &&StatusRow| row.wanted > Level::Off || row.state != CopyState::Off;
     let on = |dials: &Dials| dials.values().filter(is_on).count();
     observer.wait_until("the rows", |dials| dials.len() > 5 && on(dials) == 1)?;
     let dialled = live.redial("dial", &[CART, "count", "--for", "700ms"])?;
@@ -300,7 +300,7 @@ fn dials_kept_for_a_time_end_by_themselves(runtime: Runtime) -> Result<()> {
         let refused = live.redial("dial", &[&[CART, "count", "--for"], &arguments[..]].concat())?;
         ensure!(refused.code()? == 2 && refused.stderr.contains(part), "{}", refused.said());
     }
-    ensure_said(&live.redial("dial", &[CART, "off", "--for", "1s"])?, 2, &["no use with off"])?;
+    ensure_said(&live.redial("dial", &[CART, "off", "--for", "1s"])?, 2, &["no effect with off"])?;
     end(live)
 }
 
@@ -340,8 +340,8 @@ fn a_cancelled_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
     hang.begin()?;
     let mut controller = live.controller()?;
     let orders = vec![Order::new(LARGE, Level::Count), Order::new(STRINGS, Level::Off)];
-    let command = Ask::RequestReJit { orders, later: false, take: false, stand: Stand::Kept };
-    controller.send(&FromController::Request(Request { id: 1_000, command }))?;
+    let command = Ask::RequestReJit { orders, later: false, take: false, lifetime: Lifetime::Kept };
+    controller.send(&ControllerPacket::Request(Request { id: 1_000, command }))?;
     wait_for_first_request(&mut observer)?;
     controller.tell(Ask::Cancel { request: 1_000 })?;
     hang.end()?;
@@ -394,10 +394,10 @@ fn a_wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
     let before = Standing::of(&live)?;
     let cart = format!("{CART} = count");
     let cases: [(&[&str], i32, &str); 7] = [
-        (&[&cart, "", "Shop.Order.* count"], 2, "line 4: 'Shop.Order.* count' is no order"),
-        (&[&cart, "# fine", "Shop.Order.* = loud"], 2, "line 4: 'loud' is no level"),
+        (&[&cart, "", "Shop.Order.* count"], 2, "line 4: 'Shop.Order.* count' is not an order"),
+        (&[&cart, "# fine", "Shop.Order.* = loud"], 2, "line 4: 'loud' is not a level"),
         (&[&cart, "Shop.Order.*( = count"], 2, "line 3: the brackets"),
-        (&[&cart, "Shop.Order.* = count copy=12"], 2, "line 3: '12' is no module's id"),
+        (&[&cart, "Shop.Order.* = count copy=12"], 2, "line 3: '12' is not a module id"),
         (&["Shop!* = count copy=0x12"], 6, "nothing matched"),
         (&[&cart, "Shop.Order.* = trace"], 1, "level trace is not offered"),
         (&["No.Such.Thing = count"], 6, "nothing matched"),
@@ -417,7 +417,7 @@ fn a_wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
     ensure_said(&live.redial("apply", &[headless.path()])?, 2, &["UTF-8"])?;
     std::fs::write(&headless.0, "# redial dials 1\n# nothing\n")?;
     ensure_said(&live.redial("apply", &[headless.path()])?, 0, &["has no orders"])?;
-    ensure_said(&live.redial("apply", &["/no/such/file"])?, 2, &["/no/such/file cannot be read"])?;
+    ensure_said(&live.redial("apply", &["/no/such/file"])?, 2, &["cannot read /no/such/file"])?;
     ensure!(Standing::of(&live)? == before);
     // A saved set may name a copy that is no longer there: the rest of it is good.
     let old = DialSet::of("wrong", &[&cart, "Shop!* = count copy=0x12"])?;
@@ -442,7 +442,7 @@ fn a_set_may_be_held(runtime: Runtime) -> Result<()> {
     ensure!(held.orders.len() == 3 && held != before, "{held:?}");
     signals::send(holder.pid(), libc::SIGINT)?;
     ensure_said(&holder.finish()?, 0, &[])?;
-    let on = |row: &StatusRow| matches!(row.state, State::Asked | State::Live);
+    let on = |row: &StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
     observer.wait_until("all as it was", |dials| {
         dials.values().filter(|row| on(row)).count() == before.on.len()
             && dials.values().all(|row| on(row) == row.method.starts_with("Shop.Cart."))
@@ -467,5 +467,5 @@ fn run_takes_lines_of_dial_sets(runtime: Runtime) -> Result<()> {
     ensure_said(&shop.host.finish()?, 0, &["domain=Elsewhere all-domains' matched nothing"])?;
     let mut command = host::redial(&["run", "--dial", &format!("{CART}=count copy=0x7f10"), "--"])?;
     command.arg("true");
-    ensure_said(&host::run(command)?, 125, &["only once it is loaded"])
+    ensure_said(&host::run(command)?, 125, &["only after it loads"])
 }

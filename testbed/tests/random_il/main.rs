@@ -12,8 +12,8 @@ use redial_agent::il::{Body, ClauseKind, Operand, decode};
 use redial_agent::signature::{Method, Type, parse_locals, parse_method};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::Command;
-use redial_protocol::state::State;
+use redial_protocol::message::WireCommand;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::generate::{RANDOM_METHODS, RANDOM_MODULES, RANDOM_NUMBERS, random_methods};
 use redial_testbed::pe::{Assembly, MethodDef};
@@ -86,7 +86,7 @@ fn round(runtime: Runtime, folder: &Path, notes: &Notes, expected: &Expected, le
     controller.subscribe(Some("Rand10!*"))?;
     let running = notes.begin_pass(&mut live.host)?;
     controller.wait_until("half of the modules to be passed", |dials| {
-        dials.values().any(|row| row.state == State::Live)
+        dials.values().any(|row| row.state == CopyState::Live)
     })?;
     dial(&mut controller, &later, level)?;
     expected.end_pass(&mut live.host, &running, "half of them counted, then all")?;
@@ -133,7 +133,7 @@ fn dial(controller: &mut Controller, patterns: &[String], level: Level) -> Resul
 
 /// Timed calls that ended, by row; none may be under way.
 fn exits(controller: &mut Controller) -> Result<BTreeMap<RowId, u64>> {
-    let times = controller.ask(Command::Status { pattern: None })?.times;
+    let times = controller.ask(WireCommand::Status { pattern: None })?.times;
     let odd = times.iter().find(|one| one.in_flight > 0 || one.exceptions > one.exits);
     ensure!(odd.is_none(), "{odd:?}");
     Ok(times.iter().map(|one| (one.row, one.exits)).collect())
@@ -172,11 +172,11 @@ fn counts(controller: &mut Controller, on: bool) -> Result<Vec<u64>> {
         let module: usize = row.module.strip_prefix("Rand").context("a module of another name")?.parse()?;
         let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
         let sound = match row.state {
-            State::Off => !on,
+            CopyState::Off => !on,
             // Asked anew, for another level, and not called since: type initializers run once.
-            State::Asked => on && (row.calls == 0 || row.version.is_some()),
-            State::Live => on,
-            State::Refused | State::Failed | State::Reverting | State::Lost => false,
+            CopyState::Asked => on && (row.calls == 0 || row.version.is_some()),
+            CopyState::Live => on,
+            CopyState::Refused | CopyState::Failed | CopyState::Reverting | CopyState::Lost => false,
         };
         ensure!(sound, "{row:?}");
         counts[module * RANDOM_NUMBERS + number] = Some(row.calls);

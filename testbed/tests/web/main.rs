@@ -74,7 +74,7 @@ fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
 
     server.load.go_on(500)?;
     let attached = server.redial(&["attach"])?.ok()?;
-    ensure!(attached.stdout.contains("the agent is loaded into process"), "{}", attached.said());
+    ensure!(attached.stdout.contains("loaded the agent into process"), "{}", attached.said());
     // While requests are answered: everything of the server, and of the framework that carries them.
     for pattern in ["web!*", "Microsoft.AspNetCore.Server.Kestrel.Core!*", "Microsoft.AspNetCore.Http!*"] {
         let dialled = server.redial(&["dial", pattern, "count", "--json"])?;
@@ -165,8 +165,8 @@ fn turn_everything(runtime: Runtime, level: Level, server: &mut Server) -> Resul
     let with = pace(server)?;
     let mut controller = Controller::connect(server.pid)?;
     let rows = controller.status(None)?;
-    let live = rows.iter().filter(|row| row.state == state::State::Live).count();
-    let failed: Vec<_> = rows.iter().filter(|row| row.state == state::State::Failed).collect();
+    let live = rows.iter().filter(|row| row.state == state::CopyState::Live).count();
+    let failed: Vec<_> = rows.iter().filter(|row| row.state == state::CopyState::Failed).collect();
     ensure!(live > 800 && failed.is_empty(), "{live} live, {failed:?}");
     let off = server.redial(&["off", "--json"])?.ok()?.json()?;
     // Who waits for work is still in a body of ours that times.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, StatusRow};
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand, StatusRow};
+use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::{soak, truth};
@@ -94,10 +94,10 @@ pub fn all_is_exact(server: &mut Server) -> Result<()> {
 
 /// Calls and times of all methods.
 fn look(controller: &mut Controller) -> Result<All> {
-    let answer = controller.ask(Command::Status { pattern: None })?;
-    let on = |row: &&StatusRow| row.wanted == Level::Time && matches!(row.state, State::Asked | State::Live);
+    let answer = controller.ask(WireCommand::Status { pattern: None })?;
+    let on = |row: &&StatusRow| row.wanted == Level::Time && matches!(row.state, CopyState::Asked | CopyState::Live);
     let on = answer.rows.iter().filter(on).count();
-    let failed: Vec<_> = answer.rows.iter().filter(|row| row.state == State::Failed).collect();
+    let failed: Vec<_> = answer.rows.iter().filter(|row| row.state == CopyState::Failed).collect();
     ensure!(failed.is_empty(), "{failed:?}");
     let times: BTreeMap<_, _> = answer.times.into_iter().map(|times| (times.row, times)).collect();
     let timed =

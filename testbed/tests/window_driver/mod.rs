@@ -93,7 +93,7 @@ impl Window {
 
     /// What the knob of a method says.
     pub fn dial(&self, method: &str) -> String {
-        self.value(&format!("dial of {method}"))
+        self.value(&format!("Dial of {method}"))
     }
 
     /// Calls, as the method's row says.
@@ -108,16 +108,16 @@ impl Window {
     pub fn filter(&mut self, text: &str) {
         self.0.key_press(Key::Escape);
         self.0.run_steps(2);
-        self.0.get_by_role_and_label(Role::TextInput, "filter of the methods").focus();
+        self.0.get_by_role_and_label(Role::TextInput, "Method filter").focus();
         self.0.run_steps(2);
-        self.0.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text(text);
+        self.0.get_by_role_and_label(Role::TextInput, "Method filter").type_text(text);
         self.0.run_steps(3);
     }
 
     /// Finds the process in the list, with an agent in it, and picks it.
     pub fn pick(&mut self, pid: u32) -> Result<()> {
         self.choose(pid, "loaded")?;
-        self.until("the connection", |window| window.says("connected") && window.says("hide framework"))
+        self.until("the connection", |window| window.says("Connected") && window.says("Hide framework"))
     }
 
     /// Clicks the process in the list once that says this word of it.

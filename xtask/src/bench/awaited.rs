@@ -1,5 +1,5 @@
-//! Rows of `time`: what `--completions` adds to a call of an async method, one that never waits and one that always does:
-//! its `MoveNext` is timed as well, a step each, and notes when the call begins and completes.
+//! Rows of `time`: the cost of `--completions` for an async method that never waits and for one that always does. Its
+//! `MoveNext` is timed as well, step by step, and notes when the call begins and completes.
 
 use std::cell::RefCell;
 
@@ -10,10 +10,10 @@ use super::context::Bench;
 use super::meter::Meter;
 use super::report::Row;
 
-/// The methods, and how many steps each takes.
+/// The methods, each with its number of steps.
 const METHODS: [(&str, &str); 2] =
     [("AtOnce", "completes at once, 1 step"), ("Suspends", "waits once, 2 steps")];
-/// Chunks of a hundred thousand calls a measurement.
+/// Chunks of a hundred thousand calls per measurement.
 const CHUNKS: u32 = 30;
 
 /// Alternates time without and with completions in one process, method by method.
@@ -22,7 +22,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     for (method, how) in METHODS {
         let meter = RefCell::new(Meter::start(bench, runtime)?);
         let with = |options: &[&str]| {
-            // The `MoveNext` has an order of its own, which would stay.
+            // `MoveNext` has an order of its own, which would otherwise stay.
             meter.borrow().off()?;
             meter.borrow().dial_time_with(method, options)?;
             meter.borrow_mut().nanoseconds(method, 1, CHUNKS)

@@ -1,4 +1,4 @@
-//! Row `collector`: how long a collection waits while two threads hammer a dialled method.
+//! Row `collector`: duration of a collection while two threads hammer a dialled method.
 
 use std::cell::RefCell;
 
@@ -9,10 +9,10 @@ use super::context::Bench;
 use super::meter::{Meter, PLAIN};
 use super::report::{Limit, Row};
 
-/// `GC.Collect(0)` this often a measurement, one millisecond apart; the measurement is their median.
+/// Calls of `GC.Collect(0)` per measurement, one millisecond apart; their median counts.
 const COLLECTIONS: u32 = 300;
 
-/// Alternates original IL and a level in one process, level by level.
+/// Alternates original IL and each level in one process.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let meter = RefCell::new(Meter::start(bench, runtime)?);
     let mut rows = Vec::new();

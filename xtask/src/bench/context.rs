@@ -10,11 +10,11 @@ use crate::build::Built;
 pub struct Bench {
     /// Optimised agent and program.
     pub built: Built,
-    /// How many pairs to measure.
+    /// Pairs per row.
     pub pairs: usize,
     /// The runtimes to measure on.
     pub runtimes: Vec<Runtime>,
-    /// Whether a rough answer will do.
+    /// A quick, rough answer is enough.
     pub quick: bool,
 }
 

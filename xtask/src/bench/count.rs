@@ -1,4 +1,4 @@
-//! Row `count`: what counting adds to one call of a method of about a nanosecond, beside what else counts calls.
+//! Row `count`: the cost of counting, added to a call of about a nanosecond, beside other ways to count calls.
 
 use std::cell::RefCell;
 
@@ -11,16 +11,16 @@ use super::peers::{Frida, Hooked};
 use super::report::{Limit, Pair, Row};
 
 const THREADS: [u32; 2] = [1, 2];
-/// Chunks of a million calls a measurement.
+/// Chunks of a million calls per measurement.
 const CHUNKS: u32 = 60;
-/// The same with Frida, whose calls take a hundred times as long.
+/// Chunks with Frida, whose calls take a hundred times as long.
 const FRIDA_CHUNKS: u32 = 4;
-/// The most that a count may add to a call, in nanoseconds.
+/// Most nanoseconds that counting may add to a call, on .NET 5 and later.
 const MOST: f64 = 1.0;
-/// The same before .NET 5.
+/// Most nanoseconds before .NET 5.
 const MOST_BEFORE_5: f64 = 1.5;
 
-/// Everything with one thread, then with two.
+/// Measures everything with one thread, then with two.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for threads in THREADS {
@@ -28,7 +28,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
         let row = |what: &str, pairs: Vec<Pair>| {
             Row::of(format!("{what}, {threads} thread{plural}"), runtime.name(), "ns/call", pairs)
         };
-        // Both sides use the one host, in turns.
+        // Both sides alternate in one host.
         let meter = RefCell::new(Meter::start(bench, runtime)?);
         let most = if runtime == Runtime::V8_0 { MOST } else { MOST_BEFORE_5 };
         rows.push(row("count", counted(bench, &meter, threads)?).at_most(Limit::Added(most)));
@@ -54,7 +54,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What a failure comes down to: the last line of what a program said.
+/// Returns the last line of a failed program's output.
 fn last_line(why: &anyhow::Error) -> String {
     format!("{why:#}").lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }

@@ -1,33 +1,33 @@
-//! Figures that have a target, and their tables.
+//! Figures with targets, and their tables.
 
-/// What a figure should be at most.
+/// Upper limit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// Nothing was decided.
+    /// No limit.
     None,
-    /// Half of the measurements.
+    /// For the median.
     Median(f64),
-    /// All but one measurement in a hundred.
+    /// For the 99th percentile.
     P99(f64),
-    /// All but one measurement in a thousand.
+    /// For the 99.9th percentile.
     P999(f64),
-    /// Every measurement.
+    /// For the maximum.
     Worst(f64),
 }
 
-/// One line: numbers of one kind.
+/// One row of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     what: String,
     unit: String,
     count: usize,
-    /// Median, 99 of 100, 999 of 1000, worst; or why there are none.
+    /// Median, p99, p99.9 and maximum; or the reason why there are none.
     numbers: Result<[f64; 4], String>,
     target: Target,
 }
 
 impl Figure {
-    /// Of measurements, at least one.
+    /// Returns a figure from at least one measurement.
     pub fn of(what: &str, unit: &str, measured: &[f64], target: Target) -> Figure {
         let mut sorted = measured.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -39,14 +39,14 @@ impl Figure {
         Figure { what: what.to_owned(), unit: unit.to_owned(), count: sorted.len(), numbers, target }
     }
 
-    /// Of nothing, with the reason.
+    /// Returns a figure without numbers, with the reason.
     pub fn skipped(what: &str, why: &str) -> Figure {
         let numbers = Err(why.to_owned());
         Figure { what: what.to_owned(), unit: String::new(), count: 0, numbers, target: Target::None }
     }
 
-    /// A line of the program's own benchmark: what, unit, number, median, 99 of 100, 999 of 1000, worst, which of them
-    /// the target is for, target. None for other lines.
+    /// Reads a line of the window's benchmark: subject, unit, count, median, p99, p99.9, maximum, the statistic that the
+    /// target is for, target. Returns `None` for other lines.
     pub fn read(line: &str) -> Option<Figure> {
         let fields: Vec<&str> = line.split('\t').collect();
         let [what, unit, count, median, p99, p999, worst, of, most] = fields.as_slice() else { return None };
@@ -104,7 +104,7 @@ impl Figure {
 
 const HEADINGS: [&str; 8] = ["what", "measured", "median", "p99", "p99.9", "worst", "target", ""];
 
-/// Every line as cells, the headings first.
+/// Returns every row as cells, the headings first.
 pub fn cells(figures: &[Figure]) -> Vec<[String; 8]> {
     std::iter::once(HEADINGS.map(str::to_owned)).chain(figures.iter().map(Figure::columns)).collect()
 }

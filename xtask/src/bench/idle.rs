@@ -1,4 +1,4 @@
-//! Row `idle`: what an agent with nothing dialled costs a real program at work: the C# compiler on a large source.
+//! Row `idle`: the cost of an agent with nothing dialled for a real program, the C# compiler on a large source.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,21 +18,21 @@ use super::timed::{Timed, timed};
 use super::context::{Bench, alternating};
 use crate::build;
 
-/// Lines of the source, about: of so much work that the start, which has a row of its own, is less than a hundredth of it.
+/// Approximate lines of the source: enough work that the start, which has its own row, is below a hundredth of it.
 const LINES: u32 = 160_000;
-/// The collector's own sizing makes the same compilation collect more or less often: with this it does so at the same places.
+/// Fixes the collector's generation size, so that every compilation collects at the same places.
 #[cfg(unix)]
 const STEADY: [(&str, &str); 2] = [("DOTNET_GCgen0size", "0x4000000"), ("DOTNET_gcConcurrent", "0")];
-/// Lines of the source while the memory is measured: with more of them the host's own varies by more than the agent takes.
+/// Lines of the source for the memory measurement. With more, the host's own memory varies by more than the agent uses.
 const FEW_LINES: u32 = 20_000;
-/// One thread of the compiler's own: with more of them the same compilation differs by a tenth.
+/// One compiler thread; with more, the same compilation varies by a tenth.
 const ONE_THREAD: &str = "-parallel-";
-/// Throughput may be 2 % less.
+/// Allowed loss of throughput: 2 %.
 const SLOWER: f64 = 1.02;
-/// The most the agent may take of memory, in MiB.
+/// Most memory the agent may use, in MiB.
 const MEMORY: f64 = 16.0;
 
-/// Compiles it with and without the agent where the compiler runs.
+/// Compiles with and without the agent, on the runtimes that run the compiler.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let subject = |lines: u32| format!("C# compiler, {lines} lines");
     if runtime != Runtime::V8_0 {
@@ -63,13 +63,13 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     ])
 }
 
-/// A profiler that one of the two processes of a pair has.
+/// The profiler in one process of a pair.
 struct Profiler<'b> {
     library: &'b Path,
     variable: Option<(&'static str, &'static str)>,
 }
 
-/// A source that is compiled, without anything and with a profiler.
+/// One source, compiled with and without a profiler.
 struct Compiled {
     compilation: Compilation,
     runtime: Runtime,
@@ -80,7 +80,7 @@ impl Compiled {
         let mut compilation = Compilation::program("BenchSource", vec![source(lines)?]);
         compilation.options.extend(options.iter().map(|option| (*option).to_owned()));
         let compiled = Compiled { compilation, runtime };
-        // The first start reads everything from disk.
+        // Warm-up: the first start reads everything from disk.
         timed(compiled.command(None)?)?;
         Ok(compiled)
     }
@@ -100,7 +100,7 @@ impl Compiled {
         alternating(pairs, || timed(self.command(None)?), || timed(self.command(Some(with))?))
     }
 
-    /// Both at once, a tenth of a second each in turn.
+    /// Both at once, alternating every tenth of a second.
     #[cfg(unix)]
     fn in_slices(&self, pairs: usize, with: &Profiler<'_>) -> Result<Vec<[Timed; 2]>> {
         let steady = |with| -> Result<Command> {
@@ -125,14 +125,14 @@ impl Compiled {
     }
 }
 
-/// A program of so many lines: classes with loops, strings, generics and lambdas, each line of C# as people write it.
+/// Writes a program of about `lines` lines of ordinary C#: classes with loops, strings, generics and lambdas.
 fn source(lines: u32) -> Result<PathBuf> {
     let mut text =
         "using System;\nusing System.Collections.Generic;\nusing System.Linq;\n\nnamespace Bench\n{\n"
             .to_owned();
     let mut class = 0;
     while text.lines().count() < lines as usize - 20 {
-        // A batch of classes at a time: counting lines is not free either.
+        // In batches of classes, since counting lines takes time too.
         for _ in 0..50 {
             let _ = writeln!(text, "{}", CLASS.replace('@', &class.to_string()));
             class += 1;

@@ -1,4 +1,4 @@
-//! What was measured with: machine, load, versions.
+//! Description of the machine: hardware, load, versions.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,22 +7,22 @@ use redial_testbed::runtimes::Runtime;
 
 use crate::process::{command, run_quietly};
 
-/// Load above which differences are hardly to be trusted, as a share of the cores.
+/// Load, as a share of the cores, above which differences are not trustworthy.
 const BUSY: f64 = 0.5;
 
-/// The machine and versions, one line each, in Markdown.
+/// Returns machine and versions, one Markdown line each.
 pub fn describe() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let mut text = String::new();
     let runtimes = Runtime::all().map(Runtime::version).join(", ");
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "- machine: {}, {cores} cores{}, {} of memory", model(), hypervisor(), memory());
     let _ = writeln!(text, "- system: {} {}", std::env::consts::OS, first_line("/proc/sys/kernel/osrelease"));
     let _ = writeln!(text, "- versions: redial {}, {}; .NET {runtimes}", env!("CARGO_PKG_VERSION"), rustc());
     text
 }
 
-/// What a busy machine has to confess; None where it is quiet, or where nothing tells.
+/// Returns a warning when the machine is busy; `None` when it is quiet or the load is unknown.
 pub fn busy() -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let load = load()?;
@@ -34,7 +34,7 @@ pub fn busy() -> Option<String> {
     })
 }
 
-/// The load average of the last minute.
+/// Returns the load average of the last minute.
 pub fn load() -> Option<f64> {
     first_line("/proc/loadavg").split(' ').next()?.parse().ok()
 }

@@ -1,5 +1,5 @@
-//! The host with many methods: `Hot`, a thousand short ones that are called all the time, and copies of `Big`, ten
-//! thousand of all shapes each.
+//! The host with many methods: `Hot`, a thousand short ones in constant use, and copies of `Big`, ten thousand of all
+//! shapes each.
 
 use std::collections::HashSet;
 
@@ -16,12 +16,12 @@ use super::context::Bench;
 
 /// Every method of `Hot`.
 pub const HOT: &str = "Hot!Hot.H*.M*";
-/// How many those are.
+/// Number of methods of `Hot`.
 pub const HOT_METHODS: usize = (generate::HOT_CLASSES * generate::HOT_METHODS) as usize;
 
 /// A running host.
 pub struct Many {
-    /// It is spoken to in lines.
+    /// The process, driven by lines.
     pub host: Host,
     /// Its process id.
     pub pid: u32,
@@ -30,7 +30,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// Starts it under the agent, with so many copies of `Big`; all is loaded, nothing dialled.
+    /// Starts it under the agent with this many copies of `Big`, everything loaded and nothing dialled.
     pub fn start(bench: &Bench, runtime: Runtime, copies: u32) -> Result<Many> {
         let mut command = programs::named("many")?.command(runtime)?;
         command.arg(generate::hot_library()?);
@@ -44,14 +44,14 @@ impl Many {
         Ok(Many { host, pid, first_calls })
     }
 
-    /// A session of ours that is told everything.
+    /// Opens a session that subscribes to everything.
     pub fn watch(&self) -> Result<Controller> {
         let mut controller = Controller::connect(self.pid)?;
         controller.subscribe(None)?;
         Ok(controller)
     }
 
-    /// Resident memory after a collection, in bytes.
+    /// Returns resident memory after a collection, in bytes.
     pub fn memory(&mut self) -> Result<f64> {
         let kib: f64 = self.host.ask("memory", "memory ")?.parse().context("memory is a number")?;
         Ok(kib * 1024.0)
@@ -63,13 +63,13 @@ fn copy(number: u32) -> String {
     format!("Big{number}")
 }
 
-/// The ten thousand methods of a copy that its source names.
+/// The ten thousand methods of a copy.
 pub fn big(number: u32) -> String {
     format!("{}!Big.C*.M*", copy(number))
 }
 
-/// Waits until as many copies as `Hot` has methods went live. Told from the events alone: looking at every row at each
-/// of thousands of events would be what is measured.
+/// Waits until every method of `Hot` went live. It counts events only, since reading every row at each of thousands of
+/// events would dominate the measurement.
 pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
     let mut live: HashSet<RowId> = HashSet::new();
     controller.wait_for("that every hot method is live", |event| {
@@ -77,7 +77,7 @@ pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
             Event::Transition(transition) if transition.state == CopyState::Live => {
                 live.insert(transition.row);
             }
-            // Rows that are told of for the first time, and may be live by then.
+            // Rows reported for the first time may be live already.
             Event::Rows { rows, .. } => {
                 live.extend(rows.iter().filter(|row| row.state == CopyState::Live).map(|row| row.row));
             }
@@ -87,7 +87,7 @@ pub fn wait_for_live(controller: &mut Controller) -> Result<()> {
     })
 }
 
-/// Waits until every method of `Hot` is known and in this state.
+/// Waits until every method of `Hot` has a row in this state.
 pub fn wait_for_all(controller: &mut Controller, state: CopyState) -> Result<()> {
     controller.wait_until("that every hot method is known", |dials| {
         let there = |row: &&StatusRow| row.state == state && row.module == "Hot";

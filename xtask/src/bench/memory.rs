@@ -1,4 +1,4 @@
-//! Row `memory`: what a dialled method takes, in the agent and in the process, and what the CLR keeps of every
+//! Row `memory`: memory per dialled method, in the agent and in the process, and the memory that the CLR keeps for each
 //! recompilation until the AppDomain unloads.
 
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::context::Bench;
 use super::figures::{Figure, Target};
 use super::many::{self, HOT_METHODS, Many};
 
-/// The most the agent may take when nothing is dialled, in KiB.
+/// Most memory of the agent with nothing dialled, in KiB.
 const IDLE: f64 = 16.0 * 1024.0;
-/// Turns of all hot methods after which the agent's own queues are as long as they get.
+/// Changes of all hot methods after which the agent's queues have their final length.
 const SETTLE: usize = 8;
-/// The agent merges turns of a copy that are closer together than 50 ms.
+/// The agent merges changes of a copy that are less than 50 ms apart.
 const APART: Duration = Duration::from_millis(80);
 
-/// On each runtime in processes of its own.
+/// Measures each runtime in processes of its own.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let (hosts, cycles) = if bench.quick { (1, 4) } else { (3, 16) };
     let mut figures = Vec::new();
@@ -43,7 +43,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Dials ten thousand methods that nobody calls; answers what the agent had before, in KiB.
+/// Dials ten thousand methods that nobody calls. Also returns the agent's memory before, in KiB.
 fn dialled(many: &mut Many, agent: &mut Vec<f64>, process: &mut Vec<f64>) -> Result<f64> {
     let mut controller = many.watch()?;
     let before = (controller.agent_status()?.memory_bytes as f64, many.memory()?);
@@ -55,7 +55,7 @@ fn dialled(many: &mut Many, agent: &mut Vec<f64>, process: &mut Vec<f64>) -> Res
     Ok(before.0 / 1024.0)
 }
 
-/// Bytes by which the process grows for each dial of a method that is then called, turned off and called.
+/// Returns the growth of the process, in bytes, for each dial of a method that is called, turned off and called again.
 fn recompiled(many: &mut Many, cycles: usize) -> Result<f64> {
     let mut controller = many.watch()?;
     let mut before = 0.0;

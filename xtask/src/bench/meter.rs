@@ -1,4 +1,4 @@
-//! The measuring host: a C# program that times its own hot method on command, with the agent or something else in it.
+//! The measuring host: a C# program that times its own hot method on request.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use redial_testbed::runtimes::Runtime;
 
 use super::context::Bench;
 
-/// The method measured: about a nanosecond of body, never inlined.
+/// The measured method: a body of about a nanosecond, never inlined.
 pub const PLAIN: &str = "Plain";
 
 /// A running measuring host.
@@ -25,7 +25,7 @@ impl<'b> Meter<'b> {
         Self::start_with(bench, runtime, |command| host::load_agent_from(command, bench.built.agent()))
     }
 
-    /// Starts it in an environment of the caller's making.
+    /// Starts it with a prepared command.
     pub fn start_with(
         bench: &'b Bench,
         runtime: Runtime,
@@ -38,25 +38,24 @@ impl<'b> Meter<'b> {
         Ok(Self { bench, host, pid })
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn pid(&self) -> &str {
         &self.pid
     }
 
-    /// Nanoseconds a call of `Loops.KIND`, on so many threads, from so many chunks of a million calls (fewer where a call
-    /// takes long): the best of one thread; the median of several, since the best is one during which the others happened
-    /// to wait.
+    /// Returns nanoseconds per call of `Loops.KIND`, from chunks of a million calls (fewer for slow calls). With one thread
+    /// it is the best chunk; with several the median, since in the best one the others happened to wait.
     pub fn nanoseconds(&mut self, kind: &str, threads: u32, chunks: u32) -> Result<f64> {
         let answer = format!("bench {kind} {threads} ");
         self.number(&format!("bench {kind} {threads} {chunks}"), &answer, usize::from(threads > 1))
     }
 
-    /// Median microseconds of so many collections while two threads call the hot method.
+    /// Returns the median microseconds of `count` collections while two threads call the hot method.
     pub fn collection(&mut self, times: u32) -> Result<f64> {
         self.number(&format!("gc {times}"), "gc ", 0)
     }
 
-    /// One of the answer's numbers.
+    /// Reads a number of the answer.
     fn number(&mut self, command: &str, answer: &str, at: usize) -> Result<f64> {
         let answered = self.host.ask(command, answer)?;
         let number = answered.split(' ').nth(at).unwrap_or_default();
@@ -73,7 +72,7 @@ impl<'b> Meter<'b> {
         self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), level])
     }
 
-    /// Dials it at time, with options of `redial dial`.
+    /// Dials it at level time, with options of `redial dial`.
     pub fn dial_time_with(&self, kind: &str, options: &[&str]) -> Result<()> {
         let pattern = format!("loops!Loops.{kind}(int)");
         self.redial(&[&["dial", &self.pid, &pattern, "time"], options].concat())
@@ -91,7 +90,7 @@ impl<'b> Meter<'b> {
         host::run(command)?.ok().map(drop).with_context(|| format!("redial {}", arguments.join(" ")))
     }
 
-    /// Ends it; what it said on standard error.
+    /// Ends it and returns its standard error.
     pub fn end(mut self) -> Result<String> {
         self.host.close_input();
         Ok(self.host.finish()?.ok()?.stderr)

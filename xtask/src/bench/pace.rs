@@ -1,17 +1,17 @@
-//! How fast the machine is while the rows are measured: of a virtual machine the neighbours decide that too, and no
-//! load average tells. The same two pieces of work, again and again.
+//! The machine's speed during the measurements. Neighbours of a virtual machine affect it, and no load average shows
+//! that, so the same two pieces of work run again and again.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Multiplications, each of the result of the one before.
+/// Dependent multiplications.
 const CHAIN: u32 = 10_000_000;
-/// Bytes walked through in no order: more than caches of a core hold.
+/// Bytes of the random walk: more than a core's caches hold.
 const FIELD: usize = 64 << 20;
 /// Steps of the walk.
 const STEPS: usize = 1_000_000;
 
-/// What the pieces of work took so far.
+/// Durations of both pieces of work so far.
 pub struct Pace {
     field: Vec<u64>,
     chains: Vec<Duration>,
@@ -19,16 +19,16 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Begins with a first look.
+    /// Starts with a first measurement.
     pub fn start() -> Pace {
-        // Written once, so that the system has given the memory.
+        // Written once, so that the memory is committed.
         let field = (0..FIELD as u64 / 8).collect();
         let mut pace = Pace { field, chains: Vec::new(), walks: Vec::new() };
         pace.look();
         pace
     }
 
-    /// Does both pieces of work once; answers which share of the best so far they ran at.
+    /// Does both pieces of work once, and returns their speed as a share of the best so far.
     pub fn look(&mut self) -> (f64, f64) {
         let begun = Instant::now();
         let mut number = black_box(1u64);
@@ -41,7 +41,7 @@ impl Pace {
         let mask = self.field.len() as u64 - 1;
         let mut place = 0u64;
         for _ in 0..STEPS {
-            // The next place depends on what stands here.
+            // The next index depends on the value read here.
             place = place.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
             place ^= self.field.get(((place >> 20) & mask) as usize).copied().unwrap_or_default();
         }
@@ -50,7 +50,7 @@ impl Pace {
         (share(&self.chains), share(&self.walks))
     }
 
-    /// A sentence: how much faster the machine was at its best than at its slowest.
+    /// Describes how much faster the machine was at its best than at its slowest.
     pub fn sentence(&self) -> String {
         let span = |times: &[Duration]| {
             let millis = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
@@ -67,7 +67,7 @@ impl Pace {
     }
 }
 
-/// The best of the times over the last.
+/// Returns the best of the times divided by the last.
 fn share(times: &[Duration]) -> f64 {
     match (times.iter().min(), times.last()) {
         (Some(best), Some(last)) => best.as_secs_f64() / last.as_secs_f64().max(f64::MIN_POSITIVE),

@@ -1,4 +1,4 @@
-//! What a user would pick instead, in the same measuring host: the CLR's own enter and leave hooks, and Frida.
+//! Alternatives to Redial in the same measuring host: the CLR's enter and leave hooks, and Frida.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,20 +26,20 @@ impl<'b> Hooked<'b> {
     pub fn start(bench: &'b Bench, runtime: Runtime, exact: bool) -> Result<Self> {
         let library = build::bench_hooks()?;
         let meter = Meter::start_with(bench, runtime, |command| {
-            // The library hands out its one class under any name.
+            // The library returns its only class for any class id.
             host::load_agent_from(command, &library);
             command.env("BENCH_HOOKS", if exact { "exact" } else { "" });
         })?;
         Ok(Self { meter, calls: 0 })
     }
 
-    /// As [`Meter::nanoseconds`] of the plain method.
+    /// Measures the plain method, as [`Meter::nanoseconds`].
     pub fn nanoseconds(&mut self, threads: u32, chunks: u32) -> Result<f64> {
         self.calls += u64::from(threads) * u64::from(chunks) * 1_000_000;
         self.meter.nanoseconds(PLAIN, threads, chunks)
     }
 
-    /// Ends it and makes sure that the hook really ran; a counter that is not atomic may have lost up to a half.
+    /// Ends it and checks that the hook really ran. A plain counter may have lost up to half of the calls.
     pub fn end(self) -> Result<()> {
         let said = self.meter.end()?;
         let hooked = said.lines().find_map(|line| line.strip_prefix("hooked "));
@@ -49,7 +49,7 @@ impl<'b> Hooked<'b> {
     }
 }
 
-/// A measuring host with Frida in it, and the Python program that speaks to Frida.
+/// A measuring host with Frida in it, and the Python program that drives Frida.
 pub struct Frida<'b> {
     /// The host.
     pub meter: Meter<'b>,
@@ -61,11 +61,11 @@ impl<'b> Frida<'b> {
     /// Starts both. The hot method is compiled once, optimised, and stays where it is.
     ///
     /// # Errors
-    /// When Frida cannot be had, or cannot enter a process here.
+    /// When Frida cannot be installed, or cannot enter a process here.
     pub fn start(bench: &'b Bench, runtime: Runtime) -> Result<Self> {
         let module = frida::python_module()?;
         let mut meter = Meter::start_with(bench, runtime, |command| {
-            // The names that every version still reads.
+            // Every version still reads these names.
             command.env("COMPlus_TieredCompilation", "0").env("COMPlus_PerfMapEnabled", "1");
         })?;
         meter.nanoseconds(PLAIN, 1, 1)?;
@@ -83,7 +83,7 @@ impl<'b> Frida<'b> {
         self.python.ask("attach", "attach").map(drop)
     }
 
-    /// Takes it away, having made sure that it ran since it was put there.
+    /// Removes the probe after checking that it ran.
     pub fn detach(&mut self) -> Result<()> {
         self.python.ask("detach", "detach")?;
         let hits: u64 = self.python.ask("hits", "hits ")?.parse()?;
@@ -93,11 +93,11 @@ impl<'b> Frida<'b> {
     }
 }
 
-/// Where the runtime says that the hot method's code is.
+/// Returns the address of the hot method's code, as the runtime reports it.
 fn compiled_at(pid: &str) -> Result<String> {
     let map = PathBuf::from(format!("/tmp/perf-{pid}.map"));
     let text = fs::read_to_string(&map).context("the runtime wrote no map of its code")?;
-    // It would stay for good otherwise, and so would the description of the process beside it.
+    // Otherwise both files would stay: this one and the description of the process.
     let _ = fs::remove_file(&map);
     let _ = fs::remove_file(format!("/tmp/perfinfo-{pid}.map"));
     let wanted = format!("Loops::{PLAIN}(");

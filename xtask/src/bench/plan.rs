@@ -1,5 +1,4 @@
-//! Row `plan`: fifty overlapping lines of a dial set over more than 100,000 methods of real modules, read and judged,
-//! nothing turned.
+//! Row `plan`: a dry run of fifty overlapping lines of a dial set over more than 100,000 methods of real modules.
 
 use std::time::Instant;
 
@@ -17,10 +16,10 @@ use super::many::Many;
 const COPIES: u32 = 6;
 /// Lines of the set.
 const LINES: usize = 50;
-/// The most milliseconds for 100,000 methods.
+/// Most milliseconds for 100,000 methods.
 const PLANNED: f64 = 100.0;
 
-/// On each runtime in a process of its own.
+/// Measures each runtime in a process of its own.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for runtime in bench.runtimes.iter().copied() {
@@ -45,7 +44,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Everything first, then parts of it, on and off by turns, each line over the ones before.
+/// Returns lines that cover everything first, then parts of it, alternately on and off, each overriding earlier ones.
 fn lines() -> Vec<Order> {
     let patterns = std::iter::once("*".to_owned()).chain((1..LINES).map(|number| match number % 4 {
         0 => format!("Big{}!Big.C{number}*.*", number % COPIES as usize),

@@ -1,4 +1,4 @@
-//! Row `ps`: what finding processes takes of the processors, on a machine with 500 more of them than it has.
+//! Row `ps`: processor time of finding processes, on a machine with 500 extra ones.
 
 use std::process::{Child, Command, Stdio};
 
@@ -12,7 +12,7 @@ use super::figures::Figure;
 use super::meter::Meter;
 use super::window_benchmark::run_benchmark;
 
-/// Processes that have nothing to do with .NET.
+/// Number of extra processes without .NET.
 const OTHERS: usize = 500;
 
 /// Measures with a process of each runtime, one of them with the agent.
@@ -28,7 +28,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     run_benchmark(bench, &["--processes"])
 }
 
-/// Processes that wait; dropping them ends them.
+/// Waiting processes; dropping them ends them.
 struct Others(Vec<Child>);
 
 impl Others {
@@ -46,7 +46,7 @@ impl Others {
 impl Drop for Others {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // Either fails only when it has ended already.
+            // Both fail only if it has ended already.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,11 +1,11 @@
-//! Medians, spreads, what a spread allows to say, and tables.
+//! Medians, spreads, verdicts on targets, and tables.
 
 use std::fmt::Write;
 
 /// One pair of measurements, in the row's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Without what is measured.
+    /// Without the subject.
     pub plain: f64,
     /// With it.
     pub dialled: f64,
@@ -14,28 +14,28 @@ pub struct Pair {
 /// One line of the tables.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What was measured: `count, 2 threads`.
+    /// The subject, for example `count, 2 threads`.
     pub subject: String,
-    /// On which runtime.
+    /// The runtime.
     pub runtime: String,
     /// Unit of both sides: `ns/call`, `ms`, `µs`.
     pub unit: &'static str,
     /// The measurements.
     pub pairs: Vec<Pair>,
-    /// What it should be at most.
+    /// Upper limit.
     pub limit: Limit,
 }
 
-/// What a row should be at most.
+/// Upper limit of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// Nothing was decided.
+    /// No limit.
     None,
     /// The difference, in the row's unit.
     Added(f64),
     /// The ratio.
     Ratio(f64),
-    /// It could not be measured, and why.
+    /// Not measured, with the reason.
     NotRun,
 }
 
@@ -48,7 +48,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// Of at least one number; all zero of none.
+    /// Returns the spread; zeros for no numbers.
     fn of(numbers: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = numbers.collect();
         sorted.sort_by(f64::total_cmp);
@@ -70,8 +70,8 @@ impl Spread {
         format!("{:.3} ({:.3}–{:.3})", self.median, self.least, self.most)
     }
 
-    /// Whether `value` lies outside what the median may be: below all measurements or above all of them, some on each
-    /// side apart ([`outliers`]).
+    /// Returns whether `value` lies below or above all measurements, apart from a few outliers on each side
+    /// ([`outliers`]).
     fn excludes(numbers: &[f64], value: f64) -> bool {
         let outlier = outliers(numbers.len());
         let below = numbers.iter().filter(|number| **number < value).count();
@@ -80,8 +80,8 @@ impl Spread {
     }
 }
 
-/// How many of so many measurements may lie on the wrong side of a median: one of at least seven, and of more as many as
-/// leave it there in 95 of 100 cases (the sign test).
+/// Returns how many measurements may lie on the wrong side of a median: one of at least seven, and of more as many as the
+/// sign test allows at 95 %.
 fn outliers(number: usize) -> usize {
     let (mut ways, mut within) = (1.0, 0.0);
     let all = 2_f64.powi(i32::try_from(number).unwrap_or(i32::MAX));
@@ -95,24 +95,24 @@ fn outliers(number: usize) -> usize {
     0
 }
 
-/// Two places below a hundred, none above a thousand.
+/// Formats with two places below a hundred, and none above a thousand.
 fn number(value: f64) -> String {
     let places = if value.abs() >= 1000.0 { 0 } else { 2 - usize::from(value.abs() >= 100.0) };
     format!("{value:.places$}")
 }
 
 impl Row {
-    /// A row without a limit.
+    /// Returns a row without a limit.
     pub fn of(subject: impl Into<String>, runtime: &str, unit: &'static str, pairs: Vec<Pair>) -> Row {
         Row { subject: subject.into(), runtime: runtime.to_owned(), unit, pairs, limit: Limit::None }
     }
 
-    /// The row with what it should be at most.
+    /// Adds an upper limit.
     pub fn at_most(self, limit: Limit) -> Row {
         Row { limit, ..self }
     }
 
-    /// A row of nothing, with the reason.
+    /// Returns a row without measurements, with the reason.
     pub fn not_run(subject: impl Into<String>, runtime: &str, why: &str) -> Row {
         let subject = format!("{}: {why}", subject.into());
         Row::of(subject, runtime, "", Vec::new()).at_most(Limit::NotRun)
@@ -158,7 +158,7 @@ impl Row {
         self.pairs.iter().map(|pair| pair.dialled / pair.plain)
     }
 
-    /// What is to be said of the limit.
+    /// Returns the verdict on the limit.
     fn verdict(&self, differences: &[f64]) -> String {
         let (text, limit, measured) = match self.limit {
             Limit::None | Limit::NotRun => return String::new(),
@@ -180,7 +180,7 @@ impl Row {
 
 const HEADINGS: [&str; 7] = ["what", "runtime", "without", "with", "added", "ratio", "target"];
 
-/// Every row as cells, the headings first; every number is `median (least–most)`.
+/// Returns every row as cells, the headings first; numbers are `median (least–most)`.
 pub fn cells(rows: &[Row]) -> Vec<[String; 7]> {
     std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(Row::columns)).collect()
 }
@@ -197,7 +197,7 @@ pub fn terminal<const N: usize>(cells: &[[String; N]]) -> String {
     for row in cells {
         for (width, cell) in widths.iter().zip(row) {
             let padding = width.saturating_sub(cell.chars().count()) + 2;
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(table, "{cell}{:padding$}", "");
         }
         table.truncate(table.trim_end().len());

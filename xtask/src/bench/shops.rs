@@ -16,11 +16,11 @@ use super::figures::Figure;
 use super::window_benchmark::run_benchmark;
 
 const SHOPS: usize = 20;
-/// Rounds that a Shop does at once, and the rest of all of them after it.
+/// Rounds that a Shop does at once, before all of them rest.
 const ROUNDS: u32 = 20;
 const REST: Duration = Duration::from_millis(20);
 
-/// Starts them, times all of Shop in each, and has the window's own benchmark look at them.
+/// Starts them, times all of Shop in each, and runs the window's benchmark on them.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let program = Program::new("Fleet")?;
     let shops = program.start_under(bench.built.agent(), SHOPS)?;
@@ -35,7 +35,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     run_benchmark(bench, &more)
 }
 
-/// They do rounds until this is dropped, which ends them.
+/// Keeps the Shops busy until it is dropped, then ends them.
 struct AtWork {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -47,7 +47,7 @@ impl AtWork {
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
-                // Two of them will be killed.
+                // The benchmark kills two of them.
                 shops.retain_mut(|shop| shop.rounds(ROUNDS).is_ok());
                 std::thread::sleep(REST);
             }
@@ -59,7 +59,7 @@ impl AtWork {
 impl Drop for AtWork {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // One that panicked has said so.
+        // A panicked thread has already reported it.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }

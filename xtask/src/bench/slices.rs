@@ -1,5 +1,5 @@
-//! Two programs that take turns of a tenth of a second, so that a slow phase of the machine falls on both alike: run one
-//! after the other, the same compilation differs by a tenth and more.
+//! Two programs that alternate every tenth of a second, so that a slow phase of the machine affects both. Run one after
+//! the other, the same compilation varies by a tenth and more.
 
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,15 +10,15 @@ use anyhow::{Context, Result, ensure};
 
 use super::timed::{Running, Timed};
 
-/// How long one of them runs before the other does.
+/// Length of one slice.
 const SLICE: Duration = Duration::from_millis(100);
-/// Longer than both of them take.
+/// Time limit for both.
 const TOO_LONG: Duration = Duration::from_secs(900);
 
-/// Runs both to their ends, `first` first, each stopped while the other runs: what each took, by the clock while it ran.
+/// Runs both to their ends, `first` first, each stopped while the other runs. Returns the time that each one ran.
 ///
 /// # Errors
-/// When one of them cannot be started, stopped or waited for, or does not end with code 0; none is left behind.
+/// When one of them cannot be started, stopped or waited for, or does not end with code 0. Both are ended then.
 pub fn in_slices(first: Command, second: Command) -> Result<[Timed; 2]> {
     let (tell, ended) = channel();
     let mut first = Program::start(first, tell.clone())?;
@@ -36,16 +36,16 @@ pub fn in_slices(first: Command, second: Command) -> Result<[Timed; 2]> {
 
 /// One of the two.
 struct Program {
-    /// None once it was waited for.
+    /// `None` after the wait.
     running: Option<Running>,
     pid: i32,
-    /// How long it ran.
+    /// Time it ran.
     ran: Duration,
     timed: Option<Timed>,
 }
 
 impl Program {
-    /// Starts it, stopped; `tell` is told its process id when it has ended, which is its own until it is waited for.
+    /// Starts it, stopped. `tell` receives the process id when it has ended; the id stays its own until the wait.
     fn start(command: Command, tell: Sender<i32>) -> Result<Program> {
         let running = Running::start(command)?;
         let pid = i32::try_from(running.pid()).context("a process id beyond its type")?;
@@ -62,13 +62,13 @@ impl Program {
                     break;
                 }
             }
-            // Nobody listens any more once something has failed.
+            // The receiver is gone after a failure.
             let _ = tell.send(pid);
         });
         Ok(program)
     }
 
-    /// Lets it run so long, or until one of the two has ended.
+    /// Lets it run for one slice, or until one of the two ends.
     fn run_for(&mut self, slice: Duration, other: &mut Program, ended: &Receiver<i32>) -> Result<()> {
         if self.running.is_none() {
             return Ok(());
@@ -82,7 +82,7 @@ impl Program {
             told => {
                 self.signal(libc::SIGSTOP)?;
                 match told {
-                    // It ended at the end of its own slice.
+                    // It ended together with its own slice.
                     Ok(_) => other.end(),
                     Err(RecvTimeoutError::Timeout) => Ok(()),
                     Err(error) => Err(error).context("nobody waits for the programs"),

@@ -1,5 +1,4 @@
-//! Row `startup`: what the agent, and each of its startup flags alone, add to a program from start to end, nothing
-//! dialled.
+//! Row `startup`: the cost of the agent, and of each startup flag alone, for a program from start to end without dials.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -17,10 +16,10 @@ use super::timed::{Timed, timed};
 use crate::build;
 use crate::process::checkout;
 
-/// A real program may take 5 % longer.
+/// Allowed slowdown of a real program: 5 %.
 const SLOWER: f64 = 1.05;
 
-/// What is in the program.
+/// A profiler set-up to measure.
 struct Loaded<'b> {
     /// Name for the table.
     name: &'static str,
@@ -30,10 +29,10 @@ struct Loaded<'b> {
     variable: Option<(&'static str, &'static str)>,
 }
 
-/// Those that the agent asks for, for a profiler that does nothing.
+/// The agent's flags, for a profiler that does nothing.
 pub const ALL_FLAGS: (&str, &str) = ("BENCH_MASK", "262204");
 
-/// Flags of `COR_PRF_MONITOR` (corprof.idl), asked for by a profiler that does nothing at any event.
+/// Flags of `COR_PRF_MONITOR` (corprof.idl) for a profiler that does nothing at any event.
 const FLAGS: &[(&str, &str)] = &[
     (", an empty profiler, no flags", "0"),
     (", an empty profiler, ENABLE_REJIT", "262144"),
@@ -43,7 +42,7 @@ const FLAGS: &[(&str, &str)] = &[
     (", an empty profiler, DISABLE_ALL_NGEN_IMAGES", "2147483648"),
 ];
 
-/// Times a hello world everywhere, and the C# compiler, a real program of some seconds, where it runs.
+/// Times hello world everywhere, and the C# compiler, a real program of some seconds, where it runs.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let empty = build::bench_hooks()?;
     let agent = |name, variable| Loaded { name, library: bench.built.agent(), variable };
@@ -66,7 +65,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
         for loaded in &all {
             let both =
                 measured(bench, runtime, "C# compiler", loaded, || compilation.command(runtime, &out))?;
-            // The other flags are asked for by the user, who knows that they slow the host, or by nobody.
+            // Only users who accept a slower host request the other flags.
             let limit = if loaded.name.is_empty() { Limit::Ratio(SLOWER) } else { Limit::None };
             rows.extend(both.map(|row| row.at_most(limit)));
         }
@@ -74,7 +73,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The clock's row, and that of the processor time, which others on the machine disturb less.
+/// Returns a row of elapsed time and one of processor time, which other programs disturb less.
 fn measured(
     bench: &Bench,
     runtime: Runtime,
@@ -82,7 +81,7 @@ fn measured(
     loaded: &Loaded<'_>,
     start: impl Fn() -> Result<Command>,
 ) -> Result<[Row; 2]> {
-    // The first start reads everything from disk.
+    // Warm-up: the first start reads everything from disk.
     timed(start()?)?;
     let processor = RefCell::new((Vec::new(), Vec::new()));
     let pairs = bench.pairs(

@@ -1,5 +1,5 @@
-//! Row `throughput`: a hot loop before a dial, with it, and after turning it off. Every pair has a process of its own:
-//! a method that was dialled once is no longer one that never was.
+//! Row `throughput`: a hot loop before a dial, with it, and after turning it off. Every pair has a process of its own,
+//! since a method once dialled no longer counts as untouched.
 
 use anyhow::Result;
 use redial_testbed::runtimes::Runtime;
@@ -8,16 +8,16 @@ use super::context::Bench;
 use super::meter::{Meter, PLAIN};
 use super::report::{Limit, Pair, Row};
 
-/// Chunks of a million calls a measurement; the best counts.
+/// Chunks of a million calls per measurement; the best counts.
 const CHUNKS: u32 = 100;
-/// Measurements of a process before it counts as warm: in its first, some chunks take five cycles a call where every later one
-/// takes six (8.0, AMD EPYC), be there a dial, an agent or neither.
+/// Measurements before a process counts as warm. In the first one some chunks take five cycles per call and later ones six
+/// (8.0, AMD EPYC), with or without dial and agent.
 const WARM: u32 = 2;
-/// What a call may take after turning off, against before: that is 98 % of the throughput.
+/// Allowed time per call after turning off, against before: 98 % of the throughput.
 const AFTER: f64 = 1.02;
 
-/// The hot loop of a callee that is never inlined, and of one that was inlined before the dial came; with the agent from
-/// the start, and, where the runtime can, attached to what already runs hot.
+/// Measures a callee that is never inlined, and one that was inlined before the dial; with the agent from the start and,
+/// where the runtime allows it, attached to the hot process.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (kind, callee) in [(PLAIN, "callee not inlined"), ("Inlined", "callee inlined before the dial")] {
@@ -30,7 +30,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What a call takes once the process is warm.
+/// Returns the time per call of a warm process.
 fn warm(meter: &mut Meter, kind: &str) -> Result<f64> {
     for _ in 1..WARM {
         meter.nanoseconds(kind, 1, CHUNKS)?;
@@ -38,7 +38,7 @@ fn warm(meter: &mut Meter, kind: &str) -> Result<f64> {
     meter.nanoseconds(kind, 1, CHUNKS)
 }
 
-/// What the others are to be held against: the same loop, measured again as often and as late as theirs, with nothing dialled.
+/// The control: the same loop, measured again as often and as late as the others, with nothing dialled.
 fn undialled(bench: &Bench, runtime: Runtime, kind: &str, callee: &str) -> Result<Row> {
     let mut pairs = Vec::new();
     for _ in 0..bench.pairs {
@@ -62,7 +62,7 @@ fn from_the_start(bench: &Bench, runtime: Runtime, kind: &str, callee: &str) -> 
     Ok([row("with count", counted), row("after count and off", after).at_most(Limit::Ratio(AFTER))])
 }
 
-/// Against the same process before there was an agent in it.
+/// Compares with the same process before the attach.
 fn attached(bench: &Bench, runtime: Runtime, kind: &str, callee: &str) -> Result<[Row; 2]> {
     let turned = turned(bench, kind, || {
         let mut meter = Meter::start_with(bench, runtime, |_| {})?;
@@ -77,7 +77,7 @@ fn attached(bench: &Bench, runtime: Runtime, kind: &str, callee: &str) -> Result
     Ok([row(" and count", counted), row(", count and off", after).at_most(Limit::Ratio(AFTER))])
 }
 
-/// With the callee counted, and turned off again, each beside what `start` measured.
+/// Measures with the callee counted, and turned off again, each against `start`.
 fn turned<'b>(
     bench: &Bench,
     kind: &str,

@@ -1,5 +1,5 @@
-//! Rows of `time`: what an exception costs more, thrown and caught, while a condition stands: the runtime tells the agent
-//! of every one then, whoever throws, and of every frame that it searches or leaves.
+//! Rows of `time`: the extra cost of an exception while a condition stands. The runtime then reports every exception to
+//! the agent, and every frame that it searches or leaves.
 
 use std::cell::RefCell;
 
@@ -10,18 +10,18 @@ use super::context::Bench;
 use super::meter::{Meter, PLAIN};
 use super::report::{Pair, Row};
 
-/// Throws at each call.
+/// The method that throws at each call.
 const THROWS: &str = "Throws";
-/// The same from below twenty frames.
+/// The same below twenty frames.
 const DEEP: &str = "ThrowsDeep";
-/// Chunks of two thousand exceptions a measurement.
+/// Chunks of two thousand exceptions per measurement.
 const CHUNKS: u32 = 30;
 const FAILED: &[&str] = &["--failed-only"];
-/// No call is so long.
+/// Longer than any call.
 const SLOW: &[&str] = &["--slower-than", "1s"];
 
-/// Alternates time without and with a condition in one process: of another method that the throwing thread calls now and
-/// then, by which it is a thread of timed calls; then of the method that throws.
+/// Alternates time without and with a condition in one process. First the condition is on another method, which the throwing
+/// thread calls now and then so that it has a timer; then on the method that throws.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let row = |what: &str, pairs: Vec<Pair>| {
         let what = format!("{what}, beside time without");
@@ -36,7 +36,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     ])
 }
 
-/// What `thrower` throws, with `dialled` at time, without and with a condition.
+/// Measures exceptions of `thrower` with `dialled` at time, without and with a condition.
 fn beside(
     bench: &Bench,
     runtime: Runtime,

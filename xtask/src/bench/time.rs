@@ -1,5 +1,5 @@
-//! Row `time`: what timing adds to one call of a method of about a nanosecond, beside two bare readings of the processor's
-//! counter, and beside a program that times itself. Then what else is asked for with the level: `thrown`, `awaited`.
+//! Row `time`: the cost of timing, added to a call of about a nanosecond, beside two bare readings of the processor's
+//! counter and beside a program that times itself. Then the level's options: `thrown`, `awaited`.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -13,9 +13,9 @@ use super::report::{Limit, Row};
 use super::{awaited, thrown};
 
 const THREADS: [u32; 2] = [1, 2];
-/// Chunks of a million calls a measurement.
+/// Chunks of a million calls per measurement.
 const CHUNKS: u32 = 30;
-/// The most that timing may add to two bare readings, in nanoseconds.
+/// Most nanoseconds that timing may add to two bare readings.
 const MOST_BESIDES: f64 = 3.0;
 /// Pairs of bare readings in one measurement, and measurements of which the best is taken.
 const READINGS: u32 = 20_000;
@@ -66,7 +66,7 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Nanoseconds of two readings of the counter.
+/// Returns the nanoseconds of two readings of the counter.
 #[cfg(target_arch = "x86_64")]
 fn two_readings() -> f64 {
     let once = || {
@@ -86,7 +86,7 @@ fn two_readings() -> f64 {
     (0..MEASUREMENTS).map(|_| once()).fold(f64::INFINITY, f64::min)
 }
 
-/// The same of the system's clock, where there is no such counter.
+/// Returns the nanoseconds of two readings of the system's clock, on machines without the counter.
 #[cfg(not(target_arch = "x86_64"))]
 fn two_readings() -> f64 {
     let begin = Instant::now();

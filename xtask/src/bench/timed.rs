@@ -1,4 +1,4 @@
-//! A program from start to end: how long it took, and the most memory it had.
+//! A program from start to end: elapsed time, processor time, peak memory.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// What a run took.
+/// Resources used by a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Timed {
-    /// From start to end.
+    /// Elapsed time, from start to end.
     pub milliseconds: f64,
-    /// Processor time of all its threads, in milliseconds; 0 where the system does not tell.
+    /// Processor time of all its threads, in milliseconds; 0 where unknown.
     pub processor: f64,
-    /// Its peak of resident memory; 0 where the system does not tell.
+    /// Peak resident memory; 0 where unknown.
     pub peak_mib: f64,
 }
 
@@ -27,7 +27,7 @@ pub fn timed(command: Command) -> Result<Timed> {
     Running::start(command)?.wait()
 }
 
-/// A program that runs.
+/// A running program.
 pub struct Running {
     child: Child,
     begin: Instant,
@@ -41,7 +41,7 @@ impl Running {
     /// When it cannot be started.
     pub fn start(mut command: Command) -> Result<Running> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        // A file, not a pipe: nobody reads while the program runs.
+        // A file, since nobody reads a pipe while the program runs.
         let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 2;
         let errors = crate::build::target_folder().join(format!("bench-errors-{number}.txt"));
         let file = File::create(&errors).with_context(|| format!("cannot write {}", errors.display()))?;
@@ -57,7 +57,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits until it ends: what it took.
+    /// Waits until it ends and returns the resources it used.
     ///
     /// # Errors
     /// When it does not end with code 0.
@@ -71,7 +71,7 @@ impl Running {
     }
 }
 
-/// Whether it succeeded, its peak of memory in MiB, its processor time in milliseconds.
+/// Waits for a child. Returns its success, peak memory in MiB, and processor time in milliseconds.
 #[cfg(unix)]
 fn wait(child: &mut Child) -> Result<(bool, f64, f64)> {
     let pid = i32::try_from(child.id()).context("a process id beyond its type")?;

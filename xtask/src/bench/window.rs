@@ -1,5 +1,5 @@
-//! Row `window`: what the window takes of a processor. Frames, filter and sorting with a million methods come from the
-//! program's own benchmark, which needs no screen; an idle window is the real program on a screen in memory.
+//! Row `window`: processor time of the window. Frames, filter and sorting with a million methods come from the window's
+//! own benchmark, which needs no screen. The idle window is the real program on a virtual screen.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,14 +16,14 @@ use super::shops;
 use super::window_benchmark::run_benchmark;
 use crate::build;
 
-/// The most that an idle window may take of a core, in percent.
+/// Most processor time of an idle window, in percent of a core.
 const IDLE: f64 = 1.0;
-/// How long one measurement of the idle window lasts, and how often it is made.
+/// Duration of one measurement of the idle window.
 const SPAN: Duration = Duration::from_secs(5);
-/// Time for the window to show what it found.
+/// Time for the window to connect and load.
 const SETTLE: Duration = Duration::from_secs(8);
 
-/// Measures all of it.
+/// Measures all rows of the window.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = run_benchmark(bench, &[])?;
     figures.extend(shops::measure(bench)?);
@@ -34,14 +34,14 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// A screen in memory; dropping it takes it away.
+/// A virtual screen; dropping it ends its server.
 struct Screen {
     server: Child,
     display: String,
 }
 
 impl Screen {
-    /// Starts one; None where there is no program for it.
+    /// Starts one; `None` if Xvfb is not installed.
     fn start() -> Result<Option<Screen>> {
         let mut command = Command::new("Xvfb");
         command.args(["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]);
@@ -53,7 +53,7 @@ impl Screen {
         };
         let output = server.stdout.take().context("no standard output")?;
         let mut number = String::new();
-        // It says the number once it can be drawn on, and nothing more.
+        // Xvfb prints its number once it is ready, and nothing else.
         std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut number)?;
         if number.trim().is_empty() {
             let _ = server.kill();
@@ -65,13 +65,13 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Either fails only when it has ended already.
+        // Both fail only if it has ended already.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
 }
 
-/// The real window, connected to a process in which nothing happens.
+/// Measures the real window, connected to an idle process.
 struct Window(Child);
 
 impl Drop for Window {
@@ -114,7 +114,7 @@ fn idle(bench: &Bench, screen: &Screen) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Waits until the window has its two sessions with the agent: one for dials, one for methods.
+/// Waits until the window has both sessions with the agent, one for dials and one for methods.
 fn connected(window: &mut Window, pid: &str) -> Result<()> {
     let began = Instant::now();
     while began.elapsed() < DEADLINE {
@@ -137,17 +137,17 @@ fn connected(window: &mut Window, pid: &str) -> Result<()> {
     bail!("the window did not connect to process {pid}")
 }
 
-/// Ticks a second in /proc; the same on every Linux of today's machines.
+/// Ticks per second in /proc; 100 on every current Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Processor time of a process and its threads, ended ones included.
+/// Returns the processor time of a process and all its threads, ended ones included.
 fn ticks(proc: &Path) -> Result<u64> {
     let stat = std::fs::read_to_string(proc.join("stat")).context("the window has ended")?;
-    // The name, in brackets, may hold anything.
+    // The name, in brackets, may contain spaces and brackets.
     let (_, fields) = stat.rsplit_once(')').context("a stat file without a name")?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
     let field = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
-    // The fields 14 and 15 of the file are the 12th and 13th behind the name.
+    // Fields 14 and 15 of the file are the 12th and 13th after the name.
     field(11).zip(field(12)).map(|(user, system)| user + system).context("a stat file without times")
 }
 

@@ -1,11 +1,11 @@
-//! System packages by apt: installed where that is permitted, else the command is printed.
+//! System packages by apt: installed if permitted, else the command is printed.
 
 use anyhow::{Result, bail};
 
 use crate::process::{command, run_quietly, works};
 
-/// Every package: the cross compiler for Windows, Wine, a C++ compiler for the fuzzers, what draws the window (also
-/// where there is no display), and systemd's verifier of units.
+/// Every package: the cross compiler for Windows, Wine, a C++ compiler for the fuzzers, libraries that draw the window
+/// (with or without a display), and systemd's verifier of units.
 pub const ALL: &[&str] = &[
     "binutils-mingw-w64-x86-64",
     "g++",
@@ -22,7 +22,7 @@ pub const ALL: &[&str] = &[
     "xvfb",
 ];
 
-/// Makes sure that `packages` are installed.
+/// Installs `packages` where they are missing.
 ///
 /// # Errors
 /// The command to run by hand, where packages are missing and this user may not install them.

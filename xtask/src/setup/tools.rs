@@ -8,13 +8,15 @@ use redial_testbed::cache;
 
 use crate::process::{cargo, command, run_quietly, works};
 
-/// The pinned version of cargo-deny; built into the cache folder, so that a user's own is left alone.
+/// The pinned version of cargo-deny, built into the cache folder so that a user's own copy stays.
 const DENY: &str = "cargo-deny@0.20.2";
+/// The pinned version of cargo-machete, which finds unused dependencies.
+const MACHETE: &str = "cargo-machete@0.9.2";
 
-/// Components of the pinned toolchain, the Windows target, cargo-nextest and cargo-deny.
+/// Installs components of the pinned toolchain, the Windows target, cargo-nextest, cargo-deny and cargo-machete.
 ///
 /// # Errors
-/// What rustup or cargo said.
+/// The output of rustup or cargo when it fails.
 pub fn ensure() -> Result<()> {
     if works("rustup", &["--version"]) {
         run_quietly(&mut command("rustup", &["component", "add", "rustfmt", "clippy"]))?;
@@ -26,21 +28,34 @@ pub fn ensure() -> Result<()> {
         println!("    building cargo-nextest (a few minutes, once)");
         install("cargo-nextest", &[])?;
     }
-    deny().map(drop)
+    deny()?;
+    machete().map(drop)
 }
 
-/// The cargo-deny program, built when the cache has none.
+/// Returns the cargo-deny program, built if the cache has none.
 ///
 /// # Errors
-/// What cargo said.
+/// The output of cargo when it fails.
 pub fn deny() -> Result<PathBuf> {
-    let folder = cache::ensure("tools/cargo-deny", DENY, |into| {
-        println!("    building {DENY} (a few minutes, once)");
-        // Unoptimised: it builds in a third of the time and runs once a gate.
+    tool("cargo-deny", DENY)
+}
+
+/// Returns the cargo-machete program, built if the cache has none.
+///
+/// # Errors
+/// The output of cargo when it fails.
+pub fn machete() -> Result<PathBuf> {
+    tool("cargo-machete", MACHETE)
+}
+
+fn tool(name: &str, package: &str) -> Result<PathBuf> {
+    let folder = cache::ensure(&format!("tools/{name}"), package, |into| {
+        println!("    building {package} (a few minutes, once)");
+        // A debug build takes a third of the time, and the gate runs it once.
         let root = into.to_string_lossy();
-        install(DENY, &["--debug", "--no-track", "--root", &root])
+        install(package, &["--debug", "--no-track", "--root", &root])
     })?;
-    Ok(folder.join("bin/cargo-deny"))
+    Ok(folder.join("bin").join(name))
 }
 
 fn install(tool: &str, options: &[&str]) -> Result<()> {

@@ -8,8 +8,8 @@ use redial_testbed::cache;
 
 use crate::process::{command, run_quietly};
 
-/// Rust's standard library imports `ProcessPrng` from bcryptprimitives.dll, which Wine before 9 lacks; without it every
-/// Rust program ends at once and in silence.
+/// Rust's standard library imports `ProcessPrng` from bcryptprimitives.dll, which Wine before 9 lacks. Without it every
+/// Rust program ends at once, without a message.
 const RANDOM_SHIM: &str = r"
 unsigned char __stdcall SystemFunction036(void *buffer, unsigned long length);
 __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *buffer, unsigned long long length) {
@@ -17,7 +17,7 @@ __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *buffer, unsigned 
 }
 ";
 
-/// Where Debian keeps the 64-bit loader; it is not on the PATH there.
+/// Debian's path of the 64-bit loader, which is not on the PATH.
 const LOADERS: [&str; 4] =
     ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/local/bin/wine64", "/opt/wine-stable/bin/wine64"];
 
@@ -31,7 +31,7 @@ pub struct Wine {
 }
 
 impl Wine {
-    /// Names Wine in `command`'s environment, for tests that start Windows programs.
+    /// Sets the variables by which tests find Wine.
     pub fn tell(&self, command: &mut Command) {
         command
             .env("REDIAL_WINE", &self.loader)
@@ -42,7 +42,7 @@ impl Wine {
     }
 }
 
-/// The prefix of the cache folder, made when it is not there.
+/// Returns the prefix in the cache folder, created if missing.
 ///
 /// # Errors
 /// When Wine or the cross compiler is missing or fails.
@@ -64,14 +64,14 @@ fn make(loader: &Path, into: &Path) -> Result<()> {
                 .env("WINEPREFIX", &prefix)
                 .env("WINEARCH", "win64")
                 .env("WINEDEBUG", "-all")
-                // No offer to install Mono or Gecko, and no display is needed.
+                // Suppresses the offers to install Mono and Gecko, and needs no display.
                 .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
                 .env_remove("DISPLAY"),
         )
     };
     wine(&["wineboot", "-i"]).context("the Wine prefix cannot be made")?;
     wine(&["winecfg", "-v", "win10"]).context("Wine cannot be told to be Windows 10")?;
-    // The prefix is about to be moved; its server must have written the registry and gone.
+    // The prefix is about to move, so its server must first write the registry and end.
     wine(&["wineboot", "-e"]).context("the Wine session cannot be ended")?;
     wait_for_server(loader, &prefix)?;
     let source = into.join("bcryptprimitives.c");

@@ -13,13 +13,13 @@ use crate::process::{cargo, checkout, command, run, run_quietly};
 /// Inputs a target gets in the gate; enough for the whole corpus and many thousand mutations.
 const SMOKE_RUNS: u32 = 100_000;
 
-/// What cargo-fuzz passes too, save the sanitizers that need a nightly compiler: edge coverage for libFuzzer, and
-/// checks that turn overflow into a panic.
+/// The flags of cargo-fuzz except the sanitizers, which need a nightly compiler: edge coverage for libFuzzer, and checks
+/// that turn overflow into a panic.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions=on -Coverflow-checks=on";
 
-/// Runs every target of `fuzz/` over its kept corpus and on.
+/// Runs every target of `fuzz/`, starting from its committed corpus.
 ///
 /// # Errors
 /// When the targets do not build.
@@ -57,7 +57,7 @@ pub fn run_targets(plan: &Plan<'_>) -> Result<Tally> {
 }
 
 fn fuzz(target: &str, program: &std::path::Path, plan: &Plan<'_>) -> Result<()> {
-    // Found inputs go to the first folder; the committed ones are only read.
+    // libFuzzer writes new inputs to the first folder and only reads the others.
     let found = build::target_folder().join("fuzz-found").join(target);
     std::fs::create_dir_all(&found)?;
     let committed = checkout().join("fuzz/corpus").join(target);
@@ -87,7 +87,7 @@ fn fuzz(target: &str, program: &std::path::Path, plan: &Plan<'_>) -> Result<()> 
     if let Some(seeds) = seeds::write(target, &build::target_folder().join("fuzz-seeds"))? {
         fuzzer.arg(seeds);
     }
-    // libFuzzer tells everything on standard error, at length; it is shown when it matters.
+    // libFuzzer's verbose standard error is shown only on failure.
     run_quietly(&mut fuzzer).map(drop)
 }
 

@@ -15,10 +15,10 @@ use crate::process::{cargo, line};
 /// When nextest cannot be started or ends without a summary (tests that do not compile).
 pub fn run(plan: &Plan<'_>, selection: &[&str], prepare: impl FnOnce(&mut Command)) -> Result<Tally> {
     let not_run = build::target_folder().join(format!("not-run-{}", std::process::id()));
-    // It is only there when an earlier suite of this run left it.
+    // An earlier suite of this run may have left it.
     let _ = std::fs::remove_file(&not_run);
     let mut nextest = cargo(&["nextest", "run", "--no-fail-fast", "--no-tests=warn"]);
-    // Errors say what happened in words; a trace of the harness below each hides them. Panics keep theirs.
+    // A backtrace of the harness below each error would hide the message. Panics keep theirs.
     nextest.args(selection).env("REDIAL_NOT_RUN", &not_run).env("RUST_LIB_BACKTRACE", "0");
     if let Some(only) = plan.only {
         nextest.arg(only);
@@ -60,7 +60,7 @@ fn watch(mut nextest: Command) -> Result<Tally> {
     let status = child.wait()?;
     let mut tally = summary.with_context(|| format!("`{what}` ended with {status} and no summary"))?;
     if !status.success() && tally.failed == 0 {
-        // A leak or an interrupted run; never let it pass for success.
+        // A leak or an interrupted run must not count as success.
         tally.failed = 1;
     }
     Ok(tally)

@@ -5,9 +5,9 @@ use crate::build::Built;
 /// Numbers of tests; a suite that is one check counts as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Ran and held.
+    /// Passed.
     pub passed: u64,
-    /// Ran and did not hold, or did not end in time.
+    /// Failed, or did not end in time.
     pub failed: u64,
     /// Did not run, for a reason that was printed.
     pub skipped: u64,

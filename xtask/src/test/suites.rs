@@ -1,4 +1,4 @@
-//! The suites: what each one runs.
+//! The suites of the gate and the commands they run.
 
 use anyhow::Result;
 use redial_testbed::artefacts::WINDOWS_TARGET;
@@ -56,7 +56,7 @@ impl Suite {
         }
     }
 
-    /// What it is about, for progress lines.
+    /// Its subject, for progress lines.
     pub const fn subject(self) -> &'static str {
         match self {
             Self::Fmt => "rustfmt changes nothing",
@@ -72,7 +72,7 @@ impl Suite {
         }
     }
 
-    /// Whether it starts the agent or the program for this machine.
+    /// Returns whether it needs agent and program built for this machine.
     pub const fn needs_build(self) -> bool {
         matches!(self, Self::E2e)
     }
@@ -80,7 +80,7 @@ impl Suite {
     /// Runs it.
     ///
     /// # Errors
-    /// Where the suite is one check: why it does not hold. Where it is many: why it could not be run at all.
+    /// For a single check, its failure. For many tests, the reason why they could not run at all.
     pub fn run(self, plan: &Plan<'_>) -> Result<Tally> {
         match self {
             Self::Fmt => one(run(&mut cargo(&["fmt", "--all", "--check"]))),
@@ -139,7 +139,7 @@ fn wine(plan: &Plan<'_>) -> Result<Tally> {
     })
 }
 
-/// Names of the test bed's test binaries.
+/// Returns the names of the test bed's test binaries.
 fn test_binaries() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(checkout().join("testbed/tests"))? {

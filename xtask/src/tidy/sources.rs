@@ -66,7 +66,7 @@ fn check_file(file: &Path, text: &str) -> Vec<String> {
     breaches
 }
 
-/// Addresses (packages are fetched by name through their clients) and folders of somebody's machine.
+/// Finds addresses (packages are fetched by name through their clients) and folders of a personal machine.
 fn forbidden_word(line: &str) -> Option<String> {
     // Put together here, so that this file does not break its own rule.
     let schemes = [["http", "://"], ["https", "://"]];

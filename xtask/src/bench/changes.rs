@@ -1,5 +1,5 @@
-//! Row `turns`: how long the user waits. From connecting to the whole catalogue, from a turn to its acceptance, and to
-//! the moment the first counted call may come; and what of it goes over the pipe.
+//! Row `changes`: the user's waiting time, from connecting to the whole catalogue, from a change to its acceptance, and
+//! to the first counted call; and the bytes on the pipe.
 
 use std::time::{Duration, Instant};
 
@@ -16,20 +16,20 @@ use super::many::{self, Many};
 
 /// Copies of `Big`: together with the framework's own, well over 100,000 methods.
 const COPIES: u32 = 6;
-/// The most milliseconds for 100,000 methods.
+/// Most milliseconds for the catalogue of 100,000 methods.
 const CATALOGUE: f64 = 100.0;
-/// The most milliseconds for a turn of one method to be accepted.
+/// Most milliseconds from a change of one method to its acceptance.
 const ACCEPTED: f64 = 1.0;
-/// The same of 10,000 methods, on .NET 5 and later.
+/// Most milliseconds for 10,000 methods, on .NET 5 and later.
 const BATCH: f64 = 20.0;
-/// The most milliseconds for a hot method to be live.
+/// Most milliseconds until a hot method is live.
 const LIVE: f64 = 2.0;
-/// The same of 1,000 methods.
+/// Most milliseconds until 1,000 hot methods are live.
 const HOT_LIVE: f64 = 15.0;
-/// The agent merges turns of a copy that are closer together than 50 ms; a measurement must not wait for that.
+/// The agent merges changes of a copy that are less than 50 ms apart; a measurement must not wait for that.
 const APART: Duration = Duration::from_millis(80);
 
-/// On each runtime in a process of its own.
+/// Measures each runtime in a process of its own.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for runtime in bench.runtimes.iter().copied() {
@@ -74,7 +74,7 @@ fn catalogue(bench: &Bench, runtime: Runtime, many: &Many) -> Result<Vec<Figure>
     ])
 }
 
-/// Turns of one method each, one after another; the very first makes metadata of the module.
+/// Changes one method at a time. The very first change adds metadata to the module.
 fn single(bench: &Bench, runtime: Runtime, controller: &mut Controller) -> Result<Vec<Figure>> {
     let classes = if bench.quick { 1 } else { 5 };
     let (mut on, mut off) = (Vec::new(), Vec::new());
@@ -97,7 +97,7 @@ fn single(bench: &Bench, runtime: Runtime, controller: &mut Controller) -> Resul
     Ok(vec![
         Figure::of(&format!("{of}: `dial` of one method to accepted"), "ms", &on, Target::P99(ACCEPTED)),
         Figure::of(&format!("{of}: `off` of one method to accepted"), "ms", &off, Target::P99(ACCEPTED)),
-        Figure::of(&format!("{of}: on the pipe to us for a turn"), "bytes", &[bytes], Target::None),
+        Figure::of(&format!("{of}: bytes received for a change"), "bytes", &[bytes], Target::None),
     ])
 }
 
@@ -105,7 +105,7 @@ fn methods(classes: std::ops::Range<u32>) -> impl Iterator<Item = (u32, u32)> {
     classes.flat_map(|class| (0..100).map(move |method| (class, method)))
 }
 
-/// While a thread calls all of them: from a turn to live, of one and of a thousand.
+/// Measures the time from a change to live, for one and for a thousand methods that a thread calls all the time.
 fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Controller) -> Result<Vec<Figure>> {
     many.host.ask("hammer", "hammering")?;
     let mut one = Vec::new();
@@ -118,7 +118,7 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         })?;
         one.push(milliseconds(begun));
     }
-    // Every row is known from here on.
+    // Every row has been reported by now.
     controller.dial(many::HOT, Level::Count, Stay::Kept)?;
     many::wait_for_all(controller, CopyState::Live)?;
     let (mut accepted, mut live) = (Vec::new(), Vec::new());
@@ -151,7 +151,7 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
     ])
 }
 
-/// Ten thousand methods of a module that was never dialled, and off again.
+/// Turns on ten thousand methods of a module that was never dialled, and off again.
 fn batch(runtime: Runtime, controller: &mut Controller) -> Result<Vec<Figure>> {
     let (mut on, mut off, mut again, mut accepted) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for number in 0..COPIES {
@@ -172,7 +172,7 @@ fn batch(runtime: Runtime, controller: &mut Controller) -> Result<Vec<Figure>> {
     let most = if runtime == Runtime::V8_0 { Target::Median(BATCH) } else { Target::None };
     let figure = |what: &str, numbers: &[f64], target| {
         Figure::of(
-            &format!("{}: {accepted} methods in one turn, {what}", runtime.name()),
+            &format!("{}: {accepted} methods in one change, {what}", runtime.name()),
             "ms",
             numbers,
             target,
